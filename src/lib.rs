@@ -1,0 +1,5 @@
+//! Muster, a gang scheduler for Kubernetes.
+//!
+//! A pure core decides; everything else carries news in and orders out.
+
+pub mod core;

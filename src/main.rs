@@ -1,0 +1,2 @@
+//! The `muster` binary: a thin shell around the library.
+fn main() {}
