@@ -1,0 +1,181 @@
+//! What a cycle says to do. A plan leaves no choice to whoever carries it out.
+
+use crate::core::model::{GangKey, PodKey, Source};
+use crate::core::units::Time;
+
+/// The outcome of one cycle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What to do, in this order where two effects touch the same object. Effects on different
+    /// objects may be carried out at the same time.
+    pub effects: Vec<Effect>,
+    /// One line per gang on which something was decided, for the log.
+    pub decisions: Vec<Decision>,
+    /// When the next cycle is due if no event comes before; `None`: only an event can matter.
+    pub wake_at: Option<Time>,
+    /// The cycle stopped at its bound with work left: call it again at once.
+    pub more: bool,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Bind a pod. Answered by [`Event::BindResult`](crate::core::model::Event::BindResult).
+    Bind(Bind),
+    /// Delete a pod, with its uid as precondition. Answered by
+    /// [`Event::EvictResult`](crate::core::model::Event::EvictResult).
+    Evict(Evict),
+    /// Say on a pod why it waits: condition `PodScheduled=False` and an event.
+    PodWaits(PodWaits),
+    /// Write a PodGroup's status. Only the latest one per PodGroup matters.
+    GangStatus(GangStatus),
+}
+
+/// `POST pods/binding`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bind {
+    /// The pod.
+    pub pod: PodKey,
+    /// The node's name.
+    pub node: String,
+}
+
+/// A pod that has to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evict {
+    /// The pod.
+    pub pod: PodKey,
+    /// Why, in words for its event and its condition `DisruptionTarget`.
+    pub message: String,
+}
+
+/// Why a pod waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodWaits {
+    /// The pod.
+    pub pod: PodKey,
+    /// `Unschedulable` or `SchedulerError`: what autoscalers key on.
+    pub reason: &'static str,
+    /// In words: `0/3 nodes are available: ...`.
+    pub message: String,
+}
+
+/// The status of one PodGroup object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GangStatus {
+    /// Which gang.
+    pub gang: GangKey,
+    /// Which kind of object defines it.
+    pub source: Source,
+    /// That object's uid.
+    pub uid: String,
+    /// The generation of the spec this status speaks of.
+    pub observed_generation: i64,
+    /// How far it is.
+    pub phase: GangPhase,
+    /// `minAvailable` over all subgroups.
+    pub min_available: u32,
+    /// Members bound to a node and not ended.
+    pub bound: u32,
+    /// Members that run.
+    pub running: u32,
+    /// Members that ended well.
+    pub succeeded: u32,
+    /// Members that ended badly.
+    pub failed: u32,
+    /// Place among those that wait, from 1; `None` when it does not wait.
+    pub position: Option<u32>,
+    /// Why it is where it is, by condition type.
+    pub conditions: Vec<Condition>,
+}
+
+/// How far a gang is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GangPhase {
+    /// Not admitted: its queue, its priority class or its room is missing.
+    #[default]
+    Pending,
+    /// Admitted; waits for its pods or for a place.
+    Inqueue,
+    /// Placed; the binds of its minimum are on their way.
+    Scheduling,
+    /// Its minimum is bound.
+    Running,
+    /// It ran and fell below its minimum.
+    Unknown,
+    /// All its members ended well.
+    Finished,
+    /// All its members ended, at least one badly.
+    Failed,
+}
+
+impl GangPhase {
+    /// The word in `status.phase`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Inqueue => "Inqueue",
+            Self::Scheduling => "Scheduling",
+            Self::Running => "Running",
+            Self::Unknown => "Unknown",
+            Self::Finished => "Finished",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
+/// One condition of a PodGroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// `Admitted`, `Scheduled`, `Repairing` or `Disrupted`.
+    pub kind: &'static str,
+    /// `True` or `False`.
+    pub status: bool,
+    /// CamelCase, typed.
+    pub reason: &'static str,
+    /// In words; at most [`MAX_MESSAGE`] bytes.
+    pub message: String,
+    /// When `status` last changed, as far as this process knows.
+    pub since: Time,
+}
+
+/// Messages are cut to this many bytes (an event's note may have 1,024).
+pub const MAX_MESSAGE: usize = 1000;
+
+/// What was decided on one gang in one cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Which gang.
+    pub gang: GangKey,
+    /// Its queue.
+    pub queue: String,
+    /// What was decided.
+    pub verdict: Verdict,
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// These many pods got a place, on these many nodes.
+    Placed {
+        /// Pods placed in this step.
+        pods: u32,
+        /// Different nodes they go to.
+        nodes: u32,
+    },
+    /// It cannot be placed now.
+    Waits {
+        /// Typed reason.
+        reason: &'static str,
+        /// In words.
+        message: String,
+    },
+    /// It was partly bound and could not be completed: these many members are evicted.
+    Released {
+        /// Members evicted.
+        pods: u32,
+        /// Why.
+        message: String,
+    },
+}

@@ -1,0 +1,162 @@
+//! Which nodes a pod allows, and what keeps pods off a node.
+
+use super::Labels;
+
+/// What a taint does to pods that do not tolerate it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TaintEffect {
+    /// No new pods.
+    #[default]
+    NoSchedule,
+    /// Better no new pods; only scores.
+    PreferNoSchedule,
+    /// No new pods, and running ones are evicted (by another controller).
+    NoExecute,
+}
+
+/// A taint of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Taint {
+    /// The key.
+    pub key: String,
+    /// The value, often empty.
+    pub value: String,
+    /// The effect.
+    pub effect: TaintEffect,
+}
+
+/// How a toleration compares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TolerationOperator {
+    /// Key and value must be equal.
+    #[default]
+    Equal,
+    /// The key is enough.
+    Exists,
+}
+
+/// A toleration of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Toleration {
+    /// The key; empty with `Exists` tolerates every taint.
+    pub key: String,
+    /// How it compares.
+    pub operator: TolerationOperator,
+    /// The value for `Equal`.
+    pub value: String,
+    /// The effect it tolerates; `None` is every effect.
+    pub effect: Option<TaintEffect>,
+}
+
+impl Toleration {
+    /// Whether it tolerates `taint` (source: Kubernetes' `Toleration.ToleratesTaint`).
+    #[must_use]
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        let effect = self.effect.is_none_or(|effect| effect == taint.effect);
+        let key = self.key.is_empty() || self.key == taint.key;
+        effect
+            && key
+            && match self.operator {
+                TolerationOperator::Exists => true,
+                TolerationOperator::Equal => self.value == taint.value,
+            }
+    }
+}
+
+/// How a requirement compares a label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// The value is among those given.
+    #[default]
+    In,
+    /// The label is absent or its value is not among those given.
+    NotIn,
+    /// The label is there.
+    Exists,
+    /// The label is not there.
+    DoesNotExist,
+    /// The label's value is an integer greater than the one given.
+    Gt,
+    /// The label's value is an integer less than the one given.
+    Lt,
+}
+
+/// One expression over labels or fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Requirement {
+    /// Label key, or field path for fields.
+    pub key: String,
+    /// The comparison.
+    pub operator: Operator,
+    /// What it is compared with.
+    pub values: Vec<String>,
+}
+
+impl Requirement {
+    /// Whether a label of this value (`None`: absent) satisfies it (source: Kubernetes'
+    /// `labels.Requirement.Matches`; what cannot be parsed as an integer matches neither
+    /// `Gt` nor `Lt`).
+    #[must_use]
+    pub fn matches(&self, value: Option<&str>) -> bool {
+        let among = |value: &str| self.values.iter().any(|one| one == value);
+        let compare = |test: fn(&i64, &i64) -> bool| {
+            let bound = self.values.first().and_then(|one| one.parse::<i64>().ok());
+            let found = value.and_then(|one| one.parse::<i64>().ok());
+            matches!((found, bound), (Some(found), Some(bound)) if test(&found, &bound))
+        };
+        match self.operator {
+            Operator::In => value.is_some_and(among),
+            Operator::NotIn => !value.is_some_and(among),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::Gt => compare(i64::gt),
+            Operator::Lt => compare(i64::lt),
+        }
+    }
+}
+
+/// Expressions that must all hold. A term without any matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term {
+    /// `matchExpressions`, over the node's labels.
+    pub labels: Vec<Requirement>,
+    /// `matchFields`: only `metadata.name`.
+    pub fields: Vec<Requirement>,
+}
+
+impl Term {
+    /// Whether the node of this name and these labels satisfies the term.
+    #[must_use]
+    pub fn matches(&self, name: &str, labels: &Labels) -> bool {
+        let label = |one: &Requirement| one.matches(labels.get(&one.key).map(String::as_str));
+        let field = |one: &Requirement| one.key == "metadata.name" && one.matches(Some(name));
+        (!self.labels.is_empty() || !self.fields.is_empty())
+            && self.labels.iter().all(label)
+            && self.fields.iter().all(field)
+    }
+}
+
+/// Terms of which one must hold: `requiredDuringSchedulingIgnoredDuringExecution`.
+pub type NodeSelector = Vec<Term>;
+
+/// Whether `labels` carry every pair of `wanted`.
+#[must_use]
+pub fn labels_match(wanted: &Labels, labels: &Labels) -> bool {
+    wanted
+        .iter()
+        .all(|(key, value)| labels.get(key) == Some(value))
+}
+
+/// What of a pod depends on the node's identity, labels and taints alone: two pods with equal
+/// constraints are allowed on the same nodes, whatever they request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Constraints {
+    /// The one node it asks for by name.
+    pub node_name: Option<String>,
+    /// `spec.nodeSelector`.
+    pub selector: Labels,
+    /// `requiredDuringScheduling` node affinity; `None` where the pod has none.
+    pub affinity: Option<NodeSelector>,
+    /// `spec.tolerations`.
+    pub tolerations: Vec<Toleration>,
+}

@@ -1,0 +1,92 @@
+//! A gang as its PodGroup describes it.
+
+use super::{Amounts, Labels};
+use crate::core::units::{Millis, Time};
+use std::fmt;
+
+/// Among which kinds a gang's name is looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GangSpace {
+    /// Our PodGroup of that name, else Volcano's: what the label `muster.dev/pod-group` and the
+    /// annotation `scheduling.k8s.io/group-name` mean.
+    #[default]
+    Named,
+    /// Upstream's `scheduling.k8s.io` PodGroup, by `spec.schedulingGroup.podGroupName`.
+    Upstream,
+    /// A pod without a gang; the name is its uid.
+    Own,
+}
+
+/// Identifies a gang. Always keyed by the pod's own namespace: gangs do not cross namespaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GangKey {
+    /// Namespace of the PodGroup and of its pods.
+    pub namespace: String,
+    /// Among which kinds `name` is meant.
+    pub space: GangSpace,
+    /// Name of the PodGroup, or the uid of a pod on its own.
+    pub name: String,
+}
+
+impl fmt::Display for GangKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// The kind of object a gang's definition comes from. Where two define one gang, the first in
+/// this order counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// `muster.dev/v1alpha1` PodGroup.
+    #[default]
+    Muster,
+    /// `scheduling.volcano.sh/v1beta1` PodGroup.
+    Volcano,
+    /// `scheduling.k8s.io/v1beta1` PodGroup.
+    Upstream,
+}
+
+/// A set of pods of a gang with a minimum and a maximum of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubgroupSpec {
+    /// What pods say in their label `muster.dev/subgroup`.
+    pub name: String,
+    /// How many must run.
+    pub min: u32,
+    /// How many may run; `None` is no limit.
+    pub max: Option<u32>,
+}
+
+/// What a PodGroup asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GangSpec {
+    /// Namespace, space and name.
+    pub key: GangKey,
+    /// The kind of object this was read from.
+    pub source: Source,
+    /// `metadata.uid` of that object.
+    pub uid: String,
+    /// `metadata.generation` of that object.
+    pub generation: i64,
+    /// `metadata.creationTimestamp` of that object.
+    pub created: Time,
+    /// How many pods must run, over all subgroups.
+    pub min_available: u32,
+    /// The subgroups; without any, all pods are one group with `min_available`.
+    pub subgroups: Vec<SubgroupSpec>,
+    /// The queue; absent, the namespace's or the default one.
+    pub queue: Option<String>,
+    /// The priority as a number.
+    pub priority: Option<i32>,
+    /// The priority by class.
+    pub priority_class: Option<String>,
+    /// Labels that every node of the gang must have.
+    pub node_selector: Labels,
+    /// Room that must be free before the gang is admitted.
+    pub min_resources: Amounts,
+    /// How long it is protected from its start; `None` is for ever.
+    pub lifetime: Option<Millis>,
+    /// Why the object cannot be valid, in words; the gang waits while there is a reason.
+    pub invalid: Option<String>,
+}

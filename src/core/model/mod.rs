@@ -1,0 +1,30 @@
+//! What the core is told: plain data about nodes, pods, gangs and queues.
+//!
+//! These types carry names and strings, as news from outside does. [`super::state`] interns them
+//! into ids. Nothing here decides anything.
+
+mod constraints;
+mod event;
+mod gang;
+mod node;
+mod pod;
+mod queue;
+
+pub use constraints::{
+    Constraints, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term, Toleration,
+    TolerationOperator, labels_match,
+};
+pub use event::{BindOutcome, Event, EvictOutcome};
+pub use gang::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
+pub use node::NodeSpec;
+pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
+pub use queue::{DEFAULT_QUEUE, NamespaceSpec, PriorityClassSpec, QueueSpec};
+
+use std::collections::BTreeMap;
+
+/// Labels of an object.
+pub type Labels = BTreeMap<String, String>;
+
+/// Amounts by resource name: `cpu` in thousandths of a core, everything else in whole units
+/// (bytes, devices). Names are Kubernetes' own; a name occurs once.
+pub type Amounts = Vec<(String, i64)>;

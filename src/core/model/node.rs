@@ -1,0 +1,18 @@
+//! A node as the core is told of it.
+
+use super::{Amounts, Labels, Taint};
+
+/// What a node offers and what keeps pods off it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSpec {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
+    /// `spec.unschedulable`: the node is cordoned.
+    pub unschedulable: bool,
+    /// `status.allocatable`, with `pods`. Negative amounts are read as zero.
+    pub allocatable: Amounts,
+}

@@ -1,0 +1,158 @@
+//! A pod as the core is told of it.
+
+use super::{Amounts, Constraints, GangKey, GangSpace};
+use crate::core::units::{Millis, Time};
+use std::fmt;
+
+/// Where a pod is found: names are unique only while the pod lives, the uid for ever.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodKey {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+}
+
+impl fmt::Display for PodKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// `status.phase`; `Unknown` is read as `Running`, for its room is still taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodPhase {
+    /// Not started yet (bound or not).
+    #[default]
+    Pending,
+    /// At least one container runs.
+    Running,
+    /// All containers ended well; the room is free again.
+    Succeeded,
+    /// All containers ended, one of them badly; the room is free again.
+    Failed,
+}
+
+impl PodPhase {
+    /// Whether the pod has ended and uses no resources any more.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+/// Which gang a pod says it belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GangRef {
+    /// None: the pod is a gang of its own.
+    #[default]
+    Own,
+    /// The gang of this name in the pod's own namespace. A pod cannot name another namespace's.
+    Named {
+        /// The kinds among which the name is looked up.
+        space: GangSpace,
+        /// The gang's name.
+        name: String,
+    },
+}
+
+/// Transport protocol of a host port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// The default.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+    /// SCTP.
+    Sctp,
+}
+
+/// A port that a pod takes on its node. An empty `ip` stands for every address, as does
+/// `0.0.0.0`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostPort {
+    /// `hostIP`.
+    pub ip: String,
+    /// `protocol`.
+    pub protocol: Protocol,
+    /// `hostPort`, 1..=65535.
+    pub port: u16,
+}
+
+impl HostPort {
+    /// Whether both cannot be served on one node (source: kube-scheduler's NodePorts: same port
+    /// and protocol, and one of them on every address or both on the same).
+    #[must_use]
+    pub fn conflicts(&self, other: &Self) -> bool {
+        let wild = |ip: &str| ip.is_empty() || ip == "0.0.0.0";
+        self.port == other.port
+            && self.protocol == other.protocol
+            && (wild(&self.ip) || wild(&other.ip) || self.ip == other.ip)
+    }
+}
+
+/// All that decides which nodes a pod fits: pods with equal shapes fit the same nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShapeSpec {
+    /// Effective requests (without `pods`, which the core counts itself). Sorted by name.
+    pub requests: Amounts,
+    /// Which nodes are allowed.
+    pub constraints: Constraints,
+    /// Host ports of all containers. Sorted.
+    pub host_ports: Vec<HostPort>,
+}
+
+/// A pod: who it is, what it needs, how far it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodSpec {
+    /// Namespace, name, uid.
+    pub key: PodKey,
+    /// `metadata.creationTimestamp`.
+    pub created: Time,
+    /// Whether `spec.schedulerName` is one of ours. Others' pods are usage and never touched.
+    pub ours: bool,
+    /// `spec.nodeName`, once bound.
+    pub node: Option<String>,
+    /// `status.phase`.
+    pub phase: PodPhase,
+    /// Whether `metadata.deletionTimestamp` is set.
+    pub terminating: bool,
+    /// Names of `spec.schedulingGates` still set.
+    pub gates: Vec<String>,
+    /// The gang it belongs to.
+    pub gang: GangRef,
+    /// Its subgroup, by label `muster.dev/subgroup`.
+    pub subgroup: Option<String>,
+    /// Its queue when it is a gang of its own, by label `muster.dev/queue`.
+    pub queue: Option<String>,
+    /// `spec.priority`, as admission resolved it.
+    pub priority: Option<i32>,
+    /// `spec.priorityClassName`, used where admission has not resolved it.
+    pub priority_class: Option<String>,
+    /// How long it may run from its start when it is a gang of its own: annotation
+    /// `muster.dev/lifetime`, or `activeDeadlineSeconds`.
+    pub lifetime: Option<Millis>,
+    /// What it needs.
+    pub shape: ShapeSpec,
+    /// Fields it uses that this version cannot honour, by path; it waits while there are any.
+    pub unsupported: Vec<String>,
+}
+
+impl PodSpec {
+    /// The key of its gang. A pod without a gang is one, named after its uid.
+    #[must_use]
+    pub fn gang_key(&self) -> GangKey {
+        let (space, name) = match &self.gang {
+            GangRef::Own => (GangSpace::Own, self.key.uid.clone()),
+            GangRef::Named { space, name } => (*space, name.clone()),
+        };
+        GangKey {
+            namespace: self.key.namespace.clone(),
+            space,
+            name,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Resource dimensions and dense vectors.
