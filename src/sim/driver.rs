@@ -190,6 +190,19 @@ impl Driver {
         true
     }
 
+    /// Plays on until nothing more is to come, or until a time; returns when it ended: the time
+    /// of the last thing that happened, or `until` if there was more to come.
+    pub fn run(&mut self, until: Time, mut progress: impl FnMut(&Self)) -> Time {
+        while self.step(until) {
+            progress(self);
+        }
+        if self.heap.next_at().is_some() {
+            until
+        } else {
+            self.last_change
+        }
+    }
+
     fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Create(index) => self.create(index),

@@ -52,6 +52,8 @@ pub struct Counts {
 pub struct GangLine {
     /// Its members now, by subgroup label.
     pub members: BTreeMap<Option<String>, Counts>,
+    /// Its PodGroup as it was created.
+    pub spec: Option<GangSpec>,
     /// When its PodGroup was created.
     pub submitted_at: Time,
     /// When its minimum was bound for the first time.
@@ -115,8 +117,8 @@ pub struct Ledger {
     pub usage: Usage,
     /// What must never happen and did.
     pub violations: Vec<String>,
-    /// Pods that are done with.
-    pub settled: usize,
+    /// Pods that were bound at least once.
+    pub started: usize,
 }
 
 impl Ledger {
@@ -157,6 +159,7 @@ impl Ledger {
         let line = &mut self.pods[pod.line];
         line.node = Some(node.clone());
         line.bound_at = Some(now);
+        self.started += usize::from(line.first_bound_at.is_none());
         line.first_bound_at.get_or_insert(now);
         line.waits = None;
         self.usage.take(node, &pod.spec.shape.requests, now);
@@ -181,7 +184,6 @@ impl Ledger {
         let line = &mut self.pods[pod.line];
         line.phase = Some(PodPhase::Succeeded);
         line.finished_at = Some(now);
-        self.settled += 1;
         if let Some(node) = &pod.spec.node {
             self.usage.give(node, &pod.spec.shape.requests, now);
         }
@@ -209,7 +211,6 @@ impl Ledger {
         if !pod.comes_back && !pod.spec.phase.is_terminal() {
             line.phase = None;
             line.finished_at = Some(now);
-            self.settled += 1;
         }
         if pod.takes_room()
             && let Some(node) = &pod.spec.node
@@ -227,6 +228,7 @@ impl Ledger {
     pub fn gang_created(&mut self, spec: &GangSpec, now: Time) {
         let line = self.gangs.entry(spec.key.clone()).or_default();
         line.submitted_at = now;
+        line.spec = Some(spec.clone());
         line.judge(spec, now);
     }
 

@@ -11,6 +11,7 @@ pub mod jobs;
 pub mod ledger;
 pub mod network;
 pub mod random;
+pub mod report;
 pub mod scenario;
 pub mod server;
 pub mod usage;

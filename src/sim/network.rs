@@ -116,10 +116,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// No delay, no loss, no faults.
+    /// No delay, no loss, no faults: nothing is drawn from the seed so far.
     #[must_use]
-    pub fn calm() -> Self {
-        Self::faulty(Rates::default(), Random::new(0), Time::ZERO)
+    pub fn calm(seed: u64) -> Self {
+        Self::faulty(Rates::default(), Random::new(seed), Time::ZERO)
     }
 
     /// Faults at these rates until `calm_from`.

@@ -1,0 +1,31 @@
+//! The command line: one file a command. This is where errors become words and exit codes.
+
+mod simulate;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A gang scheduler for Kubernetes that binds pods itself and can say why.
+#[derive(Debug, Parser)]
+#[command(name = "muster", version, about, propagate_version = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Plays a scenario on virtual time: the same scheduler, without a cluster.
+    Simulate(simulate::Arguments),
+}
+
+impl Arguments {
+    /// Runs the command; its error has been printed when this returns.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        match self.command {
+            Command::Simulate(arguments) => simulate::run(&arguments),
+        }
+    }
+}
