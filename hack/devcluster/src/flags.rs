@@ -7,7 +7,7 @@ use crate::nodes;
 use crate::pki::Pki;
 
 /// The controllers that the tests' objects need.
-const CONTROLLERS: [&str; 11] = [
+const CONTROLLERS: [&str; 12] = [
     "garbage-collector-controller",
     "job-controller",
     "replicaset-controller",
@@ -19,6 +19,8 @@ const CONTROLLERS: [&str; 11] = [
     "pod-garbage-collector-controller",
     "disruption-controller",
     "resourcequota-controller",
+    // Without it, the roles view, edit and admin are empty.
+    "clusterrole-aggregation-controller",
 ];
 
 /// These take a node without heartbeats for lost, so they run only with them.

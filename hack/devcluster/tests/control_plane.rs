@@ -1,6 +1,8 @@
 //! The control plane starts, serves, survives the loss of its parts and leaves
 //! nothing behind. Needs what `hack/build-control-plane` builds.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -43,7 +45,7 @@ fn alive(pid: u32) -> bool {
     !state.trim().is_empty() && !state.trim().starts_with('Z')
 }
 
-fn pod(name: &str, node: Option<&str>, annotations: Value) -> Value {
+fn pod(name: &str, node: Option<&str>, annotations: &Value) -> Value {
     let mut pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
@@ -97,9 +99,9 @@ fn kwok_runs_a_bound_pod_and_ends_it_after_its_duration() {
     );
 
     let duration = json!({"simulate.muster.dev/duration": "2s"});
-    plane.post(PODS, &pod("short", None, duration)).unwrap();
-    plane.post(PODS, &pod("long", None, json!({}))).unwrap();
-    plane.post(PODS, &pod("waiting", None, json!({}))).unwrap();
+    plane.post(PODS, &pod("short", None, &duration)).unwrap();
+    plane.post(PODS, &pod("long", None, &json!({}))).unwrap();
+    plane.post(PODS, &pod("waiting", None, &json!({}))).unwrap();
     for pod in ["short", "long"] {
         bind(&plane, pod, "node-7");
     }
@@ -133,7 +135,7 @@ fn kwok_runs_a_bound_pod_and_ends_it_after_its_duration() {
 fn kwok_removes_a_deleted_pod_and_its_finalizers() {
     let plane = ControlPlane::builder().kwok(true).start().unwrap();
     plane.create_nodes(1, |_| fake_node("node", &[])).unwrap();
-    let mut held = pod("held", Some("node"), json!({}));
+    let mut held = pod("held", Some("node"), &json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/held"]);
     plane.post(PODS, &held).unwrap();
     eventually("the pod runs", || phase(&plane, "held") == "Running");
@@ -232,15 +234,22 @@ fn a_user_may_only_what_rbac_grants() {
         plane.kubectl(&["--kubeconfig", config, "auth", "can-i", verb, "pods"])
     };
     assert!(may("list").is_err());
-    plane
-        .kubectl(&[
-            "create",
-            "clusterrolebinding",
-            "b",
-            "--clusterrole=view",
-            "--group=team",
-        ])
-        .unwrap();
+    let role = [
+        "create",
+        "clusterrole",
+        "lister",
+        "--verb=list",
+        "--resource=pods",
+    ];
+    plane.kubectl(&role).unwrap();
+    let binding = [
+        "create",
+        "clusterrolebinding",
+        "b",
+        "--clusterrole=lister",
+        "--group=team",
+    ];
+    plane.kubectl(&binding).unwrap();
     eventually("the user may list", || may("list").is_ok());
     assert!(may("delete").is_err());
     assert!(plane.kubeconfig_of("nobody").is_err());
@@ -262,13 +271,13 @@ fn what_was_written_survives_the_crash_of_every_part() {
     plane.restart(Role::Kwok).unwrap();
     plane.get("/api/v1/nodes/node").unwrap();
     plane
-        .post(PODS, &pod("p", Some("node"), json!({})))
+        .post(PODS, &pod("p", Some("node"), &json!({})))
         .unwrap();
     eventually("the pod runs", || phase(&plane, "p") == "Running");
 
     plane.pause(Role::Kwok).unwrap();
     plane
-        .post(PODS, &pod("q", Some("node"), json!({})))
+        .post(PODS, &pod("q", Some("node"), &json!({})))
         .unwrap();
     sleep(Duration::from_secs(2));
     assert_eq!(phase(&plane, "q"), "Pending");
