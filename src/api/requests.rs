@@ -223,6 +223,8 @@ fn raise(total: &mut Bag, other: &Bag) {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
     use super::*;
     use serde_json::{Value, json};
 

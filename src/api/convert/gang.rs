@@ -173,6 +173,8 @@ fn lifetime(text: Option<&str>, problems: &mut Vec<String>) -> Option<Millis> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
     use super::*;
     use serde_json::{Value, json};
 

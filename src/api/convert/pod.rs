@@ -204,6 +204,8 @@ fn protocol(word: &str) -> Option<Protocol> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
     use super::*;
     use crate::core::model::{GangRef, GangSpace, TaintEffect};
     use serde_json::{Value, json};

@@ -1,5 +1,9 @@
 //! PodGroup: pods that start together or not at all.
 #![expect(
+    clippy::duplicated_attributes,
+    reason = "each printer column has a name, a type and a path"
+)]
+#![expect(
     unreachable_pub,
     reason = "the schema derive puts a copy of each type inside a function"
 )]

@@ -1,5 +1,9 @@
 //! Queue: where gangs wait for their turn.
 #![expect(
+    clippy::duplicated_attributes,
+    reason = "each printer column has a name, a type and a path"
+)]
+#![expect(
     unreachable_pub,
     reason = "the schema derive puts a copy of each type inside a function"
 )]

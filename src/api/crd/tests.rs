@@ -1,4 +1,5 @@
 //! What the rules of our kinds accept and refuse, without a server.
+#![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
 use super::*;
 use serde_json::{Value, json};
