@@ -16,6 +16,8 @@ pub struct PodLine {
     pub namespace: String,
     /// Name.
     pub name: String,
+    /// Whether it is ours to schedule.
+    pub ours: bool,
     /// The PodGroup it belongs to.
     pub gang: Option<GangKey>,
     /// The queue it asks for when it belongs to no PodGroup.
@@ -131,6 +133,7 @@ impl Ledger {
         self.pods.push(PodLine {
             namespace: spec.key.namespace.clone(),
             name: spec.key.name.clone(),
+            ours: spec.ours,
             gang,
             queue: spec.queue.clone(),
             node: None,

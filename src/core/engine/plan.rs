@@ -1,6 +1,7 @@
 //! What a cycle says to do. A plan leaves no choice to whoever carries it out.
 
-use crate::core::model::{GangKey, PodKey, Source};
+use crate::core::actions::Decision;
+use crate::core::model::{Bind, Evict, GangKey, PodWaits, Source};
 use crate::core::units::Time;
 
 /// The outcome of one cycle.
@@ -29,35 +30,6 @@ pub enum Effect {
     PodWaits(PodWaits),
     /// Write a PodGroup's status. Only the latest one per PodGroup matters.
     GangStatus(GangStatus),
-}
-
-/// `POST pods/binding`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bind {
-    /// The pod.
-    pub pod: PodKey,
-    /// The node's name.
-    pub node: String,
-}
-
-/// A pod that has to go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evict {
-    /// The pod.
-    pub pod: PodKey,
-    /// Why, in words for its event and its condition `DisruptionTarget`.
-    pub message: String,
-}
-
-/// Why a pod waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PodWaits {
-    /// The pod.
-    pub pod: PodKey,
-    /// `Unschedulable` or `SchedulerError`: what autoscalers key on.
-    pub reason: &'static str,
-    /// In words: `0/3 nodes are available: ...`.
-    pub message: String,
 }
 
 /// The status of one PodGroup object.
@@ -142,40 +114,3 @@ pub struct Condition {
 
 /// Messages are cut to this many bytes (an event's note may have 1,024).
 pub const MAX_MESSAGE: usize = 1000;
-
-/// What was decided on one gang in one cycle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// Which gang.
-    pub gang: GangKey,
-    /// Its queue.
-    pub queue: String,
-    /// What was decided.
-    pub verdict: Verdict,
-}
-
-/// What was decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// These many pods got a place, on these many nodes.
-    Placed {
-        /// Pods placed in this step.
-        pods: u32,
-        /// Different nodes they go to.
-        nodes: u32,
-    },
-    /// It cannot be placed now.
-    Waits {
-        /// Typed reason.
-        reason: &'static str,
-        /// In words.
-        message: String,
-    },
-    /// It was partly bound and could not be completed: these many members are evicted.
-    Released {
-        /// Members evicted.
-        pods: u32,
-        /// Why.
-        message: String,
-    },
-}

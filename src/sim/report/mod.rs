@@ -46,8 +46,8 @@ pub struct PodReport {
     pub phase: &'static str,
     /// Its PodGroup.
     pub pod_group: Option<String>,
-    /// Its queue.
-    pub queue: String,
+    /// Its queue; another scheduler's pod has none.
+    pub queue: Option<String>,
     /// When it was created.
     pub submitted_at: f64,
     /// When it was bound, the last time.
@@ -129,7 +129,7 @@ pub struct QueueReport {
 pub struct Metrics {
     /// Used of allocatable from zero to the end, by resource.
     pub utilisation: BTreeMap<String, f64>,
-    /// Half of the pods waited no longer until they were bound for the first time.
+    /// Half of our pods waited no longer until they were bound for the first time.
     #[serde(rename = "waitP50")]
     pub wait_p50: Option<f64>,
     /// Ninety-nine of a hundred waited no longer.
@@ -181,7 +181,7 @@ fn pod_report(line: &PodLine, ledger: &Ledger, server: &Server) -> PodReport {
         node: line.node.clone(),
         phase: phase(line.phase),
         pod_group: line.gang.as_ref().map(|key| key.name.clone()),
-        queue: queue(named, &line.namespace, server),
+        queue: line.ours.then(|| queue(named, &line.namespace, server)),
         submitted_at: seconds(line.submitted_at),
         bound_at: line.bound_at.map(seconds),
         finished_at: line.finished_at.map(seconds),
@@ -261,7 +261,7 @@ fn why_not(conditions: &[Condition]) -> Option<&Condition> {
 
 fn queue_reports(pods: &[PodReport], gangs: &[GangReport], server: &Server) -> Vec<QueueReport> {
     let mut queues: BTreeMap<&str, Option<&QueueSpec>> = BTreeMap::new();
-    for name in pods.iter().map(|pod| pod.queue.as_str()) {
+    for name in pods.iter().filter_map(|pod| pod.queue.as_deref()) {
         queues.insert(name, None);
     }
     for name in gangs.iter().map(|gang| gang.queue.as_str()) {
@@ -284,7 +284,8 @@ fn queue_reports(pods: &[PodReport], gangs: &[GangReport], server: &Server) -> V
 }
 
 fn metrics(pods: &[PodReport], ledger: &Ledger, utilisation: BTreeMap<String, f64>) -> Metrics {
-    let mut waits: Vec<Millis> = pods.iter().filter_map(|pod| pod.waited).collect();
+    let ours = pods.iter().filter(|pod| pod.queue.is_some());
+    let mut waits: Vec<Millis> = ours.filter_map(|pod| pod.waited).collect();
     waits.sort_unstable();
     let first = ledger.pods.iter().map(|line| line.submitted_at).min();
     let last = ledger.pods.iter().filter_map(|line| line.finished_at).max();

@@ -56,7 +56,7 @@ fn gangs(report: &Report) -> String {
         };
         let waited = gang.waited.map_or_else(
             || format!("{} …", human(report.end - gang.submitted_at)),
-            |waited| human_span(waited),
+            human_span,
         );
         table.add_row(vec![
             name,
@@ -114,7 +114,7 @@ fn queues(report: &Report) -> String {
         let pods: Vec<_> = report
             .pods
             .iter()
-            .filter(|pod| pod.queue == queue.name)
+            .filter(|pod| pod.queue.as_ref() == Some(&queue.name))
             .collect();
         let bound = pods.iter().filter(|pod| pod.waited.is_some());
         let longest = bound.clone().filter_map(|pod| pod.waited).max();
@@ -154,16 +154,13 @@ fn singles(report: &Report) -> String {
 }
 
 fn waits(pod: &PodReport) -> bool {
-    pod.phase == "Pending" && pod.node.is_none()
+    pod.phase == "Pending" && pod.node.is_none() && pod.queue.is_some()
 }
 
 fn summary(report: &Report) -> String {
     let metrics = &report.metrics;
-    let started = report
-        .pods
-        .iter()
-        .filter(|pod| pod.waited.is_some())
-        .count();
+    let ours = || report.pods.iter().filter(|pod| pod.queue.is_some());
+    let started = ours().filter(|pod| pod.waited.is_some()).count();
     let wait = |wait: Option<f64>| wait.map_or_else(|| "–".to_owned(), human);
     let used: Vec<_> = metrics
         .utilisation
@@ -174,7 +171,7 @@ fn summary(report: &Report) -> String {
     format!(
         "{} played: {started} of {} pods started; waits p50 {}, p99 {}; {} evictions; used: {}\n",
         human(report.end),
-        report.pods.len(),
+        ours().count(),
         wait(metrics.wait_p50),
         wait(metrics.wait_p99),
         metrics.evictions,

@@ -65,26 +65,26 @@ fn pod(job: &Value, index: u64, indexed: bool) -> Value {
 mod tests {
     use super::*;
 
-    fn job(spec: Value) -> Value {
+    fn job(spec: &Value) -> Value {
         json!({"metadata": {"name": "j", "namespace": "n"}, "spec": spec})
     }
 
     #[test]
     fn completions_and_parallelism_have_their_defaults() {
-        let count = |spec| {
-            let made = expand(&job(spec)).unwrap();
+        let count = |spec: Value| {
+            let made = expand(&job(&spec)).unwrap();
             (made.pods.len(), made.parallelism)
         };
         assert_eq!(count(json!({})), (1, 1));
         assert_eq!(count(json!({"parallelism": 3})), (3, 3));
         assert_eq!(count(json!({"parallelism": 2, "completions": 5})), (5, 2));
         assert_eq!(count(json!({"parallelism": 2, "suspend": true})), (2, 0));
-        assert!(expand(&job(json!({"completionMode": "Indexed"}))).is_err());
+        assert!(expand(&job(&json!({"completionMode": "Indexed"}))).is_err());
     }
 
     #[test]
     fn pods_carry_their_owner_their_index_and_the_template() {
-        let made = expand(&job(json!({
+        let made = expand(&job(&json!({
             "completions": 2, "completionMode": "Indexed",
             "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"x": 1}},
         })));

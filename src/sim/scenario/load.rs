@@ -102,7 +102,9 @@ impl Loader<'_> {
         let title = title(&object);
         match known.check(&object) {
             Ok(unknown) => {
-                for path in unknown {
+                // Types of our own kinds leave the type itself to their reader.
+                let of_type = |path: &String| path != "apiVersion" && path != "kind";
+                for path in unknown.into_iter().filter(of_type) {
                     let place = document.place_of(&path);
                     let message = format!("{title}: field {path} is not known and has no effect");
                     self.problems.warn(&place, message);
