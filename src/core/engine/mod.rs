@@ -2,10 +2,8 @@
 
 mod plan;
 
-pub use plan::{
-    Bind, Condition, Decision, Effect, Evict, GangPhase, GangStatus, MAX_MESSAGE, Plan, PodWaits,
-    Verdict,
-};
+pub use crate::core::model::{Bind, Evict, PodWaits};
+pub use plan::{Condition, Decision, Effect, GangPhase, GangStatus, MAX_MESSAGE, Plan, Verdict};
 
 use crate::core::model::Event;
 use crate::core::units::Time;

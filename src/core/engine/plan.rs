@@ -1,6 +1,6 @@
 //! What a cycle says to do. A plan leaves no choice to whoever carries it out.
 
-use crate::core::model::{GangKey, PodKey, Source};
+use crate::core::model::{Bind, Evict, GangKey, PodWaits, Source};
 use crate::core::units::Time;
 
 /// The outcome of one cycle.
@@ -29,35 +29,6 @@ pub enum Effect {
     PodWaits(PodWaits),
     /// Write a PodGroup's status. Only the latest one per PodGroup matters.
     GangStatus(GangStatus),
-}
-
-/// `POST pods/binding`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bind {
-    /// The pod.
-    pub pod: PodKey,
-    /// The node's name.
-    pub node: String,
-}
-
-/// A pod that has to go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evict {
-    /// The pod.
-    pub pod: PodKey,
-    /// Why, in words for its event and its condition `DisruptionTarget`.
-    pub message: String,
-}
-
-/// Why a pod waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PodWaits {
-    /// The pod.
-    pub pod: PodKey,
-    /// `Unschedulable` or `SchedulerError`: what autoscalers key on.
-    pub reason: &'static str,
-    /// In words: `0/3 nodes are available: ...`.
-    pub message: String,
 }
 
 /// The status of one PodGroup object.

@@ -4,6 +4,7 @@
 //! into ids. Nothing here decides anything.
 
 mod constraints;
+mod effect;
 mod event;
 mod gang;
 mod node;
@@ -14,6 +15,7 @@ pub use constraints::{
     Constraints, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term, Toleration,
     TolerationOperator, labels_match,
 };
+pub use effect::{Bind, Evict, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome};
 pub use gang::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
 pub use node::NodeSpec;

@@ -1,1 +1,11 @@
-//! Resource dimensions and dense vectors.
+//! Resource dimensions and amounts of them.
+//!
+//! A [`Dimensions`] registry gives every resource name a small number; amounts are then dense
+//! vectors or short sparse lists of `i64`. `cpu` counts thousandths of a core, everything else
+//! whole units. All arithmetic saturates: a nonsensical amount makes a node full, never a panic.
+
+mod dimensions;
+mod vector;
+
+pub use dimensions::{Dimension, Dimensions, WIDTH};
+pub use vector::{Request, Resources};

@@ -1,0 +1,132 @@
+//! The registry of resource names.
+
+use std::collections::BTreeMap;
+
+/// How many different resources one cluster may have.
+pub const WIDTH: usize = 32;
+
+/// The number of a resource in the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dimension(u8);
+
+impl Dimension {
+    /// Pods on a node; every pod requests one.
+    pub const PODS: Self = Self(0);
+    /// `cpu`, in thousandths of a core.
+    pub const CPU: Self = Self(1);
+    /// `memory`, in bytes.
+    pub const MEMORY: Self = Self(2);
+    /// `ephemeral-storage`, in bytes.
+    pub const EPHEMERAL_STORAGE: Self = Self(3);
+
+    /// As an index, below [`WIDTH`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Names to numbers, in order of first appearance.
+#[derive(Clone, Debug)]
+pub struct Dimensions {
+    names: Vec<String>,
+    by_name: BTreeMap<String, Dimension>,
+    refused: u64,
+}
+
+impl Default for Dimensions {
+    fn default() -> Self {
+        let mut dimensions = Self {
+            names: Vec::new(),
+            by_name: BTreeMap::new(),
+            refused: 0,
+        };
+        for name in ["pods", "cpu", "memory", "ephemeral-storage"] {
+            dimensions.register(name);
+        }
+        dimensions
+    }
+}
+
+impl Dimensions {
+    /// The number of `name`, given out now if it is new; `None` when all [`WIDTH`] numbers are
+    /// taken, which is counted.
+    pub fn register(&mut self, name: &str) -> Option<Dimension> {
+        if let Some(known) = self.by_name.get(name) {
+            return Some(*known);
+        }
+        let Some(index) = u8::try_from(self.names.len())
+            .ok()
+            .filter(|i| usize::from(*i) < WIDTH)
+        else {
+            self.refused = self.refused.saturating_add(1);
+            return None;
+        };
+        self.names.push(name.to_owned());
+        self.by_name.insert(name.to_owned(), Dimension(index));
+        Some(Dimension(index))
+    }
+
+    /// The number of `name`, if it has one.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Dimension> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The resource's name.
+    #[must_use]
+    pub fn name(&self, dimension: Dimension) -> &str {
+        self.names.get(dimension.index()).map_or("", String::as_str)
+    }
+
+    /// All dimensions in use.
+    pub fn iter(&self) -> impl Iterator<Item = Dimension> + use<> {
+        (0..self.names.len()).filter_map(|index| u8::try_from(index).ok().map(Dimension))
+    }
+
+    /// How many are in use.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Never true: `pods`, `cpu`, `memory` and `ephemeral-storage` are always there.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// How often a name found no room.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_resources_have_fixed_numbers() {
+        let dimensions = Dimensions::default();
+        assert_eq!(dimensions.get("pods"), Some(Dimension::PODS));
+        assert_eq!(dimensions.get("cpu"), Some(Dimension::CPU));
+        assert_eq!(dimensions.get("memory"), Some(Dimension::MEMORY));
+        assert_eq!(
+            dimensions.get("ephemeral-storage"),
+            Some(Dimension::EPHEMERAL_STORAGE)
+        );
+    }
+
+    #[test]
+    fn the_registry_is_bounded_and_counts_refusals() {
+        let mut dimensions = Dimensions::default();
+        for index in 0..WIDTH {
+            let _ = dimensions.register(&format!("example.com/{index}"));
+        }
+        assert_eq!(dimensions.len(), WIDTH);
+        assert_eq!(dimensions.refused(), 4);
+        assert_eq!(dimensions.register("cpu"), Some(Dimension::CPU));
+    }
+}
