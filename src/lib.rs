@@ -2,4 +2,5 @@
 //!
 //! A pure core decides; everything else carries news in and orders out.
 
+pub mod cluster;
 pub mod core;
