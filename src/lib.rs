@@ -2,5 +2,8 @@
 //!
 //! A pure core decides; everything else carries news in and orders out.
 
+pub mod api;
 pub mod cluster;
 pub mod core;
+pub mod live;
+pub mod serve;
