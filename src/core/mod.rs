@@ -4,7 +4,13 @@
 //! thread. The modules below are listed in the order in which they may use each other: each one
 //! may use those above it, never those below (a test parses the `use` lines).
 
+pub mod actions;
 pub mod engine;
+pub mod framework;
 pub mod model;
+pub mod placement;
+pub mod plugins;
 pub mod resources;
+pub mod state;
+pub mod transaction;
 pub mod units;

@@ -1,0 +1,147 @@
+//! Nodes, namespaces, priority classes and queues.
+
+use crate::api::requests::{Reader, in_core_units};
+use crate::api::{crd, names, slim};
+use crate::core::model::{
+    NamespaceSpec, NodeSpec, PriorityClassSpec, QueueSpec, Taint, TaintEffect,
+};
+
+/// A node. Amounts that cannot be read, or are negative, count as nothing.
+#[must_use]
+pub fn node(node: &slim::Node) -> NodeSpec {
+    let status = &node.status;
+    let offered = if status.allocatable.is_empty() {
+        &status.capacity
+    } else {
+        &status.allocatable
+    };
+    NodeSpec {
+        name: node.metadata.name.clone().unwrap_or_default(),
+        labels: node.metadata.labels.clone().unwrap_or_default(),
+        taints: node.spec.taints.iter().filter_map(taint).collect(),
+        unschedulable: node.spec.unschedulable,
+        allocatable: in_core_units(&Reader::default().bag("status.allocatable", offered)),
+    }
+}
+
+/// A taint; one of an unknown effect keeps nothing off, as in kube-scheduler.
+fn taint(taint: &slim::Taint) -> Option<Taint> {
+    Some(Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: effect(&taint.effect)?,
+    })
+}
+
+/// A taint's effect by its word.
+pub(super) fn effect(word: &str) -> Option<TaintEffect> {
+    match word {
+        "NoSchedule" => Some(TaintEffect::NoSchedule),
+        "PreferNoSchedule" => Some(TaintEffect::PreferNoSchedule),
+        "NoExecute" => Some(TaintEffect::NoExecute),
+        _ => None,
+    }
+}
+
+/// A namespace.
+#[must_use]
+pub fn namespace(namespace: &slim::Namespace) -> NamespaceSpec {
+    let meta = &namespace.metadata;
+    let queue = names::annotation(meta, names::QUEUE).filter(|queue| !queue.is_empty());
+    NamespaceSpec {
+        name: meta.name.clone().unwrap_or_default(),
+        labels: meta.labels.clone().unwrap_or_default(),
+        queue: queue.map(str::to_owned),
+    }
+}
+
+/// A priority class.
+#[must_use]
+pub fn priority_class(class: &slim::PriorityClass) -> PriorityClassSpec {
+    PriorityClassSpec {
+        name: class.metadata.name.clone().unwrap_or_default(),
+        value: class.value,
+        global_default: class.global_default,
+    }
+}
+
+/// A queue. A weight below 1, which the API server refuses, counts as 1.
+#[must_use]
+pub fn queue(queue: &crd::Queue) -> QueueSpec {
+    QueueSpec {
+        name: queue.metadata.name.clone().unwrap_or_default(),
+        uid: queue.metadata.uid.clone().unwrap_or_default(),
+        generation: queue.metadata.generation.unwrap_or(0),
+        tier: queue.spec.priority,
+        weight: u32::try_from(queue.spec.weight).unwrap_or(1).max(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_node_offers_its_allocatable_in_core_units() {
+        let read = |value| node(&serde_json::from_value(value).unwrap());
+        let found = read(json!({
+            "metadata": {"name": "n", "labels": {"zone": "a"}},
+            "spec": {"unschedulable": true, "taints": [
+                {"key": "k", "effect": "NoSchedule"}, {"key": "k", "effect": "Strange"},
+            ]},
+            "status": {
+                "allocatable": {"cpu": "3500m", "memory": "1Ki", "pods": 110, "bad": "x", "less": "-1"},
+                "capacity": {"cpu": "4"},
+            },
+        }));
+        let amounts = [("cpu", 3500), ("memory", 1024), ("pods", 110)];
+        assert_eq!(
+            found.allocatable,
+            amounts.map(|(name, amount)| (name.to_owned(), amount))
+        );
+        assert_eq!((found.name.as_str(), found.unschedulable), ("n", true));
+        assert_eq!(found.labels["zone"], "a");
+        assert_eq!(found.taints.len(), 1);
+        let bare = read(json!({"metadata": {"name": "n"}, "status": {"capacity": {"cpu": 4}}}));
+        assert_eq!(bare.allocatable, [("cpu".to_owned(), 4000)]);
+    }
+
+    #[test]
+    fn a_namespace_names_its_queue_by_annotation() {
+        let read = |annotations| {
+            let value = json!({"metadata": {"name": "n", "annotations": annotations}});
+            namespace(&serde_json::from_value(value).unwrap()).queue
+        };
+        assert_eq!(read(json!({"muster.dev/queue": "q"})), Some("q".to_owned()));
+        assert_eq!(read(json!({"muster.dev/queue": ""})), None);
+        assert_eq!(read(json!(null)), None);
+    }
+
+    #[test]
+    fn a_priority_class_is_its_number() {
+        let value = json!({"metadata": {"name": "high"}, "value": 7, "globalDefault": true});
+        let found = priority_class(&serde_json::from_value(value).unwrap());
+        assert_eq!(
+            (found.name.as_str(), found.value, found.global_default),
+            ("high", 7, true)
+        );
+    }
+
+    #[test]
+    fn a_queue_has_a_weight_of_at_least_one() {
+        let read = |spec| {
+            queue(
+                &serde_json::from_value(json!({
+                    "apiVersion": "muster.dev/v1alpha1", "kind": "Queue",
+                    "metadata": {"name": "q"}, "spec": spec,
+                }))
+                .unwrap(),
+            )
+        };
+        let found = read(json!({"weight": 3, "priority": -2}));
+        assert_eq!((found.weight, found.tier), (3, -2));
+        assert_eq!(read(json!({})).weight, 1);
+        assert_eq!(read(json!({"weight": -4})).weight, 1);
+    }
+}

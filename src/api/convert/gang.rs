@@ -1,0 +1,330 @@
+//! PodGroups of all kinds into one gang model.
+
+use super::{created, filled};
+use crate::api::requests::{Reader, in_core_units};
+use crate::api::slim::{Text, Texts};
+use crate::api::{crd, duration, names, upstream, volcano};
+use crate::core::model::{Amounts, GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
+use crate::core::units::Millis;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// Our own PodGroup.
+#[must_use]
+pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
+    let spec = &group.spec;
+    let mut problems = Vec::new();
+    let subgroups: Vec<SubgroupSpec> = spec
+        .subgroups
+        .iter()
+        .map(|subgroup| SubgroupSpec {
+            name: subgroup.name.clone(),
+            min: count("spec.subgroups.min", subgroup.min, &mut problems),
+            max: subgroup
+                .max
+                .map(|max| count("spec.subgroups.max", max, &mut problems)),
+        })
+        .collect();
+    let minima = subgroups
+        .iter()
+        .fold(0_u32, |sum, subgroup| sum.saturating_add(subgroup.min));
+    let unsaid = if subgroups.is_empty() { 1 } else { minima };
+    let said = spec.min_available;
+    let said = said.map(|min| count("spec.minAvailable", min, &mut problems));
+    let quantities = spec.min_resources.iter();
+    let quantities = quantities.map(|(name, quantity)| (name.clone(), Text(quantity.0.clone())));
+    GangSpec {
+        min_available: said.unwrap_or(unsaid).max(minima),
+        subgroups,
+        queue: filled(spec.queue.as_ref()),
+        priority: spec.priority,
+        priority_class: filled(spec.priority_class_name.as_ref()),
+        node_selector: spec.node_selector.clone(),
+        min_resources: min_resources(&quantities.collect(), &mut problems),
+        lifetime: lifetime(spec.lifetime.as_deref(), &mut problems),
+        invalid: joined(&problems),
+        ..identity(&group.metadata, Source::Muster)
+    }
+}
+
+/// Volcano's PodGroup. Without `minMember` it is no gang: its pods are placed one by one.
+#[must_use]
+pub fn volcano_gang(group: &volcano::PodGroup) -> GangSpec {
+    let spec = &group.spec;
+    let mut problems = Vec::new();
+    if spec
+        .network_topology
+        .as_ref()
+        .is_some_and(|topology| topology.mode != "soft")
+    {
+        problems.push("spec.networkTopology is not supported yet".to_owned());
+    }
+    GangSpec {
+        min_available: count(
+            "spec.minMember",
+            spec.min_member.unwrap_or(0),
+            &mut problems,
+        ),
+        queue: filled(spec.queue.as_ref()),
+        priority_class: filled(spec.priority_class_name.as_ref()),
+        min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
+        invalid: joined(&problems),
+        ..identity(&group.metadata, Source::Volcano)
+    }
+}
+
+/// Upstream's PodGroup. With the basic policy it is no gang: its pods are placed one by one.
+#[must_use]
+pub fn upstream_gang(group: &upstream::PodGroup) -> GangSpec {
+    let spec = &group.spec;
+    let mut problems = Vec::new();
+    let min_available = match (spec.scheduling_policy.gang, spec.scheduling_policy.basic) {
+        (Some(gang), None) => count(
+            "spec.schedulingPolicy.gang.minCount",
+            gang.min_count,
+            &mut problems,
+        ),
+        (None, Some(_)) => 0,
+        _ => {
+            problems.push("spec.schedulingPolicy: must be one of basic and gang".to_owned());
+            0
+        }
+    };
+    if !spec.scheduling_constraints.topology.is_empty() {
+        problems.push("spec.schedulingConstraints.topology is not supported yet".to_owned());
+    }
+    if !spec.resource_claims.is_empty() {
+        problems.push("spec.resourceClaims is not supported yet".to_owned());
+    }
+    let queue = names::label(&group.metadata, names::QUEUE).filter(|queue| !queue.is_empty());
+    GangSpec {
+        min_available,
+        queue: queue.map(str::to_owned),
+        priority: spec.priority,
+        priority_class: filled(spec.priority_class_name.as_ref()),
+        invalid: joined(&problems),
+        ..identity(&group.metadata, Source::Upstream)
+    }
+}
+
+/// One text of all problems, if there are any.
+fn joined(problems: &[String]) -> Option<String> {
+    (!problems.is_empty()).then(|| problems.join("; "))
+}
+
+fn identity(meta: &ObjectMeta, source: Source) -> GangSpec {
+    let space = match source {
+        Source::Muster | Source::Volcano => GangSpace::Named,
+        Source::Upstream => GangSpace::Upstream,
+    };
+    GangSpec {
+        key: GangKey {
+            namespace: meta.namespace.clone().unwrap_or_default(),
+            space,
+            name: meta.name.clone().unwrap_or_default(),
+        },
+        source,
+        uid: meta.uid.clone().unwrap_or_default(),
+        generation: meta.generation.unwrap_or(0),
+        created: created(meta),
+        ..GangSpec::default()
+    }
+}
+
+fn count(path: &str, found: i32, problems: &mut Vec<String>) -> u32 {
+    u32::try_from(found).unwrap_or_else(|_| {
+        problems.push(format!("{path}: {found} is negative"));
+        0
+    })
+}
+
+fn min_resources(texts: &Texts, problems: &mut Vec<String>) -> Amounts {
+    let mut reader = Reader::default();
+    let bag = reader.bag("spec.minResources", texts);
+    problems.extend(reader.finish());
+    in_core_units(&bag)
+}
+
+/// Keys of resource quotas as resources: `requests.cpu` is `cpu`; limits reserve nothing. A
+/// resource under its own name counts before the same with the prefix.
+fn of_quota_keys(texts: &Texts) -> Texts {
+    let mut resources = Texts::new();
+    for (key, text) in texts {
+        if let Some(name) = key.strip_prefix("requests.") {
+            resources.insert(name.to_owned(), text.clone());
+        }
+    }
+    for (key, text) in texts {
+        if !key.starts_with("requests.") && !key.starts_with("limits.") {
+            resources.insert(key.clone(), text.clone());
+        }
+    }
+    resources
+}
+
+fn lifetime(text: Option<&str>, problems: &mut Vec<String>) -> Option<Millis> {
+    match duration::parse(text?) {
+        Ok(lifetime) => Some(lifetime),
+        Err(error) => {
+            problems.push(format!("spec.lifetime: {error}"));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn muster(spec: Value) -> GangSpec {
+        let value = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "PodGroup", "spec": spec,
+            "metadata": {
+                "name": "g", "namespace": "n", "uid": "u", "generation": 3,
+                "creationTimestamp": "1970-01-01T00:00:05Z",
+            },
+        });
+        muster_gang(&serde_json::from_value(value).unwrap())
+    }
+
+    fn volcano(spec: Value) -> GangSpec {
+        let value = json!({"metadata": {"name": "g", "namespace": "n"}, "spec": spec});
+        volcano_gang(&serde_json::from_value(value).unwrap())
+    }
+
+    fn upstream(spec: Value) -> GangSpec {
+        let meta = json!({"name": "g", "namespace": "n", "labels": {"muster.dev/queue": "q"}});
+        upstream_gang(&serde_json::from_value(json!({"metadata": meta, "spec": spec})).unwrap())
+    }
+
+    fn amounts(pairs: &[(&str, i64)]) -> Amounts {
+        pairs
+            .iter()
+            .map(|(name, amount)| ((*name).to_owned(), *amount))
+            .collect()
+    }
+
+    #[test]
+    fn a_gang_carries_the_identity_of_its_object() {
+        let gang = muster(json!({}));
+        assert_eq!(gang.key.to_string(), "n/g");
+        assert_eq!(
+            (gang.key.space, gang.source),
+            (GangSpace::Named, Source::Muster)
+        );
+        assert_eq!(
+            (gang.uid.as_str(), gang.generation, gang.created.0),
+            ("u", 3, 5000)
+        );
+    }
+
+    #[test]
+    fn the_minimum_is_said_or_that_of_the_subgroups_or_one() {
+        assert_eq!(muster(json!({})).min_available, 1);
+        assert_eq!(muster(json!({"minAvailable": 4})).min_available, 4);
+        let subgroups = json!([{"name": "a", "min": 2, "max": 5}, {"name": "b"}]);
+        let gang = muster(json!({"subgroups": subgroups}));
+        assert_eq!(gang.min_available, 3);
+        assert_eq!(gang.subgroups[0].max, Some(5));
+        assert_eq!((gang.subgroups[1].min, gang.subgroups[1].max), (1, None));
+        let both = |min: i32| muster(json!({"minAvailable": min, "subgroups": subgroups}));
+        assert_eq!(both(4).min_available, 4);
+        assert_eq!(both(1).min_available, 3);
+    }
+
+    #[test]
+    fn our_fields_are_read() {
+        let gang = muster(json!({
+            "queue": "q", "priorityClassName": "high", "nodeSelector": {"a": "b"},
+            "minResources": {"cpu": "1500m", "memory": "1Ki"}, "lifetime": "1h30m",
+        }));
+        assert_eq!(gang.queue.as_deref(), Some("q"));
+        assert_eq!(gang.priority_class.as_deref(), Some("high"));
+        assert_eq!(gang.node_selector["a"], "b");
+        assert_eq!(
+            gang.min_resources,
+            amounts(&[("cpu", 1500), ("memory", 1024)])
+        );
+        assert_eq!(
+            (gang.lifetime, gang.invalid),
+            (Some(Millis(5_400_000)), None)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_valid_is_said_with_its_path() {
+        let gang =
+            muster(json!({"minAvailable": -1, "minResources": {"cpu": "x"}, "lifetime": "soon"}));
+        let invalid = gang.invalid.unwrap();
+        for path in [
+            "spec.minAvailable: -1",
+            "spec.minResources.cpu: \"x\"",
+            "spec.lifetime: \"soon\"",
+        ] {
+            assert!(invalid.contains(path), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn volcanos_fields_are_read_with_their_quota_keys() {
+        let gang = volcano(json!({
+            "minMember": 2, "queue": "q", "priorityClassName": "high",
+            "minResources": {"requests.cpu": "3", "limits.cpu": "9", "memory": "1536m", "requests.memory": 9},
+        }));
+        assert_eq!((gang.min_available, gang.source), (2, Source::Volcano));
+        assert_eq!(gang.key.space, GangSpace::Named);
+        assert_eq!(gang.min_resources, amounts(&[("cpu", 3000), ("memory", 2)]));
+        assert_eq!(
+            (gang.queue.as_deref(), gang.priority_class.as_deref()),
+            (Some("q"), Some("high"))
+        );
+    }
+
+    #[test]
+    fn a_volcano_group_without_a_minimum_is_no_gang() {
+        let gang = volcano(json!(null));
+        assert_eq!((gang.min_available, gang.invalid), (0, None));
+        assert!(volcano(json!({"minMember": -1})).invalid.is_some());
+        assert!(volcano(json!({"networkTopology": {}})).invalid.is_some());
+        assert!(
+            volcano(json!({"networkTopology": {"mode": "soft"}}))
+                .invalid
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn upstreams_policy_decides_on_the_minimum() {
+        let gang = upstream(json!({"schedulingPolicy": {"gang": {"minCount": 3}}, "priority": 7}));
+        assert_eq!((gang.min_available, gang.priority), (3, Some(7)));
+        assert_eq!(
+            (gang.key.space, gang.source),
+            (GangSpace::Upstream, Source::Upstream)
+        );
+        assert_eq!(gang.queue.as_deref(), Some("q"));
+        let basic = upstream(json!({"schedulingPolicy": {"basic": {}}}));
+        assert_eq!((basic.min_available, basic.invalid), (0, None));
+        assert!(
+            upstream(json!({}))
+                .invalid
+                .unwrap()
+                .contains("spec.schedulingPolicy")
+        );
+    }
+
+    #[test]
+    fn upstreams_constraints_are_refused_by_name() {
+        let gang = upstream(json!({
+            "schedulingPolicy": {"basic": {}}, "resourceClaims": [{"name": "c"}],
+            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+        }));
+        let invalid = gang.invalid.unwrap();
+        assert!(
+            invalid.contains("spec.schedulingConstraints.topology"),
+            "{invalid}"
+        );
+        assert!(invalid.contains("spec.resourceClaims"), "{invalid}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Kubernetes objects into the core's model.
+//!
+//! Nothing fails here: what cannot be read or honoured becomes words on the spec, and the pod or
+//! gang waits with them. Points in time are milliseconds since 1970; a driver with another epoch
+//! sets them itself.
+
+mod cluster;
+mod gang;
+mod pod;
+mod unsupported;
+
+pub use cluster::{namespace, node, priority_class, queue};
+pub use gang::{muster_gang, upstream_gang, volcano_gang};
+pub use pod::pod;
+
+use crate::core::units::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// What conversion has to know of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Pods of these `schedulerName`s are ours.
+    pub scheduler_names: Vec<String>,
+}
+
+fn created(meta: &ObjectMeta) -> Time {
+    let stamp = meta.creation_timestamp.as_ref();
+    let millis = stamp.map_or(0, |stamp| stamp.0.as_millisecond());
+    Time(u64::try_from(millis).unwrap_or(0))
+}
+
+/// Absent and empty texts mean the same in Kubernetes.
+fn filled(text: Option<&String>) -> Option<String> {
+    text.filter(|text| !text.is_empty()).cloned()
+}

@@ -1,0 +1,422 @@
+//! A pod: who it is, what it needs, how far it is.
+
+use super::unsupported::{self, Unsupported};
+use super::{Reading, cluster, created, filled};
+use crate::api::{conventions, duration, names, requests, slim};
+use crate::core::model::{
+    Constraints, HostPort, Operator, PodKey, PodPhase, PodSpec, Protocol, Requirement, ShapeSpec,
+    Term, Toleration, TolerationOperator,
+};
+use crate::core::units::Millis;
+
+/// A pod. What it uses and Muster cannot honour is listed in `unsupported`.
+#[must_use]
+pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
+    let (meta, spec) = (&pod.metadata, &pod.spec);
+    let mut notes = unsupported::fields(spec);
+    let requests = requests::effective(pod);
+    notes.extend(requests.unreadable);
+    let shape = ShapeSpec {
+        requests: requests.amounts,
+        constraints: constraints(spec, &mut notes),
+        host_ports: host_ports(spec, &mut notes),
+    };
+    let scheduler = spec
+        .scheduler_name
+        .as_deref()
+        .unwrap_or("default-scheduler");
+    let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
+    PodSpec {
+        key: PodKey {
+            namespace: meta.namespace.clone().unwrap_or_default(),
+            name: meta.name.clone().unwrap_or_default(),
+            uid: meta.uid.clone().unwrap_or_default(),
+        },
+        created: created(meta),
+        ours: reading.scheduler_names.iter().any(|name| name == scheduler),
+        node: filled(spec.node_name.as_ref()),
+        phase: phase(&pod.status.phase),
+        terminating: meta.deletion_timestamp.is_some(),
+        gates: spec
+            .scheduling_gates
+            .iter()
+            .map(|gate| gate.name.clone())
+            .collect(),
+        gang: conventions::gang_of(pod),
+        subgroup: text(names::SUBGROUP).map(str::to_owned),
+        queue: text(names::QUEUE).map(str::to_owned),
+        priority: spec.priority,
+        priority_class: filled(spec.priority_class_name.as_ref()),
+        lifetime: lifetime(pod, &mut notes),
+        shape,
+        unsupported: notes.paths,
+    }
+}
+
+fn phase(word: &str) -> PodPhase {
+    match word {
+        "Running" | "Unknown" => PodPhase::Running,
+        "Succeeded" => PodPhase::Succeeded,
+        "Failed" => PodPhase::Failed,
+        _ => PodPhase::Pending,
+    }
+}
+
+fn lifetime(pod: &slim::Pod, notes: &mut Unsupported) -> Option<Millis> {
+    if let Some(text) = names::annotation(&pod.metadata, names::LIFETIME) {
+        match duration::parse(text) {
+            Ok(lifetime) => return Some(lifetime),
+            Err(error) => {
+                notes.add(format!(
+                    "metadata.annotations[{}]: {error}",
+                    names::LIFETIME
+                ));
+            }
+        }
+    }
+    let seconds = pod.spec.active_deadline_seconds?;
+    Some(Millis::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}
+
+fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
+    let affinity = spec.affinity.node_affinity.as_ref();
+    let required = affinity.and_then(|affinity| affinity.required.as_ref());
+    let tolerations = spec.tolerations.iter().enumerate();
+    Constraints {
+        node_name: None,
+        selector: spec.node_selector.clone(),
+        affinity: required.map(|selector| {
+            let terms = selector.node_selector_terms.iter().enumerate();
+            terms.map(|(index, one)| term(index, one, notes)).collect()
+        }),
+        tolerations: tolerations
+            .filter_map(|(index, one)| toleration(index, one, notes))
+            .collect(),
+    }
+}
+
+const AFFINITY: &str =
+    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+
+fn term(index: usize, term: &slim::Term, notes: &mut Unsupported) -> Term {
+    let mut read = |list: &str, requirements: &[slim::Requirement]| {
+        let one = |found: &slim::Requirement| {
+            requirement(&format!("{AFFINITY}[{index}].{list}"), found, notes)
+        };
+        requirements.iter().filter_map(one).collect()
+    };
+    Term {
+        labels: read("matchExpressions", &term.match_expressions),
+        fields: read("matchFields", &term.match_fields),
+    }
+}
+
+fn requirement(
+    path: &str,
+    found: &slim::Requirement,
+    notes: &mut Unsupported,
+) -> Option<Requirement> {
+    let operator = match found.operator.as_str() {
+        "In" => Operator::In,
+        "NotIn" => Operator::NotIn,
+        "Exists" => Operator::Exists,
+        "DoesNotExist" => Operator::DoesNotExist,
+        "Gt" => Operator::Gt,
+        "Lt" => Operator::Lt,
+        other => {
+            notes.add(format!("{path}.operator: {other:?}"));
+            return None;
+        }
+    };
+    Some(Requirement {
+        key: found.key.clone(),
+        operator,
+        values: found.values.clone(),
+    })
+}
+
+fn toleration(
+    index: usize,
+    found: &slim::Toleration,
+    notes: &mut Unsupported,
+) -> Option<Toleration> {
+    let operator = match found.operator.as_str() {
+        "" | "Equal" => TolerationOperator::Equal,
+        "Exists" => TolerationOperator::Exists,
+        other => {
+            notes.add(format!("spec.tolerations[{index}].operator: {other:?}"));
+            return None;
+        }
+    };
+    let effect = cluster::effect(&found.effect);
+    if effect.is_none() && !found.effect.is_empty() {
+        notes.add(format!(
+            "spec.tolerations[{index}].effect: {:?}",
+            found.effect
+        ));
+        return None;
+    }
+    Some(Toleration {
+        key: found.key.clone(),
+        operator,
+        value: found.value.clone(),
+        effect,
+    })
+}
+
+/// Ports on the node, of all containers that run at once: containers and sidecars. On the host's
+/// network a container's port is the node's, as the API server's defaulting has it.
+fn host_ports(spec: &slim::PodSpec, notes: &mut Unsupported) -> Vec<HostPort> {
+    let sidecars = spec.init_containers.iter().filter(|one| one.is_sidecar());
+    let mut ports = Vec::new();
+    for container in spec.containers.iter().chain(sidecars) {
+        for port in &container.ports {
+            let on_host = port.host_port.filter(|number| *number != 0);
+            let shared = port.container_port.filter(|_| spec.host_network);
+            let Some(number) = on_host.or(shared) else {
+                continue;
+            };
+            let path = format!("spec.containers[{}].ports", container.name);
+            match (u16::try_from(number), protocol(&port.protocol)) {
+                (Ok(number), Some(protocol)) if number > 0 => ports.push(HostPort {
+                    ip: port.host_ip.clone(),
+                    protocol,
+                    port: number,
+                }),
+                (_, None) => notes.add(format!("{path}.protocol: {:?}", port.protocol)),
+                _ => notes.add(format!("{path}.hostPort: {number} is not in 1..65535")),
+            }
+        }
+    }
+    ports.sort();
+    ports.dedup();
+    ports
+}
+
+fn protocol(word: &str) -> Option<Protocol> {
+    match word {
+        "" | "TCP" => Some(Protocol::Tcp),
+        "UDP" => Some(Protocol::Udp),
+        "SCTP" => Some(Protocol::Sctp),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
+    use super::*;
+    use crate::core::model::{GangRef, GangSpace, TaintEffect};
+    use serde_json::{Value, json};
+
+    fn convert(value: Value) -> PodSpec {
+        let reading = Reading {
+            scheduler_names: vec!["muster".to_owned(), "volcano".to_owned()],
+        };
+        pod(&serde_json::from_value(value).unwrap(), &reading)
+    }
+
+    fn of_spec(spec: Value) -> PodSpec {
+        convert(json!({"metadata": {"name": "p"}, "spec": spec}))
+    }
+
+    #[test]
+    fn a_pod_carries_its_identity_and_progress() {
+        let found = convert(json!({
+            "metadata": {
+                "name": "p", "namespace": "n", "uid": "u", "creationTimestamp": "1970-01-01T00:01:00Z",
+                "deletionTimestamp": "1970-01-01T00:02:00Z",
+                "labels": {"muster.dev/pod-group": "g", "muster.dev/subgroup": "s", "muster.dev/queue": "q"},
+            },
+            "spec": {
+                "schedulerName": "volcano", "nodeName": "node", "priority": 5,
+                "priorityClassName": "high", "schedulingGates": [{"name": "gate"}],
+            },
+            "status": {"phase": "Running"},
+        }));
+        assert_eq!(
+            (found.key.to_string().as_str(), found.key.uid.as_str()),
+            ("n/p", "u")
+        );
+        assert_eq!(
+            (found.created.0, found.terminating, found.ours),
+            (60_000, true, true)
+        );
+        assert_eq!(
+            (found.node.as_deref(), found.phase),
+            (Some("node"), PodPhase::Running)
+        );
+        assert_eq!(
+            (found.priority, found.priority_class.as_deref()),
+            (Some(5), Some("high"))
+        );
+        assert_eq!(found.gates, ["gate"]);
+        let (space, name) = (GangSpace::Named, "g".to_owned());
+        assert_eq!(found.gang, GangRef::Named { space, name });
+        assert_eq!(
+            (found.subgroup.as_deref(), found.queue.as_deref()),
+            (Some("s"), Some("q"))
+        );
+        assert_eq!(found.unsupported, [""; 0]);
+    }
+
+    #[test]
+    fn only_pods_of_our_scheduler_names_are_ours() {
+        assert!(of_spec(json!({"schedulerName": "muster"})).ours);
+        assert!(!of_spec(json!({"schedulerName": "other"})).ours);
+        assert!(!of_spec(json!({})).ours);
+    }
+
+    #[test]
+    fn a_pod_of_unknown_phase_still_takes_its_room() {
+        for (word, phase) in [
+            ("", PodPhase::Pending),
+            ("Pending", PodPhase::Pending),
+            ("Unknown", PodPhase::Running),
+            ("Succeeded", PodPhase::Succeeded),
+            ("Failed", PodPhase::Failed),
+        ] {
+            let found = convert(json!({"metadata": {}, "status": {"phase": word}}));
+            assert_eq!(found.phase, phase, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_lifetime_is_the_annotation_or_else_the_deadline() {
+        let lifetime = |text: Value, deadline: Value| {
+            let annotations = json!({"muster.dev/lifetime": text});
+            convert(json!({
+                "metadata": {"annotations": if text.is_null() { json!(null) } else { annotations }},
+                "spec": {"activeDeadlineSeconds": deadline},
+            }))
+        };
+        assert_eq!(
+            lifetime(json!("2m"), json!(5)).lifetime,
+            Some(Millis(120_000))
+        );
+        assert_eq!(lifetime(json!("0s"), json!(5)).lifetime, Some(Millis(0)));
+        assert_eq!(lifetime(json!(null), json!(5)).lifetime, Some(Millis(5000)));
+        assert_eq!(lifetime(json!(null), json!(null)).lifetime, None);
+        let wrong = lifetime(json!("soon"), json!(null)).unsupported;
+        assert!(
+            wrong[0].starts_with("metadata.annotations[muster.dev/lifetime]: \"soon\""),
+            "{wrong:?}"
+        );
+    }
+
+    #[test]
+    fn selectors_affinity_and_tolerations_are_read_as_written() {
+        let found = of_spec(json!({
+            "nodeSelector": {"a": "b"},
+            "affinity": {"nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{
+                    "matchExpressions": [{"key": "x", "operator": "Gt", "values": ["3"]}],
+                    "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}],
+                }]},
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}],
+            }},
+            "tolerations": [
+                {"operator": "Exists"},
+                {"key": "k", "value": "v", "effect": "NoExecute", "tolerationSeconds": 300},
+            ],
+        }));
+        let constraints = &found.shape.constraints;
+        assert_eq!(constraints.selector["a"], "b");
+        let terms = constraints.affinity.as_ref().unwrap();
+        assert_eq!(terms[0].labels[0].operator, Operator::Gt);
+        assert_eq!(terms[0].fields[0].values, ["n"]);
+        assert_eq!(
+            constraints.tolerations[0].operator,
+            TolerationOperator::Exists
+        );
+        assert_eq!(constraints.tolerations[0].effect, None);
+        assert_eq!(
+            constraints.tolerations[1].effect,
+            Some(TaintEffect::NoExecute)
+        );
+        assert_eq!(found.unsupported, [""; 0]);
+    }
+
+    #[test]
+    fn host_ports_are_those_of_all_that_runs_at_once() {
+        let port =
+            |number: u16| json!([{"containerPort": 80, "hostPort": number, "protocol": "UDP"}]);
+        let containers = json!([
+            {"name": "a", "ports": port(9)}, {"name": "b", "ports": [{"containerPort": 81}]},
+        ]);
+        let found = of_spec(json!({
+            "containers": containers,
+            "initContainers": [
+                {"name": "i", "ports": port(7)},
+                {"name": "s", "ports": port(8), "restartPolicy": "Always"},
+            ],
+        }));
+        let numbers = |pod: &PodSpec| {
+            pod.shape
+                .host_ports
+                .iter()
+                .map(|port| port.port)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(&found), [8, 9]);
+        assert_eq!(found.shape.host_ports[0].protocol, Protocol::Udp);
+        let shared = of_spec(json!({"hostNetwork": true, "containers": containers}));
+        assert_eq!(numbers(&shared), [81, 9]);
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_named_by_its_path() {
+        let required = "requiredDuringSchedulingIgnoredDuringExecution";
+        let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+        let found = of_spec(json!({
+            "containers": [{
+                "name": "a", "resources": {"requests": {"cpu": "many"}},
+                "ports": [{"hostPort": 70000}, {"hostPort": 1, "protocol": "ICMP"}],
+            }],
+            "volumes": [
+                {"name": "data", "persistentVolumeClaim": {"claimName": "c"}},
+                {"name": "scratch", "ephemeral": {}}, {"name": "tmp", "emptyDir": {}},
+            ],
+            "affinity": {
+                "podAffinity": {required: [{"topologyKey": "zone"}]},
+                "podAntiAffinity": {required: [{"topologyKey": "zone"}], preferred: [{}]},
+                "nodeAffinity": {required: {"nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "x", "operator": "Like"}]},
+                ]}},
+            },
+            "topologySpreadConstraints": [
+                {"whenUnsatisfiable": "ScheduleAnyway"}, {"whenUnsatisfiable": "DoNotSchedule"},
+            ],
+            "resourceClaims": [{"name": "gpu"}],
+            "tolerations": [{"key": "k", "operator": "Gt", "value": "1"}, {"effect": "Maybe"}],
+        }));
+        let wanted = [
+            "spec.volumes[data].persistentVolumeClaim",
+            "spec.volumes[scratch].ephemeral",
+            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+            "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+            "spec.topologySpreadConstraints[1]",
+            "spec.resourceClaims",
+            "spec.containers[a].resources.requests.cpu: \"many\"",
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.\
+             nodeSelectorTerms[0].matchExpressions.operator: \"Like\"",
+            "spec.tolerations[0].operator: \"Gt\"",
+            "spec.tolerations[1].effect: \"Maybe\"",
+            "spec.containers[a].ports.hostPort: 70000",
+            "spec.containers[a].ports.protocol: \"ICMP\"",
+        ];
+        assert_eq!(
+            found.unsupported.len(),
+            wanted.len(),
+            "{:#?}",
+            found.unsupported
+        );
+        for (found, wanted) in found.unsupported.iter().zip(wanted) {
+            assert!(
+                found.starts_with(wanted),
+                "{found} does not start with {wanted}"
+            );
+        }
+    }
+}

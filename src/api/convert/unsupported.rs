@@ -1,0 +1,61 @@
+//! What pods use and this version cannot honour: such a pod waits rather than run in the wrong
+//! place. Preferences are no reason to wait.
+
+use crate::api::slim;
+
+/// Paths of fields that cannot be honoured, with what was found there where that says more.
+#[derive(Debug, Default)]
+pub(super) struct Unsupported {
+    pub(super) paths: Vec<String>,
+}
+
+impl Unsupported {
+    pub(super) fn add(&mut self, path: impl Into<String>) {
+        self.paths.push(path.into());
+    }
+
+    pub(super) fn extend(&mut self, paths: Vec<String>) {
+        self.paths.extend(paths);
+    }
+}
+
+/// The fields of a spec whose rules no filter knows yet.
+pub(super) fn fields(spec: &slim::PodSpec) -> Unsupported {
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    let mut found = Unsupported::default();
+    for volume in &spec.volumes {
+        for kind in node_bound_kinds(volume) {
+            found.add(format!("spec.volumes[{}].{kind}", volume.name));
+        }
+    }
+    if !spec.affinity.pod_affinity.required.is_empty() {
+        found.add(format!("spec.affinity.podAffinity.{REQUIRED}"));
+    }
+    if !spec.affinity.pod_anti_affinity.required.is_empty() {
+        found.add(format!("spec.affinity.podAntiAffinity.{REQUIRED}"));
+    }
+    for (index, constraint) in spec.topology_spread_constraints.iter().enumerate() {
+        if constraint.when_unsatisfiable != "ScheduleAnyway" {
+            found.add(format!("spec.topologySpreadConstraints[{index}]"));
+        }
+    }
+    if !spec.resource_claims.is_empty() {
+        found.add("spec.resourceClaims");
+    }
+    found
+}
+
+/// The kinds of a volume that bind a pod to some nodes, or count against a node's limit.
+fn node_bound_kinds(volume: &slim::Volume) -> impl Iterator<Item = &'static str> {
+    let kinds = [
+        ("persistentVolumeClaim", volume.persistent_volume_claim),
+        ("ephemeral", volume.ephemeral),
+        ("gcePersistentDisk", volume.gce_persistent_disk),
+        ("awsElasticBlockStore", volume.aws_elastic_block_store),
+        ("iscsi", volume.iscsi),
+        ("rbd", volume.rbd),
+    ];
+    kinds
+        .into_iter()
+        .filter_map(|(kind, there)| there.map(|_| kind))
+}

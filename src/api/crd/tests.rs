@@ -1,0 +1,160 @@
+//! What the rules of our kinds accept and refuse, without a server.
+#![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
+use super::*;
+use serde_json::{Value, json};
+
+fn group(spec: Value) -> PodGroup {
+    let value = json!({
+        "apiVersion": "muster.dev/v1alpha1", "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "n"}, "spec": spec,
+    });
+    serde_json::from_value(value).unwrap()
+}
+
+fn subgroups(count: usize) -> Value {
+    (0..count)
+        .map(|index| json!({"name": format!("s{index}")}))
+        .collect()
+}
+
+#[test]
+fn pod_groups_that_can_be_valid_are_accepted() {
+    let accepted = [
+        json!({}),
+        json!({"minAvailable": 3, "queue": "q", "priorityClassName": "high", "lifetime": "0s"}),
+        json!({"minAvailable": 0, "minResources": {"cpu": 1, "memory": "1Gi"}, "priority": -5}),
+        json!({"lifetime": "1h30m"}),
+        json!({"lifetime": "1.5h"}),
+        json!({"subgroups": [{"name": "a", "min": 2, "max": 2}, {"name": "b", "min": 0}]}),
+        json!({"minAvailable": 5, "subgroups": [{"name": "a", "max": 2}, {"name": "b", "max": 3}]}),
+        json!({"minAvailable": 50, "subgroups": [{"name": "a", "max": 2}, {"name": "b"}]}),
+        json!({"subgroups": subgroups(64), "nodeSelector": {"a": ""}}),
+        json!({"subgroups": [{"name": "a", "min": 0}], "minResources": {"cpu": "1"}}),
+    ];
+    for spec in accepted {
+        assert_eq!(validate(&group(spec.clone())), Ok(()), "{spec}");
+    }
+}
+
+#[test]
+fn pod_groups_that_never_could_be_valid_are_refused_with_the_field() {
+    let long = "x".repeat(254);
+    let refused = [
+        (
+            json!({"minAvailable": -1}),
+            "spec.minAvailable: must be between 0",
+        ),
+        (
+            json!({"minAvailable": 0}),
+            "minAvailable 0 needs minResources",
+        ),
+        (
+            json!({"minAvailable": 0, "minResources": {}}),
+            "minAvailable 0 needs minResources",
+        ),
+        (
+            json!({"priority": 1, "priorityClassName": "a"}),
+            "exclude each other",
+        ),
+        (
+            json!({"priority": 1_000_000_001}),
+            "spec.priority: must be between",
+        ),
+        (
+            json!({"queue": ""}),
+            "spec.queue: must have between 1 and 253",
+        ),
+        (
+            json!({"queue": long}),
+            "spec.queue: must have between 1 and 253",
+        ),
+        (
+            json!({"priorityClassName": ""}),
+            "spec.priorityClassName: must have",
+        ),
+        (
+            json!({"lifetime": "soon"}),
+            "spec.lifetime: must be a duration",
+        ),
+        (
+            json!({"lifetime": "-1s"}),
+            "spec.lifetime: must be a duration",
+        ),
+        (json!({"lifetime": ""}), "spec.lifetime: must be a duration"),
+        (
+            json!({"minResources": {"cpu": "many"}}),
+            "spec.minResources.cpu: \"many\"",
+        ),
+        (
+            json!({"subgroups": [{"name": "a", "min": 3, "max": 2}]}),
+            "max is below min",
+        ),
+        (
+            json!({"subgroups": [{"name": "a", "min": -1}]}),
+            "min: must be between 0",
+        ),
+        (
+            json!({"subgroups": [{"name": "a", "min": 0, "max": 0}, {"name": "b"}]}),
+            "max: must be between 1",
+        ),
+        (
+            json!({"subgroups": [{"name": ""}]}),
+            "name: must have between 1 and 63",
+        ),
+        (
+            json!({"subgroups": [{"name": "a"}, {"name": "a"}]}),
+            "names must be unique",
+        ),
+        (
+            json!({"subgroups": subgroups(65)}),
+            "must have at most 64 items",
+        ),
+        (
+            json!({"subgroups": [{"name": "a", "min": 0}]}),
+            "minima are all 0",
+        ),
+        (
+            json!({"minAvailable": 6, "subgroups": [{"name": "a", "max": 2}, {"name": "b", "max": 3}]}),
+            "exceeds the sum of the subgroups' maxima",
+        ),
+    ];
+    for (spec, wanted) in refused {
+        let problems = validate(&group(spec.clone())).unwrap_err();
+        let found = problems.iter().any(|problem| problem.contains(wanted));
+        assert!(found && problems.len() == 1, "{spec}: {problems:?}");
+    }
+}
+
+#[test]
+fn what_the_rules_accept_conversion_can_read() {
+    for lifetime in ["0", "0s", "90s", "1h30m", ".5s", "1.s", "+2m", "1µs"] {
+        let group = group(json!({"lifetime": lifetime}));
+        assert_eq!(validate(&group), Ok(()), "{lifetime}");
+        assert_eq!(
+            crate::api::convert::muster_gang(&group).invalid,
+            None,
+            "{lifetime}"
+        );
+    }
+}
+
+#[test]
+fn queues_have_a_weight_of_at_least_one() {
+    let queue = |spec: Value| {
+        let value = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Queue",
+            "metadata": {"name": "q"}, "spec": spec,
+        });
+        validate_queue(&serde_json::from_value(value).unwrap())
+    };
+    assert_eq!(queue(json!({})), Ok(()));
+    assert_eq!(queue(json!({"weight": 65535, "priority": -1})), Ok(()));
+    for weight in [0, -1, 65536] {
+        let problems = queue(json!({"weight": weight})).unwrap_err();
+        assert!(
+            problems[0].contains("spec.weight: must be between"),
+            "{problems:?}"
+        );
+    }
+}

@@ -1,0 +1,18 @@
+//! Kubernetes objects in, core types out: the only place that knows both worlds.
+//!
+//! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
+//! model, `status` translates the core's answers back. No I/O happens here, and nothing fails on
+//! what a user wrote: what cannot be honoured is named on the object's spec.
+
+pub mod conventions;
+pub mod convert;
+pub mod crd;
+pub mod duration;
+pub mod names;
+pub mod requests;
+pub mod slim;
+pub mod status;
+pub mod upstream;
+pub mod volcano;
+
+pub use convert::Reading;

@@ -1,0 +1,370 @@
+//! What a pod needs on its node: its effective requests.
+//!
+//! The rules are those of Kubernetes' `component-helpers/resource`: sidecars in order, init
+//! containers, in-place resize, pod-level resources, overhead. Sums are exact and rounded up
+//! once, at the end.
+
+use super::slim::{Container, ContainerStatus, Pod, Resources, Texts};
+use crate::core::model::Amounts;
+use crate::core::units::Quantity;
+use std::collections::BTreeMap;
+
+type Bag = BTreeMap<String, Quantity>;
+
+/// The effective requests of a pod and what in them could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// By resource, sorted, without zeros and without `pods`.
+    pub amounts: Amounts,
+    /// Field path and text of each quantity that is none, or is negative; they count as zero.
+    pub unreadable: Vec<String>,
+}
+
+/// The effective requests of a pod.
+#[must_use]
+pub fn effective(pod: &Pod) -> Requests {
+    let mut reader = Reader::default();
+    let infeasible = pod.status.conditions.iter().any(|condition| {
+        condition.kind == "PodResizePending"
+            && condition.status == "True"
+            && condition.reason == "Infeasible"
+    });
+    let asked = of_view(pod, View::Asked, &mut reader);
+    let mut needed = of_view(pod, View::Allocated, &mut reader);
+    raise(&mut needed, &of_view(pod, View::InForce, &mut reader));
+    if !infeasible {
+        raise(&mut needed, &asked);
+    }
+    add(
+        &mut needed,
+        &reader.bag("spec.overhead", &pod.spec.overhead),
+    );
+    needed.remove("pods");
+    Requests {
+        amounts: in_core_units(&needed),
+        unreadable: reader.finish(),
+    }
+}
+
+/// Amounts in the core's units, without zeros: `cpu` in thousandths, all else in whole units.
+pub(super) fn in_core_units(bag: &Bag) -> Amounts {
+    let amounts = bag.iter().map(|(name, quantity)| {
+        let amount = match name.as_str() {
+            "cpu" => quantity.milli_value(),
+            _ => quantity.value(),
+        };
+        (name.clone(), amount)
+    });
+    amounts.filter(|(_, amount)| *amount != 0).collect()
+}
+
+/// Reads quantities and notes down what is wrong with them.
+#[derive(Default)]
+pub(super) struct Reader {
+    unreadable: Vec<String>,
+}
+
+impl Reader {
+    /// The quantities of a map; what is none, or is negative, counts as zero and is noted.
+    pub(super) fn bag(&mut self, path: &str, texts: &Texts) -> Bag {
+        let mut bag = Bag::new();
+        for (name, text) in texts {
+            let quantity = match Quantity::parse(&text.0) {
+                Ok(quantity) if quantity < Quantity::ZERO => {
+                    self.note(format!("{path}.{name}: {:?} is negative", text.0));
+                    Quantity::ZERO
+                }
+                Ok(quantity) => quantity,
+                Err(error) => {
+                    self.note(format!("{path}.{name}: {error}"));
+                    Quantity::ZERO
+                }
+            };
+            bag.insert(name.clone(), quantity);
+        }
+        bag
+    }
+
+    fn note(&mut self, text: String) {
+        // A field is read once for each view of the pod, and noted once.
+        if !self.unreadable.contains(&text) {
+            self.unreadable.push(text);
+        }
+    }
+
+    /// What was noted.
+    pub(super) fn finish(self) -> Vec<String> {
+        self.unreadable
+    }
+}
+
+/// Of whom the amounts are: while a resize is under way the three differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum View {
+    /// `spec`: what the user asked for.
+    Asked,
+    /// `status...allocatedResources`: what the kubelet set aside.
+    Allocated,
+    /// `status...resources`: what is in force.
+    InForce,
+}
+
+/// Requests of the whole pod in one view, without overhead.
+fn of_view(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
+    let mut total = of_containers(pod, view, reader);
+    if let Some(resources) = &pod.spec.resources {
+        let asked = pod_level(resources, &total, reader);
+        total.extend(asked);
+    }
+    let status = &pod.status;
+    if view != View::Asked
+        && let Some(allocated) = &status.allocated_resources
+    {
+        let bag = reader.bag("status.allocatedResources", allocated);
+        total.extend(bag.into_iter().filter(|(name, _)| is_pod_level(name)));
+    }
+    if view == View::InForce
+        && let Some(resources) = &status.resources
+    {
+        let bag = reader.bag("status.resources.requests", &resources.requests);
+        total.extend(bag.into_iter().filter(|(name, _)| is_pod_level(name)));
+    }
+    total
+}
+
+/// Pod-level resources take the place of the containers' for these only.
+fn is_pod_level(name: &str) -> bool {
+    name == "cpu" || name == "memory" || name.starts_with("hugepages-")
+}
+
+/// Pod-level requests; a limit stands in where neither the pod nor a container requests any, as
+/// the API server's defaulting has it.
+fn pod_level(resources: &Resources, containers: &Bag, reader: &mut Reader) -> Bag {
+    let mut bag = reader.bag("spec.resources.limits", &resources.limits);
+    bag.retain(|name, _| !containers.contains_key(name));
+    bag.extend(reader.bag("spec.resources.requests", &resources.requests));
+    bag.retain(|name, _| is_pod_level(name));
+    bag
+}
+
+/// The containers together: all that run at once, or the widest moment of the start.
+fn of_containers(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
+    let (spec, status) = (&pod.spec, &pod.status);
+    let mut running = Bag::new();
+    for container in &spec.containers {
+        let own = of_container(
+            "spec.containers",
+            container,
+            &status.container_statuses,
+            view,
+            reader,
+        );
+        add(&mut running, &own);
+    }
+    let mut sidecars = Bag::new();
+    let mut widest = Bag::new();
+    for container in &spec.init_containers {
+        let statuses = &status.init_container_statuses;
+        let own = of_container("spec.initContainers", container, statuses, view, reader);
+        if container.is_sidecar() {
+            add(&mut running, &own);
+            add(&mut sidecars, &own);
+            raise(&mut widest, &sidecars);
+        } else {
+            let mut width = sidecars.clone();
+            add(&mut width, &own);
+            raise(&mut widest, &width);
+        }
+    }
+    raise(&mut running, &widest);
+    running
+}
+
+fn of_container(
+    list: &str,
+    container: &Container,
+    statuses: &[ContainerStatus],
+    view: View,
+    reader: &mut Reader,
+) -> Bag {
+    let path = format!("{list}[{}].resources", container.name);
+    let status = statuses.iter().find(|status| status.name == container.name);
+    if view == View::InForce
+        && let Some(resources) = status.and_then(|status| status.resources.as_ref())
+    {
+        return reader.bag("status.containerStatuses.resources", &resources.requests);
+    }
+    if view != View::Asked
+        && let Some(allocated) = status.and_then(|status| status.allocated_resources.as_ref())
+    {
+        return reader.bag("status.containerStatuses.allocatedResources", allocated);
+    }
+    // Requests default to limits, as in the API server.
+    let mut bag = reader.bag(&format!("{path}.limits"), &container.resources.limits);
+    bag.extend(reader.bag(&format!("{path}.requests"), &container.resources.requests));
+    bag
+}
+
+fn add(total: &mut Bag, more: &Bag) {
+    for (name, quantity) in more {
+        let sum = total.get(name).map_or(*quantity, |old| *old + *quantity);
+        total.insert(name.clone(), sum);
+    }
+}
+
+fn raise(total: &mut Bag, other: &Bag) {
+    for (name, quantity) in other {
+        let most = total
+            .get(name)
+            .map_or(*quantity, |old| (*old).max(*quantity));
+        total.insert(name.clone(), most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn requests(pod: Value) -> Requests {
+        effective(&serde_json::from_value(pod).unwrap())
+    }
+
+    fn cpu(spec: Value) -> Amounts {
+        requests(json!({"metadata": {}, "spec": spec})).amounts
+    }
+
+    fn container(name: &str, cpu: &str) -> Value {
+        json!({"name": name, "resources": {"requests": {"cpu": cpu}}})
+    }
+
+    fn sidecar(name: &str, cpu: &str) -> Value {
+        let mut sidecar = container(name, cpu);
+        sidecar["restartPolicy"] = json!("Always");
+        sidecar
+    }
+
+    fn milli(amount: i64) -> Amounts {
+        vec![("cpu".to_owned(), amount)]
+    }
+
+    #[test]
+    fn containers_add_up_exactly_and_round_up_once() {
+        let own = |cpu: &str, memory: Value| json!({"name": cpu, "resources": {"requests": {"cpu": cpu, "memory": memory}}});
+        let amounts =
+            cpu(json!({"containers": [own("100m", json!("500m")), own("0.2", json!("500m"))]}));
+        assert_eq!(amounts, [("cpu".to_owned(), 300), ("memory".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn init_containers_and_sidecars_count_in_their_order() {
+        let cases = [
+            // The largest init container against the sum of the others.
+            (json!([container("i", "5")]), 5000),
+            (json!([container("i", "2"), container("j", "2")]), 3000),
+            // A sidecar runs beside the containers.
+            (json!([sidecar("s", "1")]), 4000),
+            // Init containers after a sidecar run beside it, those before do not.
+            (json!([sidecar("s", "1"), container("i", "4")]), 5000),
+            (json!([container("i", "4"), sidecar("s", "1")]), 4000),
+            (
+                json!([sidecar("s", "1"), container("i", "3"), sidecar("t", "2")]),
+                6000,
+            ),
+        ];
+        for (inits, wanted) in cases {
+            let spec = json!({
+                "containers": [container("a", "1"), container("b", "2")], "initContainers": inits,
+            });
+            assert_eq!(cpu(spec.clone()), milli(wanted), "{spec}");
+        }
+    }
+
+    #[test]
+    fn limits_stand_in_for_absent_requests() {
+        let resources =
+            json!({"limits": {"cpu": "2", "nvidia.com/gpu": 1}, "requests": {"cpu": 1}});
+        let amounts = cpu(json!({"containers": [{"name": "a", "resources": resources}]}));
+        assert_eq!(
+            amounts,
+            [("cpu".to_owned(), 1000), ("nvidia.com/gpu".to_owned(), 1)]
+        );
+    }
+
+    #[test]
+    fn pod_level_resources_override_cpu_memory_and_hugepages_only() {
+        let own = json!({"name": "a", "resources": {"requests": {"cpu": "3", "x/y": "1"}}});
+        let level = json!({"requests": {"cpu": "2", "x/y": "9", "hugepages-2Mi": "4Mi"}, "limits": {"memory": "1Ki", "cpu": "8"}});
+        let amounts = cpu(json!({"containers": [own], "resources": level}));
+        let wanted = [
+            ("cpu", 2000),
+            ("hugepages-2Mi", 4 << 20),
+            ("memory", 1024),
+            ("x/y", 1),
+        ];
+        assert_eq!(
+            amounts,
+            wanted.map(|(name, amount)| (name.to_owned(), amount))
+        );
+    }
+
+    #[test]
+    fn overhead_comes_last() {
+        let spec = json!({
+            "containers": [container("a", "1")], "initContainers": [container("i", "3")],
+            "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "250m"},
+        });
+        assert_eq!(cpu(spec), milli(2250));
+    }
+
+    #[test]
+    fn a_resize_under_way_takes_the_largest_of_asked_allocated_and_in_force() {
+        let pod = |allocated: &str, in_force: &str, reason: &str| {
+            json!({
+                "metadata": {}, "spec": {"containers": [container("a", "4")]},
+                "status": {
+                    "conditions": [{"type": "PodResizePending", "status": "True", "reason": reason}],
+                    "containerStatuses": [{
+                        "name": "a", "allocatedResources": {"cpu": allocated},
+                        "resources": {"requests": {"cpu": in_force}},
+                    }],
+                },
+            })
+        };
+        assert_eq!(requests(pod("2", "3", "Deferred")).amounts, milli(4000));
+        assert_eq!(requests(pod("2", "3", "Infeasible")).amounts, milli(3000));
+        assert_eq!(requests(pod("5", "3", "Deferred")).amounts, milli(5000));
+        assert_eq!(requests(pod("2", "6", "Deferred")).amounts, milli(6000));
+    }
+
+    #[test]
+    fn a_pod_level_resize_counts_as_one_of_containers_does() {
+        let pod = json!({
+            "metadata": {},
+            "spec": {"containers": [container("a", "1")], "resources": {"requests": {"cpu": "2"}}},
+            "status": {"allocatedResources": {"cpu": "3"}, "resources": {"requests": {"cpu": "5"}}},
+        });
+        assert_eq!(requests(pod).amounts, milli(5000));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_once_and_counts_as_zero() {
+        let found = requests(json!({"metadata": {}, "spec": {"containers": [
+            {"name": "a", "resources": {"requests": {"cpu": "1x", "memory": "-1"}}},
+        ]}}));
+        assert_eq!(found.amounts, []);
+        assert_eq!(found.unreadable.len(), 2, "{:?}", found.unreadable);
+        let start = "spec.containers[a].resources.requests.cpu: \"1x\" is not a quantity";
+        assert!(
+            found.unreadable[0].starts_with(start),
+            "{:?}",
+            found.unreadable
+        );
+        assert_eq!(
+            found.unreadable[1],
+            "spec.containers[a].resources.requests.memory: \"-1\" is negative"
+        );
+    }
+}

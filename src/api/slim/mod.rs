@@ -1,0 +1,75 @@
+//! Slim types: of each Kubernetes object, only the fields that Muster reads.
+//!
+//! A full pod costs many kilobytes in memory; these skip the rest while decoding. They say what
+//! an object contains, not what it means: that is `convert`'s work. `null` reads as absent.
+
+mod cluster;
+mod meta;
+mod pod;
+mod selection;
+mod text;
+
+pub use cluster::{Namespace, Node, NodeSpec, NodeStatus, PriorityClass, Taint};
+pub use pod::{
+    Affinity, Container, ContainerPort, ContainerStatus, Gate, Pod, PodCondition, PodSpec,
+    PodStatus, PodTerms, Resources, SchedulingGroup, SpreadConstraint, Volume,
+};
+pub use selection::{NodeAffinity, NodeSelector, Requirement, Term, Toleration};
+pub use text::{Present, Text, Texts};
+
+pub(crate) use meta::trimmed;
+pub(crate) use text::nullable;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{upstream, volcano};
+    use kube::Resource;
+    use serde_json::json;
+
+    #[test]
+    fn null_reads_as_absent_and_numbers_as_quantities() {
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": "p", "creationTimestamp": null, "labels": null, "annotations": null},
+            "spec": {
+                "containers": [{
+                    "name": "a", "ports": null,
+                    "resources": {"requests": {"cpu": 1, "memory": 1.5, "x/y": "2"}, "limits": null},
+                }],
+                "initContainers": null, "affinity": null, "nodeSelector": null, "volumes": null,
+            },
+            "status": null,
+        }))
+        .unwrap();
+        let requests = &pod.spec.containers[0].resources.requests;
+        let texts: Vec<&str> = requests.values().map(|text| text.0.as_str()).collect();
+        assert_eq!(texts, ["1", "1.5", "2"]);
+        assert_eq!(pod.status, PodStatus::default());
+    }
+
+    #[test]
+    fn fields_that_are_not_read_are_skipped() {
+        let bare = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a"}]}});
+        let mut full = bare.clone();
+        full["metadata"]["managedFields"] = json!([{"fieldsV1": {"f:spec": {}}}]);
+        full["spec"]["dnsPolicy"] = json!("ClusterFirst");
+        full["spec"]["containers"][0]["env"] = json!([{"name": "A", "value": "b"}]);
+        full["spec"]["containers"][0]["image"] = json!("image");
+        full["status"] = json!({"hostIP": "1.2.3.4", "qosClass": "Burstable"});
+        let read = |value| serde_json::from_value::<Pod>(value).unwrap();
+        assert_eq!(read(full), read(bare));
+    }
+
+    #[test]
+    fn slim_kinds_are_found_where_the_full_ones_are() {
+        assert_eq!(Pod::url_path(&(), Some("n")), "/api/v1/namespaces/n/pods");
+        assert_eq!(Node::url_path(&(), None), "/api/v1/nodes");
+        assert_eq!(Namespace::url_path(&(), None), "/api/v1/namespaces");
+        let classes = PriorityClass::url_path(&(), None);
+        assert_eq!(classes, "/apis/scheduling.k8s.io/v1/priorityclasses");
+        let groups = upstream::PodGroup::url_path(&(), None);
+        assert_eq!(groups, "/apis/scheduling.k8s.io/v1beta1/podgroups");
+        let groups = volcano::PodGroup::url_path(&(), None);
+        assert_eq!(groups, "/apis/scheduling.volcano.sh/v1beta1/podgroups");
+    }
+}

@@ -1,0 +1,73 @@
+//! Volcano's PodGroup (`scheduling.volcano.sh/v1beta1`), as far as it is honoured.
+
+use super::slim::{Texts, nullable, trimmed};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::NamespaceResourceScope;
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// `scheduling.volcano.sh/v1beta1` PodGroup. It has no status subresource.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct PodGroup {
+    /// Identity.
+    #[serde(deserialize_with = "trimmed")]
+    pub metadata: ObjectMeta,
+    /// What it asks for.
+    #[serde(default, deserialize_with = "nullable")]
+    pub spec: PodGroupSpec,
+}
+
+/// `spec` of Volcano's PodGroup. Role minima (`minTaskMember`, `subGroupPolicy`) are not read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodGroupSpec {
+    /// How many must run.
+    pub min_member: Option<i32>,
+    /// Its queue.
+    pub queue: Option<String>,
+    /// Its priority class.
+    pub priority_class_name: Option<String>,
+    /// Room that must be free before it is admitted. Keys may be those of resource quotas.
+    #[serde(deserialize_with = "nullable")]
+    pub min_resources: Texts,
+    /// Network topology, which is not honoured.
+    pub network_topology: Option<NetworkTopology>,
+}
+
+/// `spec.networkTopology`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct NetworkTopology {
+    /// `hard` (or nothing) or `soft`.
+    #[serde(deserialize_with = "nullable")]
+    pub mode: String,
+}
+
+impl kube::Resource for PodGroup {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind(_: &()) -> Cow<'_, str> {
+        "PodGroup".into()
+    }
+
+    fn group(_: &()) -> Cow<'_, str> {
+        "scheduling.volcano.sh".into()
+    }
+
+    fn version(_: &()) -> Cow<'_, str> {
+        "v1beta1".into()
+    }
+
+    fn plural(_: &()) -> Cow<'_, str> {
+        "podgroups".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}

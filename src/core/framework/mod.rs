@@ -1,0 +1,31 @@
+//! The extension points: one trait each, in the order in which a gang meets them.
+//!
+//! The names and their meaning are those of Kubernetes' scheduling framework; where that speaks of
+//! a pod and a node at a time, the traits here have a form for many nodes at once beside it. A
+//! plugin is an object that implements one or more of them; a [`Profile`] says which plugins run
+//! where, in which order and with which weight.
+//!
+//! **Invariant:** plugins decide from the state alone: no clock, no I/O, no randomness.
+
+mod gang_points;
+mod node_points;
+mod profile;
+mod reason;
+mod store;
+
+pub use gang_points::{
+    EventHandler, GangDomains, Permit, PermitVerdict, PostBind, PostFilter, PreBind, PreEnqueue,
+    QueueSort, Reserve,
+};
+pub use node_points::{
+    Binder, Context, Filter, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,
+};
+pub use profile::{MAX_SCORE, Profile, Weighted};
+pub use reason::Reason;
+pub use store::Store;
+
+/// Every plugin has a name: what the configuration calls it.
+pub trait Plugin: Send + Sync {
+    /// The name, in CamelCase.
+    fn name(&self) -> &'static str;
+}

@@ -1,0 +1,137 @@
+//! The points that look at one pod and the nodes: from PreFilter to Bind.
+
+use super::{Plugin, Reason, Store};
+use crate::core::model::Bind;
+use crate::core::state::{ClusterState, ConstraintsId, NodeId, NodeSet, Pod, PodId, Shape};
+
+/// What plugins see: the state with all that the running transaction did, and the pod.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The cluster.
+    pub state: &'a ClusterState,
+    /// What plugins left for each other in this cycle.
+    pub store: &'a Store,
+    /// The pod's id.
+    pub pod_id: PodId,
+    /// The pod.
+    pub pod: &'a Pod,
+    /// What it needs.
+    pub shape: &'a Shape,
+}
+
+impl<'a> Context<'a> {
+    /// The context of a pod; `None` if there is no such pod.
+    #[must_use]
+    pub fn new(state: &'a ClusterState, store: &'a Store, pod_id: PodId) -> Option<Self> {
+        let pod = state.pod(pod_id)?;
+        let shape = state.shapes().get(pod.shape)?;
+        Some(Self {
+            state,
+            store,
+            pod_id,
+            pod,
+            shape,
+        })
+    }
+}
+
+/// Whether a node suits a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does.
+    Fit,
+    /// It does not, for these reasons.
+    Unfit(Vec<Reason>),
+}
+
+impl Verdict {
+    /// Fits, or does not for one reason.
+    #[must_use]
+    pub fn fit_unless(unfit: bool, reason: Reason) -> Self {
+        if unfit {
+            Self::Unfit(vec![reason])
+        } else {
+            Self::Fit
+        }
+    }
+}
+
+/// What PreFilter says of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PreFilterVerdict {
+    /// Nothing.
+    Continue,
+    /// Only these nodes come into question; the reason is counted for the others.
+    Narrow(NodeSet, Reason),
+    /// No node will do.
+    Refuse(Reason),
+}
+
+/// Looks at a pod before any node; may narrow the nodes.
+pub trait PreFilter: Plugin {
+    /// What it says.
+    fn pre_filter(&self, cx: &Context<'_>) -> PreFilterVerdict;
+}
+
+/// What a filter's verdict depends on, which says how long it stays true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The pod's constraints and the node's name, labels, taints and cordon: kept until those
+    /// change.
+    NodeFacts,
+    /// What else is on the same node: asked for every placement.
+    NodeUsage,
+    /// What is on other nodes as well: any change anywhere may turn it.
+    Cluster,
+}
+
+/// Says whether a node suits a pod. Filters run in order; the first refusal counts.
+pub trait Filter: Plugin {
+    /// What its verdict depends on.
+    fn scope(&self) -> Scope;
+
+    /// Whether the node suits the pod.
+    fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict;
+
+    /// Keeps the nodes that suit the pod: [`Filter::check`] over many nodes.
+    fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
+        nodes.retain(|node| self.check(cx, node) == Verdict::Fit);
+    }
+
+    /// The id under which a verdict of scope [`Scope::NodeFacts`] may be kept.
+    fn constraints(&self, cx: &Context<'_>) -> ConstraintsId {
+        cx.shape.constraints
+    }
+}
+
+/// Prepares what scores need, once per pod.
+pub trait PreScore: Plugin {
+    /// Leaves what it found in the store.
+    fn pre_score(&self, state: &ClusterState, pod: PodId, nodes: &NodeSet, store: &mut Store);
+}
+
+/// Ranks the nodes that suit a pod. Cannot refuse any.
+pub trait Score: Plugin {
+    /// Adds one score for each node of `nodes`, by rising id; more is better.
+    fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>);
+
+    /// Brings the scores into 0..=[`MAX_SCORE`](super::MAX_SCORE), where they are mixed with those
+    /// of other plugins (NormalizeScore). The only score plugin of a profile need not.
+    fn normalize(&self, scores: &mut [i64]) {
+        let (Some(low), Some(high)) = (scores.iter().min().copied(), scores.iter().max().copied())
+        else {
+            return;
+        };
+        let span = i128::from(high) - i128::from(low);
+        for score in scores {
+            let part = (i128::from(*score) - i128::from(low)) * i128::from(super::MAX_SCORE);
+            *score = i64::try_from(part.checked_div(span).unwrap_or(0)).unwrap_or(0);
+        }
+    }
+}
+
+/// Turns a decision into the order that carries it out. The first that takes it counts.
+pub trait Binder: Plugin {
+    /// The order, or `None` to leave it to the next.
+    fn bind(&self, cx: &Context<'_>, node: NodeId) -> Option<Bind>;
+}

@@ -1,0 +1,74 @@
+//! Which plugins run at which point.
+
+use super::{
+    Binder, EventHandler, Filter, GangDomains, Permit, PostBind, PostFilter, PreBind, PreEnqueue,
+    PreFilter, PreScore, QueueSort, Reserve, Score,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// The best normalised score.
+pub const MAX_SCORE: i64 = 100;
+
+/// A score plugin and how much it counts.
+#[derive(Clone)]
+pub struct Weighted {
+    /// The plugin.
+    pub plugin: Arc<dyn Score>,
+    /// Its weight, at least 1.
+    pub weight: i64,
+}
+
+/// The plugins of every point, in the order in which they run.
+#[derive(Clone, Default)]
+pub struct Profile {
+    /// Order of gangs.
+    pub queue_sort: Vec<Arc<dyn QueueSort>>,
+    /// Who may be queued.
+    pub pre_enqueue: Vec<Arc<dyn PreEnqueue>>,
+    /// Where a gang may go as a whole.
+    pub gang_domains: Vec<Arc<dyn GangDomains>>,
+    /// A pod before any node.
+    pub pre_filter: Vec<Arc<dyn PreFilter>>,
+    /// Nodes that do not suit.
+    pub filter: Vec<Arc<dyn Filter>>,
+    /// After a gang found no place.
+    pub post_filter: Vec<Arc<dyn PostFilter>>,
+    /// Before scores.
+    pub pre_score: Vec<Arc<dyn PreScore>>,
+    /// The best node.
+    pub score: Vec<Weighted>,
+    /// What else a decision takes.
+    pub reserve: Vec<Arc<dyn Reserve>>,
+    /// Holding decisions back.
+    pub permit: Vec<Arc<dyn Permit>>,
+    /// The last word before a bind.
+    pub pre_bind: Vec<Arc<dyn PreBind>>,
+    /// How a bind is carried out.
+    pub bind: Vec<Arc<dyn Binder>>,
+    /// After a bind.
+    pub post_bind: Vec<Arc<dyn PostBind>>,
+    /// Every event.
+    pub events: Vec<Arc<dyn EventHandler>>,
+}
+
+/// Lists the plugins by point.
+impl fmt::Debug for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |list: Vec<&'static str>| list.join(",");
+        f.debug_struct("Profile")
+            .field(
+                "queueSort",
+                &names(self.queue_sort.iter().map(|one| one.name()).collect()),
+            )
+            .field(
+                "filter",
+                &names(self.filter.iter().map(|one| one.name()).collect()),
+            )
+            .field(
+                "score",
+                &names(self.score.iter().map(|one| one.plugin.name()).collect()),
+            )
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,50 @@
+//! Why a node does not suit a pod: typed, and in kube-scheduler's words.
+
+use crate::core::resources::{Dimension, Dimensions};
+
+/// Why a node does not suit a pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Too little is left of this resource.
+    Insufficient(Dimension),
+    /// It has as many pods as it may have.
+    TooManyPods,
+    /// It is cordoned.
+    Unschedulable,
+    /// It is not the one that the pod names.
+    NodeName,
+    /// It has a taint that the pod does not tolerate.
+    Taint,
+    /// Its labels do not match the pod's selector or affinity.
+    NodeAffinity,
+    /// Its labels do not match the gang's node selector.
+    GangSelector,
+    /// A host port is taken.
+    Ports,
+    /// A bind to it was refused lately.
+    BindRefused,
+    /// What a plugin says.
+    Other(String),
+}
+
+impl Reason {
+    /// The words that kubectl, autoscalers and people know.
+    #[must_use]
+    pub fn describe(&self, dimensions: &Dimensions) -> String {
+        let fixed = match self {
+            Self::Insufficient(dimension) => {
+                return format!("Insufficient {}", dimensions.name(*dimension));
+            }
+            Self::Other(words) => return words.clone(),
+            Self::TooManyPods => "Too many pods",
+            Self::Unschedulable => "node(s) were unschedulable",
+            Self::NodeName => "node(s) didn't match the requested node name",
+            Self::Taint => "node(s) had untolerated taint(s)",
+            Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
+            Self::GangSelector => "node(s) didn't match PodGroup's node selector",
+            Self::Ports => "node(s) didn't have free ports for the requested pod ports",
+            Self::BindRefused => "node(s) refused the binding",
+        };
+        fixed.to_owned()
+    }
+}

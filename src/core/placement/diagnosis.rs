@@ -1,0 +1,182 @@
+//! Why a pod fits nowhere: the histogram that people and autoscalers read, and the closest node.
+
+use crate::core::framework::{Context, PreFilterVerdict, Profile, Reason, Store, Verdict};
+use crate::core::resources::{Dimension, Dimensions};
+use crate::core::state::{ClusterState, NodeId, PodId};
+use std::collections::BTreeMap;
+
+/// Why a pod fits nowhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// How many of them give each reason.
+    pub reasons: BTreeMap<Reason, usize>,
+    /// Of the nodes that lack only resources, the one that lacks least, and what it lacks.
+    pub closest: Option<(NodeId, Vec<(Dimension, i64)>)>,
+}
+
+/// Asks every node for its reason.
+#[must_use]
+pub fn diagnose(state: &ClusterState, profile: &Profile, store: &Store, pod: PodId) -> Diagnosis {
+    let mut diagnosis = Diagnosis {
+        nodes: state.nodes().present().len(),
+        ..Diagnosis::default()
+    };
+    let Some(cx) = Context::new(state, store, pod) else {
+        return diagnosis;
+    };
+    let mut least = None;
+    for node in state.nodes().present().iter() {
+        let reasons = refusal(profile, &cx, node);
+        let only_resources = reasons
+            .iter()
+            .all(|one| matches!(one, Reason::Insufficient(_)));
+        if only_resources && !reasons.is_empty() {
+            let lacks = shortfall(&cx, node);
+            let rank = lacking_part(&lacks, &cx);
+            if least.is_none_or(|known| rank < known) {
+                least = Some(rank);
+                diagnosis.closest = Some((node, lacks));
+            }
+        }
+        for reason in reasons {
+            *diagnosis.reasons.entry(reason).or_default() += 1;
+        }
+    }
+    diagnosis
+}
+
+/// The reasons of the first filter that refuses.
+fn refusal(profile: &Profile, cx: &Context<'_>, node: NodeId) -> Vec<Reason> {
+    if cx.pod.avoid.contains(&node) {
+        return vec![Reason::BindRefused];
+    }
+    for plugin in &profile.pre_filter {
+        match plugin.pre_filter(cx) {
+            PreFilterVerdict::Narrow(nodes, reason) if !nodes.contains(node) => {
+                return vec![reason];
+            }
+            PreFilterVerdict::Refuse(reason) => return vec![reason],
+            _ => {}
+        }
+    }
+    for filter in &profile.filter {
+        if let Verdict::Unfit(reasons) = filter.check(cx, node) {
+            return reasons;
+        }
+    }
+    Vec::new()
+}
+
+/// What the node lacks of the pod's request.
+fn shortfall(cx: &Context<'_>, node: NodeId) -> Vec<(Dimension, i64)> {
+    let lack = |(dimension, amount): (Dimension, i64)| {
+        let free = cx.state.nodes().free(node, dimension).max(0);
+        (amount > free).then_some((dimension, amount - free))
+    };
+    cx.shape.request.iter().filter_map(lack).collect()
+}
+
+/// The largest part of any requested resource that is lacking, in millionths.
+fn lacking_part(lacks: &[(Dimension, i64)], cx: &Context<'_>) -> i128 {
+    let part = |(dimension, amount): &(Dimension, i64)| {
+        let requested = i128::from(cx.shape.request.get(*dimension)).max(1);
+        i128::from(*amount) * 1_000_000 / requested
+    };
+    lacks.iter().map(part).max().unwrap_or(0)
+}
+
+impl Diagnosis {
+    /// `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`: the shape
+    /// and the order of kube-scheduler's message.
+    #[must_use]
+    pub fn message(&self, dimensions: &Dimensions) -> String {
+        let line =
+            |(reason, count): (&Reason, &usize)| format!("{count} {}", reason.describe(dimensions));
+        let mut lines: Vec<String> = self.reasons.iter().map(line).collect();
+        lines.sort();
+        let head = format!("0/{} nodes are available", self.nodes);
+        if lines.is_empty() {
+            format!("{head}.")
+        } else {
+            format!("{head}: {}.", lines.join(", "))
+        }
+    }
+
+    /// `closest is node n1, short of 500m cpu`, where a node lacks nothing but resources.
+    #[must_use]
+    pub fn closest_fit(&self, state: &ClusterState) -> Option<String> {
+        let (node, lacks) = self.closest.as_ref()?;
+        let amount = |(dimension, amount): &(Dimension, i64)| {
+            let name = state.dimensions().name(*dimension);
+            match *dimension {
+                Dimension::CPU if amount % 1000 != 0 => format!("{amount}m {name}"),
+                Dimension::CPU => format!("{} {name}", amount / 1000),
+                Dimension::MEMORY | Dimension::EPHEMERAL_STORAGE => {
+                    format!("{} {name}", in_binary_units(*amount))
+                }
+                _ => format!("{amount} {name}"),
+            }
+        };
+        let lacks: Vec<String> = lacks.iter().map(amount).collect();
+        Some(format!(
+            "closest is node {}, short of {}",
+            state.nodes().name(*node),
+            lacks.join(", ")
+        ))
+    }
+}
+
+/// Bytes as the largest binary unit that is not less than one, rounded up.
+fn in_binary_units(bytes: i64) -> String {
+    let unit = ["Ki", "Mi", "Gi", "Ti", "Pi"];
+    let mut shown = bytes.to_string();
+    let mut size = 1_i64;
+    for name in unit {
+        size <<= 10;
+        if bytes < size {
+            break;
+        }
+        shown = format!("{}{name}", bytes / size + i64::from(bytes % size != 0));
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_histogram_reads_as_kube_schedulers() {
+        let diagnosis = Diagnosis {
+            nodes: 12,
+            reasons: BTreeMap::from([
+                (Reason::Insufficient(Dimension::CPU), 8),
+                (Reason::Taint, 4),
+                (Reason::Insufficient(Dimension::MEMORY), 8),
+            ]),
+            closest: None,
+        };
+        assert_eq!(
+            diagnosis.message(&Dimensions::default()),
+            "0/12 nodes are available: 4 node(s) had untolerated taint(s), 8 Insufficient cpu, \
+             8 Insufficient memory."
+        );
+    }
+
+    #[test]
+    fn no_nodes_read_as_kube_schedulers() {
+        assert_eq!(
+            Diagnosis::default().message(&Dimensions::default()),
+            "0/0 nodes are available."
+        );
+    }
+
+    #[test]
+    fn bytes_are_shown_in_the_largest_fitting_unit() {
+        assert_eq!(in_binary_units(1023), "1023");
+        assert_eq!(in_binary_units(1536 << 20), "2Gi");
+        assert_eq!(in_binary_units(500 << 20), "500Mi");
+    }
+}

@@ -1,0 +1,14 @@
+//! Putting one gang on nodes, as a whole.
+//!
+//! Everything happens inside a [`Statement`](crate::core::transaction::Statement): what does not
+//! work out leaves no trace. Members are placed one after the other on the best node of a domain;
+//! pods of one shape cost one pass of the cached filters, whatever the gang's size. The search over
+//! whole gangs (packing, topology) has its place here.
+
+mod diagnosis;
+mod masks;
+mod place;
+
+pub use diagnosis::{Diagnosis, diagnose};
+pub use masks::Masks;
+pub use place::{Placer, Shortage, members_in_order};

@@ -1,0 +1,355 @@
+//! The best node for a pod, and nodes for all members of a gang.
+
+use super::masks::Masks;
+use crate::core::framework::{Context, PreFilterVerdict, Profile, Scope, Store};
+use crate::core::plugins::Weights;
+use crate::core::state::{ClusterState, Gang, GangId, Id, NodeId, NodeSet, PodId, ShapeId};
+use crate::core::transaction::Statement;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Why a gang found no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// The first member without a node.
+    pub member: PodId,
+    /// How many members found one.
+    pub placed: u32,
+    /// How many had to.
+    pub needed: u32,
+}
+
+/// Finds places. Keeps what can be used again between calls.
+#[derive(Debug, Default)]
+pub struct Placer {
+    masks: Masks,
+    store: Store,
+    candidates: NodeSet,
+    scores: Vec<i64>,
+}
+
+/// In which order members are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    LargestFirst,
+    SmallestFirst,
+}
+
+impl Placer {
+    /// Prepares for a cycle on this state.
+    pub fn begin_cycle(&mut self, state: &ClusterState) {
+        self.store.clear();
+        self.store.put(Weights::of(state));
+    }
+
+    /// What plugins share in this cycle.
+    #[must_use]
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Places enough members for the gang's minimum, or none.
+    ///
+    /// # Errors
+    /// Who found no node, in the best domain and order.
+    pub fn place_minimum(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        gang_id: GangId,
+    ) -> Result<(), Shortage> {
+        let start = statement.checkpoint();
+        let mut best: Option<Shortage> = None;
+        for domain in domains(statement.state(), profile, gang_id) {
+            for order in [Order::LargestFirst, Order::SmallestFirst] {
+                let Some(shortage) = self.try_minimum(statement, profile, gang_id, &domain, order)
+                else {
+                    return Ok(());
+                };
+                statement.roll_back(start);
+                if best.is_none_or(|known| shortage.placed > known.placed) {
+                    best = Some(shortage);
+                }
+                if is_uniform(statement.state(), gang_id) {
+                    break;
+                }
+            }
+        }
+        best.map_or(Ok(()), Err)
+    }
+
+    /// Places one member more than the minimum, if there is one that fits.
+    ///
+    /// # Errors
+    /// The first member that does not fit.
+    pub fn place_surplus(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        gang_id: GangId,
+    ) -> Result<(), Shortage> {
+        let mut refused: BTreeSet<ShapeId> = BTreeSet::new();
+        let mut first = None;
+        for domain in domains(statement.state(), profile, gang_id) {
+            for pod_id in surplus(statement.state(), gang_id) {
+                let Some(pod) = statement.state().pod(pod_id) else {
+                    continue;
+                };
+                if refused.contains(&pod.shape) {
+                    continue;
+                }
+                let shape = pod.shape;
+                if self.place_pod(statement, profile, pod_id, &domain) {
+                    return Ok(());
+                }
+                refused.insert(shape);
+                first = first.or(Some(pod_id));
+            }
+        }
+        match first {
+            Some(member) => Err(Shortage {
+                member,
+                placed: 0,
+                needed: 1,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn try_minimum(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        gang_id: GangId,
+        domain: &NodeSet,
+        order: Order,
+    ) -> Option<Shortage> {
+        let gang = statement.state().gang(gang_id)?;
+        let needed = gang.missing();
+        let mut wanted: Vec<u32> = gang
+            .subgroups
+            .iter()
+            .map(|one| one.missing(one.min))
+            .collect();
+        let mut room: Vec<u32> = gang
+            .subgroups
+            .iter()
+            .map(|one| one.max.saturating_sub(one.available()))
+            .collect();
+        let mut left = needed;
+        let mut refused: BTreeSet<ShapeId> = BTreeSet::new();
+        let mut first = None;
+        let mut spare = Vec::new();
+        for (pod_id, subgroup, shape) in members_by(statement.state(), gang, order) {
+            if wanted[subgroup] == 0 {
+                spare.push((pod_id, subgroup, shape));
+                continue;
+            }
+            if refused.contains(&shape) {
+                continue;
+            }
+            if self.place_pod(statement, profile, pod_id, domain) {
+                wanted[subgroup] -= 1;
+                room[subgroup] = room[subgroup].saturating_sub(1);
+                left = left.saturating_sub(1);
+            } else {
+                refused.insert(shape);
+                first = first.or(Some(pod_id));
+            }
+        }
+        for (pod_id, subgroup, shape) in spare {
+            if left == 0 {
+                break;
+            }
+            if room[subgroup] == 0 || refused.contains(&shape) {
+                continue;
+            }
+            if self.place_pod(statement, profile, pod_id, domain) {
+                room[subgroup] -= 1;
+                left -= 1;
+            } else {
+                refused.insert(shape);
+                first = first.or(Some(pod_id));
+            }
+        }
+        if left == 0 && wanted.iter().all(|one| *one == 0) {
+            return None;
+        }
+        Some(Shortage {
+            member: first?,
+            placed: needed - left,
+            needed,
+        })
+    }
+
+    /// Puts one pod on the best node of a domain, if any suits.
+    fn place_pod(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        pod_id: PodId,
+        domain: &NodeSet,
+    ) -> bool {
+        let node = self.best_node(statement.state(), profile, pod_id, domain);
+        if let Some(node) = node {
+            statement.assume(pod_id, node);
+        }
+        node.is_some()
+    }
+
+    fn best_node(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        domain: &NodeSet,
+    ) -> Option<NodeId> {
+        self.find_candidates(state, profile, pod_id, domain)?;
+        for plugin in &profile.pre_score {
+            plugin.pre_score(state, pod_id, &self.candidates, &mut self.store);
+        }
+        let cx = Context::new(state, &self.store, pod_id)?;
+        let mut total: Vec<i64> = Vec::new();
+        for one in &profile.score {
+            self.scores.clear();
+            one.plugin.score(&cx, &self.candidates, &mut self.scores);
+            if profile.score.len() == 1 {
+                break;
+            }
+            one.plugin.normalize(&mut self.scores);
+            total.resize(self.scores.len(), 0);
+            for (sum, score) in total.iter_mut().zip(&self.scores) {
+                *sum = sum.saturating_add(score.saturating_mul(one.weight));
+            }
+        }
+        let scores = if total.is_empty() {
+            &self.scores
+        } else {
+            &total
+        };
+        let ranked = self.candidates.iter().enumerate();
+        let score = |index: usize| scores.get(index).copied().unwrap_or(0);
+        ranked
+            .max_by_key(|(index, node)| (score(*index), Reverse(node.index())))
+            .map(|(_, node)| node)
+    }
+
+    /// Whether the pod fits this node now.
+    pub fn fits(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        node: NodeId,
+    ) -> bool {
+        let domain = NodeSet::from_iter([node]);
+        self.find_candidates(state, profile, pod_id, &domain)
+            .is_some()
+    }
+
+    /// Fills `candidates` with the nodes of the domain that suit the pod; `None` if none does.
+    fn find_candidates(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        domain: &NodeSet,
+    ) -> Option<()> {
+        let cx = Context::new(state, &self.store, pod_id)?;
+        self.candidates.copy_from(domain);
+        self.candidates.intersect(state.nodes().present());
+        self.candidates
+            .intersect(self.masks.allowed(&profile.filter, &cx));
+        for node in &cx.pod.avoid {
+            self.candidates.remove(*node);
+        }
+        for plugin in &profile.pre_filter {
+            match plugin.pre_filter(&cx) {
+                PreFilterVerdict::Continue => {}
+                PreFilterVerdict::Narrow(nodes, _) => self.candidates.intersect(&nodes),
+                PreFilterVerdict::Refuse(_) => return None,
+            }
+        }
+        for filter in profile
+            .filter
+            .iter()
+            .filter(|one| one.scope() != Scope::NodeFacts)
+        {
+            filter.retain(&cx, &mut self.candidates);
+        }
+        (!self.candidates.is_empty()).then_some(())
+    }
+}
+
+/// The domains that the first plugin with an opinion offers.
+fn domains(state: &ClusterState, profile: &Profile, gang: GangId) -> Vec<NodeSet> {
+    let Some(gang) = state.gang(gang) else {
+        return Vec::new();
+    };
+    let mut offers = profile
+        .gang_domains
+        .iter()
+        .map(|plugin| plugin.domains(state, gang));
+    offers
+        .find(|domains| !domains.is_empty())
+        .unwrap_or_default()
+}
+
+/// The members that could be placed, in the order in which they are: by creation, then id.
+#[must_use]
+pub fn members_in_order(state: &ClusterState, gang: &Gang) -> Vec<PodId> {
+    let mut members: Vec<PodId> = gang.pending.iter().copied().collect();
+    members.sort_by_key(|id| (state.pod(*id).map(|pod| pod.created), *id));
+    members
+}
+
+/// The members that could be placed, with their subgroups and shapes, large or small ones first.
+fn members_by(state: &ClusterState, gang: &Gang, order: Order) -> Vec<(PodId, usize, ShapeId)> {
+    let member = |id: PodId| {
+        let pod = state.pod(id)?;
+        Some((id, pod.subgroup?, pod.shape))
+    };
+    let mut members: Vec<_> = members_in_order(state, gang)
+        .into_iter()
+        .filter_map(member)
+        .collect();
+    if members.windows(2).all(|pair| pair[0].2 == pair[1].2) {
+        return members;
+    }
+    let size = |shape| state.shapes().get(shape).map(|one| one.request.clone());
+    match order {
+        Order::LargestFirst => members.sort_by_cached_key(|(_, _, shape)| Reverse(size(*shape))),
+        Order::SmallestFirst => members.sort_by_cached_key(|(_, _, shape)| size(*shape)),
+    }
+    members
+}
+
+/// The members beyond the minimum that their subgroups still have room for.
+fn surplus(state: &ClusterState, gang_id: GangId) -> Vec<PodId> {
+    let Some(gang) = state.gang(gang_id) else {
+        return Vec::new();
+    };
+    let has_room = |id: &PodId| {
+        let subgroup = state.pod(*id).and_then(|pod| pod.subgroup);
+        let subgroup = subgroup.and_then(|index| gang.subgroups.get(index));
+        subgroup.is_some_and(|one| one.available() < one.max)
+    };
+    let mut members = members_in_order(state, gang);
+    members.retain(has_room);
+    members
+}
+
+/// Whether all members that could be placed have one shape.
+fn is_uniform(state: &ClusterState, gang_id: GangId) -> bool {
+    let Some(gang) = state.gang(gang_id) else {
+        return true;
+    };
+    let mut shapes = gang
+        .pending
+        .iter()
+        .filter_map(|id| state.pod(*id).map(|pod| pod.shape));
+    let Some(first) = shapes.next() else {
+        return true;
+    };
+    shapes.all(|shape| shape == first)
+}

@@ -1,0 +1,25 @@
+//! The built-in plugins, one file each, and the table that names them.
+//!
+//! To add one: a file here that implements a trait of [`super::framework`], and its line in
+//! [`registry`].
+
+mod default_binder;
+mod gang_members;
+mod gang_selector;
+mod minimum_first;
+mod node_affinity;
+mod node_name;
+mod node_ports;
+mod node_resources;
+mod node_unschedulable;
+mod packing;
+mod priority;
+mod queue_exists;
+pub mod registry;
+mod submission;
+mod supported_fields;
+mod taints;
+mod valid_definition;
+mod whole_cluster;
+
+pub use packing::Weights;

@@ -1,0 +1,44 @@
+//! `NodeResourcesFit`: what the pod requests must be left on the node.
+
+use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::core::resources::Dimension;
+use crate::core::state::{NodeId, NodeSet};
+
+/// Filters by the resources of which the pod requests more than nothing, and by the number of
+/// pods (source: kube-scheduler's plugin of this name).
+#[derive(Debug)]
+pub(super) struct NodeResourcesFit;
+
+impl Plugin for NodeResourcesFit {
+    fn name(&self) -> &'static str {
+        "NodeResourcesFit"
+    }
+}
+
+impl Filter for NodeResourcesFit {
+    fn scope(&self) -> Scope {
+        Scope::NodeUsage
+    }
+
+    fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
+        let nodes = cx.state.nodes();
+        let short = |(dimension, amount)| amount > nodes.free(node, dimension);
+        let reason = |(dimension, _)| match dimension {
+            Dimension::PODS => Reason::TooManyPods,
+            other => Reason::Insufficient(other),
+        };
+        let request = cx.shape.request.iter();
+        let reasons: Vec<_> = request.filter(|one| short(*one)).map(reason).collect();
+        if reasons.is_empty() {
+            Verdict::Fit
+        } else {
+            Verdict::Unfit(reasons)
+        }
+    }
+
+    fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
+        for (dimension, amount) in cx.shape.request.iter() {
+            cx.state.nodes().retain_with_room(nodes, dimension, amount);
+        }
+    }
+}

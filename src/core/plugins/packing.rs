@@ -1,0 +1,107 @@
+//! `Packing`: the node on which the pod leaves least unused.
+
+use crate::core::framework::{Context, Plugin, Score};
+use crate::core::resources::{Dimension, Dimensions};
+use crate::core::state::{ClusterState, NodeSet};
+
+/// Scores by the leftover on the node after the pod, summed over resources, each weighted so that
+/// the whole cluster's amount of it weighs as much as its CPUs (source: mission, "Packing"; here
+/// pod by pod, the search over whole gangs is an issue of its own).
+#[derive(Debug)]
+pub(super) struct Packing;
+
+impl Plugin for Packing {
+    fn name(&self) -> &'static str {
+        "Packing"
+    }
+}
+
+impl Score for Packing {
+    fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>) {
+        let fallback;
+        let weights = match cx.store.get::<Weights>() {
+            Some(weights) => weights,
+            None => {
+                fallback = Weights::of(cx.state);
+                &fallback
+            }
+        };
+        let table = cx.state.nodes();
+        let requested = |one: &Weight| cx.shape.request.get(one.dimension);
+        let wanted: Vec<_> = weights.0.iter().map(|one| (*one, requested(one))).collect();
+        scores.extend(nodes.iter().map(|node| {
+            let leftover = |(weight, amount): &(Weight, i64)| {
+                weight.apply(table.free(node, weight.dimension) - amount)
+            };
+            -wanted.iter().map(leftover).sum::<i64>()
+        }));
+    }
+}
+
+/// How much one unit of a resource weighs, in fixed point: `(amount >> shift) * factor`. The whole
+/// cluster's amount of any resource weighs about 2^56, so that 32 resources sum without overflow.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    dimension: Dimension,
+    shift: u32,
+    factor: i64,
+}
+
+impl Weight {
+    fn new(dimension: Dimension, total: i64) -> Option<Self> {
+        let bits = i64::BITS - total.leading_zeros();
+        let shift = bits.saturating_sub(28);
+        let factor = (1_i64 << 56).checked_div(total >> shift)?;
+        (total > 0).then_some(Self {
+            dimension,
+            shift,
+            factor,
+        })
+    }
+
+    const fn apply(self, amount: i64) -> i64 {
+        (amount >> self.shift).saturating_mul(self.factor)
+    }
+}
+
+/// The weights of all resources for the cluster as it is: those that pods share a node's capacity
+/// of, so neither `pods` nor `ephemeral-storage`.
+#[derive(Clone, Debug, Default)]
+pub struct Weights(Vec<Weight>);
+
+impl Weights {
+    /// From what the nodes offer now.
+    #[must_use]
+    pub fn of(state: &ClusterState) -> Self {
+        let dimensions: &Dimensions = state.dimensions();
+        let counts =
+            |one: &Dimension| ![Dimension::PODS, Dimension::EPHEMERAL_STORAGE].contains(one);
+        let weight = |one| Weight::new(one, state.nodes().total(one));
+        Self(
+            dimensions
+                .iter()
+                .filter(counts)
+                .filter_map(weight)
+                .collect(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_cluster_of_any_resource_weighs_the_same() {
+        for total in [8, 64_000, 1 << 50, i64::MAX] {
+            let weight = Weight::new(Dimension::CPU, total).unwrap();
+            let whole = weight.apply(total) as f64 / (1_i64 << 56) as f64;
+            assert!((0.999..=1.001).contains(&whole), "{total}: {whole}");
+        }
+    }
+
+    #[test]
+    fn a_resource_nobody_offers_weighs_nothing() {
+        assert!(Weight::new(Dimension::CPU, 0).is_none());
+    }
+}

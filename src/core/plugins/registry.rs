@@ -1,0 +1,74 @@
+//! Names to plugins, and the profile that runs when nothing is configured.
+
+use super::default_binder::DefaultBinder;
+use super::gang_members::GangMembers;
+use super::gang_selector::GangSelector;
+use super::minimum_first::MinimumFirst;
+use super::node_affinity::NodeAffinity;
+use super::node_name::NodeName;
+use super::node_ports::NodePorts;
+use super::node_resources::NodeResourcesFit;
+use super::node_unschedulable::NodeUnschedulable;
+use super::packing::Packing;
+use super::priority::{Priority, QueueTier};
+use super::queue_exists::QueueExists;
+use super::submission::Submission;
+use super::supported_fields::SupportedFields;
+use super::taints::TaintToleration;
+use super::valid_definition::ValidDefinition;
+use super::whole_cluster::WholeCluster;
+use crate::core::framework::{Filter, Profile, QueueSort, Score, Weighted};
+use std::sync::Arc;
+
+/// The filters by name, in the order in which kube-scheduler runs them.
+#[must_use]
+pub fn filters() -> Vec<Arc<dyn Filter>> {
+    vec![
+        Arc::new(NodeUnschedulable),
+        Arc::new(NodeName),
+        Arc::new(TaintToleration),
+        Arc::new(NodeAffinity),
+        Arc::new(NodePorts),
+        Arc::new(NodeResourcesFit),
+    ]
+}
+
+/// The orders of gangs by name, the most important first.
+#[must_use]
+pub fn queue_sorts() -> Vec<Arc<dyn QueueSort>> {
+    vec![
+        Arc::new(QueueTier),
+        Arc::new(Priority),
+        Arc::new(MinimumFirst),
+        Arc::new(Submission),
+    ]
+}
+
+/// The scores by name.
+#[must_use]
+pub fn scores() -> Vec<Arc<dyn Score>> {
+    vec![Arc::new(Packing)]
+}
+
+/// What runs when nothing is configured: everything built in.
+#[must_use]
+pub fn default_profile() -> Profile {
+    Profile {
+        queue_sort: queue_sorts(),
+        pre_enqueue: vec![
+            Arc::new(ValidDefinition),
+            Arc::new(QueueExists),
+            Arc::new(SupportedFields),
+            Arc::new(GangMembers),
+        ],
+        gang_domains: vec![Arc::new(WholeCluster)],
+        pre_filter: vec![Arc::new(GangSelector)],
+        filter: filters(),
+        score: scores()
+            .into_iter()
+            .map(|plugin| Weighted { plugin, weight: 1 })
+            .collect(),
+        bind: vec![Arc::new(DefaultBinder)],
+        ..Profile::default()
+    }
+}

@@ -1,0 +1,26 @@
+//! `ValidDefinition`: a gang needs a PodGroup that can be valid.
+
+use crate::core::framework::{Plugin, PreEnqueue};
+use crate::core::state::{ClusterState, Gang, Why};
+
+/// Holds back gangs whose PodGroup does not exist, or cannot be valid.
+#[derive(Debug)]
+pub(super) struct ValidDefinition;
+
+impl Plugin for ValidDefinition {
+    fn name(&self) -> &'static str {
+        "ValidDefinition"
+    }
+}
+
+impl PreEnqueue for ValidDefinition {
+    fn holds_back(&self, _state: &ClusterState, gang: &Gang) -> Option<Why> {
+        let Some(spec) = gang.definition() else {
+            let message = format!("PodGroup {} does not exist", gang.key);
+            return (!gang.is_single()).then(|| Why::new("PodGroupNotFound", message));
+        };
+        spec.invalid
+            .as_ref()
+            .map(|message| Why::new("Invalid", message.clone()))
+    }
+}

@@ -1,0 +1,83 @@
+//! Derives from scratch what the state derives event by event, and compares.
+
+use super::{ClusterState, Counts, Gang, Id, NodeId, Standing};
+use std::collections::BTreeSet;
+
+impl ClusterState {
+    /// Checks that everything derived is what a recount gives.
+    ///
+    /// # Errors
+    /// The first difference, in words.
+    pub fn audit(&self) -> Result<(), String> {
+        for index in 0..self.nodes.len() {
+            self.audit_node(NodeId::from_index(index))?;
+        }
+        for (id, gang) in self.gangs.iter() {
+            let found = self.pods.iter().filter(|(_, pod)| pod.gang == Some(id));
+            let members: BTreeSet<_> = found.map(|(pod, _)| pod).collect();
+            if members != gang.members {
+                return Err(format!(
+                    "gang {}: members {:?}, not {members:?}",
+                    gang.key, gang.members
+                ));
+            }
+            self.audit_counts(gang)?;
+        }
+        Ok(())
+    }
+
+    fn audit_node(&self, node: NodeId) -> Result<(), String> {
+        let here = |pod: &super::Pod| pod.uses_room() && pod.place.node() == Some(node);
+        let found: BTreeSet<_> = self
+            .pods
+            .iter()
+            .filter(|(_, pod)| here(pod))
+            .map(|(id, _)| id)
+            .collect();
+        let noted: BTreeSet<_> = self.nodes.pods(node).iter().copied().collect();
+        if found != noted {
+            return Err(format!(
+                "node {}: pods {noted:?}, not {found:?}",
+                self.nodes.name(node)
+            ));
+        }
+        let pods: Vec<_> = found.into_iter().collect();
+        for dimension in self.dimensions.iter() {
+            let (used, sum) = (
+                self.nodes.used(node, dimension),
+                self.sum_over(&pods, dimension),
+            );
+            if used != sum {
+                let (node, name) = (self.nodes.name(node), self.dimensions.name(dimension));
+                return Err(format!("node {node}: used {name} is {used}, not {sum}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn audit_counts(&self, gang: &Gang) -> Result<(), String> {
+        let mut subgroups = vec![Counts::default(); gang.subgroups.len()];
+        let (mut strays, mut pending) = (Counts::default(), BTreeSet::new());
+        for id in &gang.members {
+            let Some(pod) = self.pods.get(*id) else {
+                return Err(format!("gang {}: member {id:?} does not exist", gang.key));
+            };
+            let standing = self.standing(pod);
+            match pod.subgroup.and_then(|index| subgroups.get_mut(index)) {
+                Some(counts) => counts.add(standing),
+                None => strays.add(standing),
+            }
+            if standing == Standing::Pending {
+                pending.insert(*id);
+            }
+        }
+        let noted: Vec<_> = gang.subgroups.iter().map(|one| one.counts).collect();
+        if noted != subgroups || strays != gang.strays || pending != gang.pending {
+            return Err(format!(
+                "gang {}: counts {noted:?}, not {subgroups:?}",
+                gang.key
+            ));
+        }
+        Ok(())
+    }
+}

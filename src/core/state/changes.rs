@@ -1,0 +1,24 @@
+//! What changed since the engine last looked.
+
+use super::gangs::Gang;
+use super::ids::{GangId, NodeId};
+use std::collections::BTreeSet;
+
+/// Notes for the engine, taken with [`ClusterState::take_changes`](super::ClusterState).
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Gangs of which something changed.
+    pub gangs: BTreeSet<GangId>,
+    /// Nodes on which a pod may fit that did not before.
+    pub nodes: BTreeSet<NodeId>,
+    /// Gangs that are gone, as they were.
+    pub removed: Vec<(GangId, Gang)>,
+}
+
+impl Changes {
+    /// Whether there is nothing to look at.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.gangs.is_empty() && self.nodes.is_empty() && self.removed.is_empty()
+    }
+}

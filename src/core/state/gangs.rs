@@ -1,0 +1,232 @@
+//! A gang in the state: its definition, its members, and how many of them stand where.
+
+use super::ids::{PodId, QueueId};
+use super::pods::{STANDINGS, Standing};
+use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, SubgroupSpec};
+use crate::core::resources::Request;
+use crate::core::units::Time;
+use std::collections::BTreeSet;
+
+/// How many members stand where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([u32; STANDINGS]);
+
+impl Counts {
+    /// Members of one standing.
+    #[must_use]
+    pub const fn of(&self, standing: Standing) -> u32 {
+        self.0[standing as usize]
+    }
+
+    /// One member more.
+    pub fn add(&mut self, standing: Standing) {
+        self.0[standing as usize] += 1;
+    }
+
+    /// One member less.
+    pub fn subtract(&mut self, standing: Standing) {
+        let slot = &mut self.0[standing as usize];
+        *slot = slot.saturating_sub(1);
+    }
+
+    /// Members with a room on a node or on the way to one.
+    #[must_use]
+    pub const fn placed(&self) -> u32 {
+        self.of(Standing::Assumed) + self.bound()
+    }
+
+    /// Members that the API says are bound, and that have not ended.
+    #[must_use]
+    pub const fn bound(&self) -> u32 {
+        self.of(Standing::Bound) + self.of(Standing::Running)
+    }
+
+    /// All members.
+    #[must_use]
+    pub fn all(&self) -> u32 {
+        self.0.iter().sum()
+    }
+
+    fn sum(mut self, other: &Self) -> Self {
+        for (slot, more) in self.0.iter_mut().zip(other.0) {
+            *slot += more;
+        }
+        self
+    }
+}
+
+/// A subgroup of a gang. A gang that declares none has one, without a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subgroup {
+    /// What pods say in their label; empty for the only one of a gang that declares none.
+    pub name: String,
+    /// How many must be available.
+    pub min: u32,
+    /// How many may be placed.
+    pub max: u32,
+    /// Its members.
+    pub counts: Counts,
+    /// Members that ended well and were deleted since: they stay available.
+    pub retired: u32,
+}
+
+impl Subgroup {
+    fn new(spec: &SubgroupSpec) -> Self {
+        Self {
+            name: spec.name.clone(),
+            min: spec.min,
+            max: spec.max.unwrap_or(u32::MAX),
+            ..Self::default()
+        }
+    }
+
+    /// Members placed or ended well.
+    #[must_use]
+    pub const fn available(&self) -> u32 {
+        self.counts.placed() + self.counts.of(Standing::Succeeded) + self.retired
+    }
+
+    /// Members still to be placed before `min` of them are available.
+    #[must_use]
+    pub const fn missing(&self, min: u32) -> u32 {
+        min.saturating_sub(self.available())
+    }
+}
+
+/// A gang.
+#[derive(Clone, Debug, Default)]
+pub struct Gang {
+    /// Its key.
+    pub key: GangKey,
+    /// The PodGroups that define it, by [`Source`](crate::core::model::Source); the first counts.
+    pub definitions: Vec<GangSpec>,
+    /// Its subgroups, at least one.
+    pub subgroups: Vec<Subgroup>,
+    /// Members that name a subgroup which does not exist.
+    pub strays: Counts,
+    /// All members.
+    pub members: BTreeSet<PodId>,
+    /// The members that could be placed now.
+    pub pending: BTreeSet<PodId>,
+    /// The resources that must be free before it is admitted.
+    pub min_resources: Request,
+    /// Its queue.
+    pub queue: Option<QueueId>,
+    /// Its priority, resolved.
+    pub priority: i32,
+    /// The priority class it names and that does not exist.
+    pub unknown_priority_class: Option<String>,
+    /// When it was submitted: the earliest of its PodGroup and its pods.
+    pub submitted: Option<Time>,
+}
+
+impl Gang {
+    /// A gang of which nothing but the key is known.
+    #[must_use]
+    pub fn new(key: GangKey) -> Self {
+        let mut gang = Self {
+            key,
+            ..Self::default()
+        };
+        gang.subgroups = gang.subgroups_wanted();
+        gang
+    }
+
+    /// The PodGroup that counts.
+    #[must_use]
+    pub fn definition(&self) -> Option<&GangSpec> {
+        self.definitions.first()
+    }
+
+    /// Whether it is a pod without a gang.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        self.key.space == GangSpace::Own
+    }
+
+    /// How many of all its members must be available.
+    #[must_use]
+    pub fn min_available(&self) -> u32 {
+        let minima = self
+            .subgroups
+            .iter()
+            .fold(0_u32, |sum, one| sum.saturating_add(one.min));
+        minima.max(self.definition().map_or(0, |spec| spec.min_available))
+    }
+
+    /// How many of all its members are.
+    #[must_use]
+    pub fn available(&self) -> u32 {
+        self.subgroups.iter().map(Subgroup::available).sum()
+    }
+
+    /// How many members are missing to its minimum, over all subgroups.
+    #[must_use]
+    pub fn missing(&self) -> u32 {
+        let minima: u32 = self.subgroups.iter().map(|one| one.missing(one.min)).sum();
+        minima.max(self.min_available().saturating_sub(self.available()))
+    }
+
+    /// All its members by standing.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.subgroups
+            .iter()
+            .fold(self.strays, |sum, one| sum.sum(&one.counts))
+    }
+
+    /// Labels that every node of it must have.
+    #[must_use]
+    pub fn node_selector(&self) -> Option<&Labels> {
+        self.definition()
+            .map(|spec| &spec.node_selector)
+            .filter(|labels| !labels.is_empty())
+    }
+
+    /// The index of the subgroup that a pod with this label belongs to.
+    #[must_use]
+    pub fn subgroup_of(&self, label: Option<&str>) -> Option<usize> {
+        match self.subgroups.as_slice() {
+            [only] if only.name.is_empty() => Some(0),
+            many => many.iter().position(|one| Some(one.name.as_str()) == label),
+        }
+    }
+
+    /// The subgroups its definition asks for, without members.
+    #[must_use]
+    pub fn subgroups_wanted(&self) -> Vec<Subgroup> {
+        match self.definition() {
+            Some(spec) if !spec.subgroups.is_empty() => {
+                spec.subgroups.iter().map(Subgroup::new).collect()
+            }
+            Some(spec) => vec![Subgroup {
+                min: spec.min_available,
+                max: u32::MAX,
+                ..Subgroup::default()
+            }],
+            None => {
+                vec![Subgroup {
+                    min: u32::from(self.is_single()),
+                    max: u32::MAX,
+                    ..Subgroup::default()
+                }]
+            }
+        }
+    }
+
+    /// Notes when something of it was created.
+    pub fn submitted_at(&mut self, created: Time) {
+        self.submitted = Some(self.submitted.map_or(created, |known| known.min(created)));
+    }
+
+    /// The queue it asks for by name, given what its namespace says.
+    #[must_use]
+    pub fn queue_wanted<'a>(
+        &'a self,
+        single: Option<&'a str>,
+        namespace: Option<&'a str>,
+    ) -> Option<&'a str> {
+        let own = self.definition().and_then(|spec| spec.queue.as_deref());
+        own.or(single.filter(|_| self.is_single())).or(namespace)
+    }
+}

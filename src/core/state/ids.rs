@@ -1,0 +1,132 @@
+//! Small numbers for what the state holds, and the slabs they index.
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl Id for $name {
+            fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).unwrap_or(u32::MAX))
+            }
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+/// A number that indexes a slab.
+pub trait Id: Copy + Ord {
+    /// The id of a slot.
+    fn from_index(index: usize) -> Self;
+    /// The slot of an id.
+    fn index(self) -> usize;
+}
+
+id!(
+    /// A node.
+    NodeId
+);
+id!(
+    /// A pod.
+    PodId
+);
+id!(
+    /// A gang.
+    GangId
+);
+id!(
+    /// A queue.
+    QueueId
+);
+id!(
+    /// A set of equal pod shapes.
+    ShapeId
+);
+id!(
+    /// A set of equal constraints on nodes.
+    ConstraintsId
+);
+
+/// Values by id; freed ids are given out again, the latest first.
+#[derive(Clone, Debug)]
+pub struct Slab<I, T> {
+    slots: Vec<Option<T>>,
+    free: Vec<I>,
+}
+
+impl<I, T> Default for Slab<I, T> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<I: Id, T> Slab<I, T> {
+    /// Keeps a value and says where.
+    pub fn insert(&mut self, value: T) -> I {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            I::from_index(self.slots.len() - 1)
+        });
+        if let Some(slot) = self.slots.get_mut(id.index()) {
+            *slot = Some(value);
+        }
+        id
+    }
+
+    /// Takes a value out.
+    pub fn remove(&mut self, id: I) -> Option<T> {
+        let value = self.slots.get_mut(id.index())?.take();
+        if value.is_some() {
+            self.free.push(id);
+        }
+        value
+    }
+
+    /// The value of an id.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.slots.get(id.index())?.as_ref()
+    }
+
+    /// The value of an id, to change.
+    pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
+        self.slots.get_mut(id.index())?.as_mut()
+    }
+
+    /// All values by rising id.
+    pub fn iter(&self) -> impl Iterator<Item = (I, &T)> {
+        let slots = self.slots.iter().enumerate();
+        slots.filter_map(|(index, slot)| slot.as_ref().map(|value| (I::from_index(index), value)))
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_ids_are_given_out_again() {
+        let mut slab: Slab<PodId, &str> = Slab::default();
+        let (a, b) = (slab.insert("a"), slab.insert("b"));
+        assert_eq!(slab.remove(a), Some("a"));
+        assert_eq!(slab.remove(a), None);
+        assert_eq!(slab.insert("c"), a);
+        assert_eq!(slab.iter().collect::<Vec<_>>(), [(a, &"c"), (b, &"b")]);
+        assert_eq!(slab.len(), 2);
+    }
+}

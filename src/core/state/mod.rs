@@ -1,0 +1,427 @@
+//! The cluster as the core knows it, changed in place by events.
+//!
+//! Events may come in any order between kinds: what names something unknown waits for it. Usage
+//! is derived from pods, event by event; [`ClusterState::audit`] derives it anew from scratch.
+//!
+//! **Invariant:** only [`ClusterState::apply`] and the few setters for the engine (`assume`,
+//! `unassume`, `mark_evicting`, ...) change it. Nothing here decides.
+
+mod audit;
+mod changes;
+mod gangs;
+mod ids;
+mod node_set;
+mod nodes;
+mod pod_events;
+mod pods;
+mod progress;
+mod queues;
+mod shapes;
+
+pub use changes::Changes;
+pub use gangs::{Counts, Gang, Subgroup};
+pub use ids::{ConstraintsId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab};
+pub use node_set::NodeSet;
+pub use nodes::{NodeFacts, Nodes};
+pub use pods::{MAX_SETBACKS, Place, Pod, Standing};
+pub use progress::{MAX_RANKS, OrderKey, Progress, Stage, Why};
+pub use queues::{Queue, Queues};
+pub use shapes::{Shape, Shapes};
+
+use super::model::{
+    DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, Source,
+};
+use super::resources::{Dimension, Dimensions, Request};
+use indexmap::IndexMap;
+use nodes::NodeChange;
+use pod_events::PodNames;
+use std::collections::BTreeMap;
+
+/// All that is known of the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterState {
+    dimensions: Dimensions,
+    nodes: Nodes,
+    shapes: Shapes,
+    pods: Slab<PodId, Pod>,
+    pod_names: PodNames,
+    gangs: Slab<GangId, Gang>,
+    gangs_by_key: IndexMap<GangKey, GangId>,
+    progress: Vec<Progress>,
+    queues: Queues,
+    priority_classes: BTreeMap<String, PriorityClassSpec>,
+    namespaces: BTreeMap<String, NamespaceSpec>,
+    changes: Changes,
+}
+
+impl ClusterState {
+    /// Takes one piece of news.
+    pub fn apply(&mut self, event: Event) {
+        match event {
+            Event::Node(spec) => self.upsert_node(spec),
+            Event::NodeDeleted(name) => self.remove_node(&name),
+            Event::Pod(spec) => self.upsert_pod(*spec),
+            Event::PodDeleted(key) => self.remove_pod_by_key(&key),
+            Event::Gang(spec) => self.upsert_definition(*spec),
+            Event::GangDeleted(key, source) => self.remove_definition(&key, source),
+            Event::Queue(spec) => {
+                let id = self.queues.upsert(spec);
+                self.touch_queue(id);
+            }
+            Event::QueueDeleted(name) => {
+                if let Some(id) = self.queues.remove(&name) {
+                    self.touch_queue(id);
+                }
+            }
+            Event::PriorityClass(spec) => {
+                self.priority_classes.insert(spec.name.clone(), spec);
+                self.touch_all_gangs();
+            }
+            Event::PriorityClassDeleted(name) => {
+                self.priority_classes.remove(&name);
+                self.touch_all_gangs();
+            }
+            Event::Namespace(spec) => {
+                self.touch_namespace(&spec.name.clone(), Some(spec));
+            }
+            Event::NamespaceDeleted(name) => self.touch_namespace(&name, None),
+            Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
+            Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
+        }
+    }
+
+    /// What changed since the last call.
+    pub fn take_changes(&mut self) -> Changes {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// What changed since it was last taken.
+    #[must_use]
+    pub const fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// The registry of resources.
+    #[must_use]
+    pub const fn dimensions(&self) -> &Dimensions {
+        &self.dimensions
+    }
+
+    /// The nodes.
+    #[must_use]
+    pub const fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// The pod shapes in use.
+    #[must_use]
+    pub const fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// The queues.
+    #[must_use]
+    pub const fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
+    /// A pod.
+    #[must_use]
+    pub fn pod(&self, id: PodId) -> Option<&Pod> {
+        self.pods.get(id)
+    }
+
+    /// All pods.
+    pub fn pods(&self) -> impl Iterator<Item = (PodId, &Pod)> {
+        self.pods.iter()
+    }
+
+    /// A gang.
+    #[must_use]
+    pub fn gang(&self, id: GangId) -> Option<&Gang> {
+        self.gangs.get(id)
+    }
+
+    /// All gangs.
+    pub fn gangs(&self) -> impl Iterator<Item = (GangId, &Gang)> {
+        self.gangs.iter()
+    }
+
+    /// The gang of a key.
+    #[must_use]
+    pub fn find_gang(&self, key: &GangKey) -> Option<GangId> {
+        self.gangs_by_key.get(key).copied()
+    }
+
+    /// The engine's notes on a gang.
+    #[must_use]
+    pub fn progress(&self, id: GangId) -> &Progress {
+        &self.progress[id.index()]
+    }
+
+    /// The engine's notes on a gang, to change.
+    pub fn progress_mut(&mut self, id: GangId) -> &mut Progress {
+        &mut self.progress[id.index()]
+    }
+
+    /// The shape of a pod.
+    #[must_use]
+    pub fn shape_of(&self, pod: PodId) -> Option<&Shape> {
+        self.shapes.get(self.pod(pod)?.shape)
+    }
+
+    /// A priority class.
+    #[must_use]
+    pub fn priority_class(&self, name: &str) -> Option<&PriorityClassSpec> {
+        self.priority_classes.get(name)
+    }
+
+    /// Has the engine look at a gang again.
+    pub fn touch(&mut self, gang: GangId) {
+        self.changes.gangs.insert(gang);
+    }
+
+    fn upsert_node(&mut self, spec: NodeSpec) {
+        let was_deleted = self
+            .nodes
+            .find(&spec.name)
+            .filter(|id| self.nodes.is_deleted(*id));
+        let (id, change) = self.nodes.upsert(spec, &mut self.dimensions);
+        if change == NodeChange::CanHelp {
+            self.changes.nodes.insert(id);
+        }
+        if was_deleted.is_some() {
+            self.node_came_or_went(id, true);
+        }
+    }
+
+    fn remove_node(&mut self, name: &str) {
+        if let Some(id) = self.nodes.remove(name) {
+            self.changes.nodes.remove(&id);
+            self.node_came_or_went(id, false);
+        }
+    }
+
+    /// Counts the pods of a node anew in their gangs, for a pod on a deleted node is leaving.
+    fn node_came_or_went(&mut self, node: NodeId, came: bool) {
+        for pod_id in self.nodes.pods(node).to_vec() {
+            let Some(pod) = self.pods.get(pod_id) else {
+                continue;
+            };
+            let before = pod.standing(|_| came);
+            let after = pod.standing(|_| !came);
+            if before != after {
+                self.recount(pod_id, before, after);
+            }
+        }
+    }
+
+    fn upsert_definition(&mut self, spec: GangSpec) {
+        let id = self.gang_slot(&spec.key);
+        let min_resources = self.request_of(&spec.min_resources);
+        let Some(gang) = self.gangs.get_mut(id) else {
+            return;
+        };
+        gang.submitted_at(spec.created);
+        match gang
+            .definitions
+            .binary_search_by_key(&spec.source, |one| one.source)
+        {
+            Ok(index) if gang.definitions[index] == spec => return,
+            Ok(index) => gang.definitions[index] = spec,
+            Err(index) => gang.definitions.insert(index, spec),
+        }
+        gang.min_resources = min_resources;
+        self.regroup(id);
+    }
+
+    fn remove_definition(&mut self, key: &GangKey, source: Source) {
+        let Some(id) = self.find_gang(key) else {
+            return;
+        };
+        let Some(gang) = self.gangs.get_mut(id) else {
+            return;
+        };
+        let before = gang.definitions.len();
+        gang.definitions.retain(|one| one.source != source);
+        if gang.definitions.len() == before {
+            return;
+        }
+        let amounts = gang
+            .definition()
+            .map(|spec| spec.min_resources.clone())
+            .unwrap_or_default();
+        let min_resources = self.request_of(&amounts);
+        if let Some(gang) = self.gangs.get_mut(id) {
+            gang.min_resources = min_resources;
+        }
+        self.regroup(id);
+        self.forget_gang_if_unused(id);
+    }
+
+    /// Sorts the members of a gang into its subgroups as its definition wants them now.
+    fn regroup(&mut self, id: GangId) {
+        self.touch(id);
+        let Some(gang) = self.gangs.get_mut(id) else {
+            return;
+        };
+        let mut wanted = gang.subgroups_wanted();
+        for one in &mut wanted {
+            let old = gang.subgroups.iter().find(|old| old.name == one.name);
+            one.retired = old.map_or(0, |old| old.retired);
+        }
+        gang.subgroups = wanted;
+        gang.strays = Counts::default();
+        let members: Vec<PodId> = std::mem::take(&mut gang.members).into_iter().collect();
+        gang.pending.clear();
+        for member in members {
+            self.join_gang(member, id);
+        }
+    }
+
+    /// The gang of a key, made now if need be.
+    fn gang_slot(&mut self, key: &GangKey) -> GangId {
+        if let Some(id) = self.find_gang(key) {
+            return id;
+        }
+        let id = self.gangs.insert(Gang::new(key.clone()));
+        self.gangs_by_key.insert(key.clone(), id);
+        if self.progress.len() <= id.index() {
+            self.progress.resize_with(id.index() + 1, Progress::default);
+        }
+        self.progress[id.index()] = Progress::default();
+        self.touch(id);
+        id
+    }
+
+    fn forget_gang_if_unused(&mut self, id: GangId) {
+        let unused = |gang: &Gang| gang.members.is_empty() && gang.definitions.is_empty();
+        if self.gangs.get(id).is_some_and(unused)
+            && let Some(gang) = self.gangs.remove(id)
+        {
+            if let Some(queue) = gang.queue {
+                self.queues.leave(queue, id);
+            }
+            self.gangs_by_key.swap_remove(&gang.key);
+            self.changes.gangs.remove(&id);
+            self.changes.removed.push((id, gang));
+        }
+    }
+
+    fn request_of(&mut self, amounts: &[(String, i64)]) -> Request {
+        let known =
+            |(name, amount): &(String, i64)| Some((self.dimensions.register(name)?, *amount));
+        Request::new(
+            amounts
+                .iter()
+                .filter_map(known)
+                .collect::<Vec<(Dimension, i64)>>(),
+        )
+    }
+
+    /// Finds a gang's queue and priority from what names them now.
+    pub fn resolve(&mut self, id: GangId) {
+        self.resolve_queue(id);
+        self.resolve_priority(id);
+    }
+
+    fn resolve_queue(&mut self, id: GangId) {
+        let Some(gang) = self.gangs.get(id) else {
+            return;
+        };
+        let label = gang
+            .members
+            .first()
+            .and_then(|pod| self.pods.get(*pod)?.queue.as_deref());
+        let namespace = self.namespaces.get(&gang.key.namespace);
+        let namespace = namespace.and_then(|one| one.queue.as_deref());
+        let wanted = gang.queue_wanted(label, namespace).unwrap_or(DEFAULT_QUEUE);
+        let (old, new) = (gang.queue, self.queues.join(&wanted.to_owned(), id));
+        if old != Some(new) {
+            if let Some(old) = old {
+                self.queues.leave(old, id);
+            }
+            if let Some(gang) = self.gangs.get_mut(id) {
+                gang.queue = Some(new);
+            }
+        }
+    }
+
+    /// A gang's own number, else its class, else the highest of its pods, else the cluster's
+    /// default class, else zero.
+    fn resolve_priority(&mut self, id: GangId) {
+        let Some(gang) = self.gangs.get(id) else {
+            return;
+        };
+        let spec = gang.definition();
+        let class = spec.and_then(|spec| spec.priority_class.clone());
+        let (priority, unknown) = match (spec.and_then(|spec| spec.priority), class) {
+            (Some(number), _) => (number, None),
+            (None, Some(class)) => match self.priority_class(&class) {
+                Some(known) => (known.value, None),
+                None => (0, Some(class)),
+            },
+            (None, None) => self.highest_priority(&gang.members),
+        };
+        if let Some(gang) = self.gangs.get_mut(id) {
+            gang.priority = priority;
+            gang.unknown_priority_class = unknown;
+        }
+    }
+
+    fn highest_priority<'a>(
+        &self,
+        pods: impl IntoIterator<Item = &'a PodId>,
+    ) -> (i32, Option<String>) {
+        let default = self
+            .priority_classes
+            .values()
+            .find(|class| class.global_default);
+        let default = default.map_or(0, |class| class.value);
+        let (mut highest, mut unknown) = (None, None);
+        for pod in pods.into_iter().filter_map(|id| self.pods.get(*id)) {
+            let class = pod.priority_class.as_deref();
+            let priority = match (pod.priority, class) {
+                (Some(number), _) => number,
+                (None, None) => default,
+                (None, Some(class)) => match self.priority_class(class) {
+                    Some(known) => known.value,
+                    None => {
+                        unknown = Some(class.to_owned());
+                        continue;
+                    }
+                },
+            };
+            highest = highest.max(Some(priority));
+        }
+        (highest.unwrap_or(default), unknown)
+    }
+
+    fn touch_queue(&mut self, id: QueueId) {
+        if let Some(queue) = self.queues.get(id) {
+            self.changes.gangs.extend(queue.gangs.iter().copied());
+        }
+    }
+
+    fn touch_all_gangs(&mut self) {
+        self.changes
+            .gangs
+            .extend(self.gangs.iter().map(|(id, _)| id));
+    }
+
+    fn touch_namespace(&mut self, name: &str, spec: Option<NamespaceSpec>) {
+        let queue = |spec: Option<&NamespaceSpec>| spec.and_then(|one| one.queue.clone());
+        let changed = queue(self.namespaces.get(name)) != queue(spec.as_ref());
+        match spec {
+            Some(spec) => self.namespaces.insert(name.to_owned(), spec),
+            None => self.namespaces.remove(name),
+        };
+        if changed {
+            let inside = self
+                .gangs
+                .iter()
+                .filter(|(_, gang)| gang.key.namespace == name);
+            self.changes.gangs.extend(inside.map(|(id, _)| id));
+        }
+    }
+}

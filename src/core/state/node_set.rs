@@ -1,0 +1,147 @@
+//! A set of nodes as bits.
+
+use super::ids::{Id, NodeId};
+
+/// Nodes by rising id, 64 to a word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSet {
+    words: Vec<u64>,
+}
+
+/// Nodes in a word.
+pub(super) const LANES: usize = 64;
+
+impl NodeSet {
+    /// Adds a node.
+    pub fn insert(&mut self, node: NodeId) {
+        let word = node.index() / LANES;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (node.index() % LANES);
+    }
+
+    /// Removes a node.
+    pub fn remove(&mut self, node: NodeId) {
+        if let Some(word) = self.words.get_mut(node.index() / LANES) {
+            *word &= !(1 << (node.index() % LANES));
+        }
+    }
+
+    /// Adds or removes a node.
+    pub fn set(&mut self, node: NodeId, is_in: bool) {
+        if is_in {
+            self.insert(node)
+        } else {
+            self.remove(node)
+        }
+    }
+
+    /// Whether the node is in it.
+    #[must_use]
+    pub fn contains(&self, node: NodeId) -> bool {
+        let word = self.words.get(node.index() / LANES);
+        word.is_some_and(|word| word >> (node.index() % LANES) & 1 == 1)
+    }
+
+    /// Becomes equal to `other`, keeping its own memory.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.words.clear();
+        self.words.extend_from_slice(&other.words);
+    }
+
+    /// Keeps what is in `other` too.
+    pub fn intersect(&mut self, other: &Self) {
+        for (index, word) in self.words.iter_mut().enumerate() {
+            *word &= other.words.get(index).copied().unwrap_or(0);
+        }
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// How many nodes are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
+    /// The nodes by rising id.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                (left != 0).then(|| {
+                    let bit = left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    NodeId::from_index(index * LANES + bit)
+                })
+            })
+        })
+    }
+
+    /// The words, each for [`LANES`] nodes, to narrow in bulk.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Keeps the nodes for which `keep` holds.
+    pub fn retain(&mut self, mut keep: impl FnMut(NodeId) -> bool) {
+        for (index, word) in self.words.iter_mut().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                if !keep(NodeId::from_index(index * LANES + bit as usize)) {
+                    *word &= !(1 << bit);
+                }
+            }
+        }
+    }
+}
+
+impl FromIterator<NodeId> for NodeSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> Self {
+        let mut set = Self::default();
+        for node in nodes {
+            set.insert(node);
+        }
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(of: &[usize]) -> NodeSet {
+        of.iter().map(|index| NodeId::from_index(*index)).collect()
+    }
+
+    #[test]
+    fn iterates_by_rising_id() {
+        let nodes: Vec<_> = set(&[130, 3, 64]).iter().map(Id::index).collect();
+        assert_eq!(nodes, [3, 64, 130]);
+    }
+
+    #[test]
+    fn intersects_sets_of_different_lengths() {
+        let mut few = set(&[1, 200]);
+        few.intersect(&set(&[1, 2]));
+        assert_eq!(few.iter().map(Id::index).collect::<Vec<_>>(), [1]);
+        assert_eq!(few.len(), 1);
+    }
+
+    #[test]
+    fn retains_by_predicate() {
+        let mut nodes = set(&[0, 1, 63, 64, 65]);
+        nodes.retain(|node| node.index() % 2 == 1);
+        assert_eq!(nodes, set(&[1, 63, 65]));
+    }
+}

@@ -1,0 +1,440 @@
+//! The nodes: what they offer, what is used, and who uses it.
+//!
+//! Amounts are laid out by resource, one column each, so that a scan for room reads memory in
+//! order. A node that is only spoken of (a pod says it runs there) has a slot as well: it is not
+//! present, and its usage is counted when it appears.
+
+use super::ids::{Id, NodeId, PodId};
+use super::node_set::{LANES, NodeSet};
+use crate::core::model::{HostPort, Labels, NodeSpec, Taint};
+use crate::core::resources::{Dimension, Dimensions, Request, WIDTH};
+use indexmap::IndexMap;
+
+/// What filters look at that does not depend on usage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// Labels.
+    pub labels: Labels,
+    /// Taints.
+    pub taints: Vec<Taint>,
+    /// Cordoned.
+    pub unschedulable: bool,
+}
+
+/// One resource over all nodes. Both columns have whole words of nodes.
+#[derive(Clone, Debug, Default)]
+struct Column {
+    allocatable: Vec<i64>,
+    used: Vec<i64>,
+}
+
+/// One node apart from its amounts.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    name: String,
+    facts: NodeFacts,
+    /// The table's version when `facts` last changed.
+    facts_version: u64,
+    pods: Vec<PodId>,
+    ports: Vec<(HostPort, PodId)>,
+    /// Whether the node was present once and was then deleted.
+    deleted: bool,
+}
+
+/// All nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Nodes {
+    by_name: IndexMap<String, NodeId>,
+    rows: Vec<Row>,
+    free_slots: Vec<NodeId>,
+    present: NodeSet,
+    columns: Vec<Column>,
+    version: u64,
+}
+
+/// What a change of a node may do for those that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeChange {
+    /// Nothing: it is the same, or only lost room.
+    CannotHelp,
+    /// A pod that did not fit may fit now.
+    CanHelp,
+}
+
+impl Nodes {
+    /// The slot of a name, made now if need be.
+    pub fn slot(&mut self, name: &str) -> NodeId {
+        if let Some(id) = self.by_name.get(name) {
+            return *id;
+        }
+        let id = self.free_slots.pop().unwrap_or_else(|| {
+            self.rows.push(Row::default());
+            NodeId::from_index(self.rows.len() - 1)
+        });
+        self.rows[id.index()] = Row {
+            name: name.to_owned(),
+            ..Row::default()
+        };
+        self.by_name.insert(name.to_owned(), id);
+        let capacity = self.capacity();
+        for column in &mut self.columns {
+            column.resize(capacity);
+        }
+        id
+    }
+
+    /// Takes over what a node says of itself.
+    pub fn upsert(&mut self, spec: NodeSpec, dimensions: &mut Dimensions) -> (NodeId, NodeChange) {
+        let id = self.slot(&spec.name);
+        let appeared = !self.present.contains(id);
+        self.present.insert(id);
+        let mut amounts = [0; WIDTH];
+        for (name, amount) in &spec.allocatable {
+            if let Some(dimension) = dimensions.register(name) {
+                amounts[dimension.index()] = (*amount).max(0);
+            }
+        }
+        let grew = self.set_allocatable(id, &amounts, dimensions.len());
+        let facts = NodeFacts {
+            labels: spec.labels,
+            taints: spec.taints,
+            unschedulable: spec.unschedulable,
+        };
+        let row = &mut self.rows[id.index()];
+        row.deleted = false;
+        let changed = row.facts != facts;
+        if changed || appeared {
+            self.version += 1;
+            row.facts = facts;
+            row.facts_version = self.version;
+        }
+        let helps = appeared || grew || changed;
+        (
+            id,
+            if helps {
+                NodeChange::CanHelp
+            } else {
+                NodeChange::CannotHelp
+            },
+        )
+    }
+
+    /// Forgets what a node offered. Its pods stay counted until they are gone themselves.
+    pub fn remove(&mut self, name: &str) -> Option<NodeId> {
+        let id = self.by_name.get(name).copied()?;
+        if !self.present.contains(id) {
+            return None;
+        }
+        self.present.remove(id);
+        self.version += 1;
+        let row = &mut self.rows[id.index()];
+        row.facts = NodeFacts::default();
+        row.facts_version = self.version;
+        row.deleted = true;
+        self.set_allocatable(id, &[0; WIDTH], self.columns.len());
+        self.free_slot_if_unused(id);
+        Some(id)
+    }
+
+    /// Counts a pod on a node.
+    pub fn occupy(&mut self, node: NodeId, pod: PodId, request: &Request, ports: &[HostPort]) {
+        for (dimension, amount) in request.iter() {
+            let used = &mut self.column(dimension).used[node.index()];
+            *used = used.saturating_add(amount);
+        }
+        let row = &mut self.rows[node.index()];
+        row.pods.push(pod);
+        row.ports
+            .extend(ports.iter().map(|port| (port.clone(), pod)));
+    }
+
+    /// Takes a pod off a node. `others` sums one resource over the pods that stay; it is asked
+    /// only where a sum had hit the end of the number line.
+    pub fn vacate(
+        &mut self,
+        node: NodeId,
+        pod: PodId,
+        request: &Request,
+        others: impl Fn(&[PodId], Dimension) -> i64,
+    ) {
+        let row = &mut self.rows[node.index()];
+        row.pods.retain(|one| *one != pod);
+        row.ports.retain(|(_, one)| *one != pod);
+        let staying = std::mem::take(&mut row.pods);
+        for (dimension, amount) in request.iter() {
+            let used = &mut self.column(dimension).used[node.index()];
+            *used = match *used {
+                i64::MAX => others(&staying, dimension),
+                exact => exact - amount,
+            };
+        }
+        self.rows[node.index()].pods = staying;
+        self.free_slot_if_unused(node);
+    }
+
+    /// The node's name.
+    #[must_use]
+    pub fn name(&self, node: NodeId) -> &str {
+        self.rows.get(node.index()).map_or("", |row| &row.name)
+    }
+
+    /// The node of a name, present or only spoken of.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// What filters look at.
+    #[must_use]
+    pub fn facts(&self, node: NodeId) -> &NodeFacts {
+        &self.rows[node.index()].facts
+    }
+
+    /// The version at which the node's facts last changed.
+    #[must_use]
+    pub fn facts_version(&self, node: NodeId) -> u64 {
+        self.rows[node.index()].facts_version
+    }
+
+    /// Rises whenever any node's facts change.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The nodes that exist.
+    #[must_use]
+    pub const fn present(&self) -> &NodeSet {
+        &self.present
+    }
+
+    /// Whether the node existed and was deleted.
+    #[must_use]
+    pub fn is_deleted(&self, node: NodeId) -> bool {
+        self.rows[node.index()].deleted
+    }
+
+    /// The pods counted on a node.
+    #[must_use]
+    pub fn pods(&self, node: NodeId) -> &[PodId] {
+        &self.rows[node.index()].pods
+    }
+
+    /// The host ports taken on a node, and by whom.
+    #[must_use]
+    pub fn ports(&self, node: NodeId) -> &[(HostPort, PodId)] {
+        &self.rows[node.index()].ports
+    }
+
+    /// How many slots there are; ids are below this.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether no node was ever spoken of.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// What a node offers of a resource.
+    #[must_use]
+    pub fn allocatable(&self, node: NodeId, dimension: Dimension) -> i64 {
+        self.columns
+            .get(dimension.index())
+            .map_or(0, |column| column.allocatable[node.index()])
+    }
+
+    /// What is used of a resource on a node.
+    #[must_use]
+    pub fn used(&self, node: NodeId, dimension: Dimension) -> i64 {
+        self.columns
+            .get(dimension.index())
+            .map_or(0, |column| column.used[node.index()])
+    }
+
+    /// What is left; below zero where a node shrank under its use.
+    #[must_use]
+    pub fn free(&self, node: NodeId, dimension: Dimension) -> i64 {
+        self.allocatable(node, dimension) - self.used(node, dimension)
+    }
+
+    /// What all nodes together offer of a resource.
+    #[must_use]
+    pub fn total(&self, dimension: Dimension) -> i64 {
+        let column = self.columns.get(dimension.index());
+        column.map_or(0, |column| {
+            column
+                .allocatable
+                .iter()
+                .fold(0_i64, |sum, one| sum.saturating_add(*one))
+        })
+    }
+
+    /// What all present nodes together have left of a resource, full nodes counting as zero.
+    #[must_use]
+    pub fn total_free(&self, dimension: Dimension) -> i64 {
+        let free = |node| self.free(node, dimension).max(0);
+        self.present
+            .iter()
+            .fold(0_i64, |sum, node| sum.saturating_add(free(node)))
+    }
+
+    /// Keeps the nodes of `set` that have at least `amount` left of a resource.
+    pub fn retain_with_room(&self, set: &mut NodeSet, dimension: Dimension, amount: i64) {
+        let Some(column) = self.columns.get(dimension.index()) else {
+            return set.retain(|_| amount <= 0);
+        };
+        let allocatable = column.allocatable.chunks_exact(LANES);
+        let used = column.used.chunks_exact(LANES);
+        for ((word, allocatable), used) in set.words_mut().iter_mut().zip(allocatable).zip(used) {
+            if *word == 0 {
+                continue;
+            }
+            let mut fits = 0_u64;
+            for (lane, (allocatable, used)) in allocatable.iter().zip(used).enumerate() {
+                fits |= u64::from(allocatable - used >= amount) << lane;
+            }
+            *word &= fits;
+        }
+    }
+
+    /// Gives the slot of a node that is neither present nor spoken of to the next new one.
+    fn free_slot_if_unused(&mut self, node: NodeId) {
+        let row = &mut self.rows[node.index()];
+        if !self.present.contains(node) && row.pods.is_empty() {
+            self.by_name.swap_remove(&std::mem::take(&mut row.name));
+            self.free_slots.push(node);
+        }
+    }
+
+    fn capacity(&self) -> usize {
+        self.rows.len().next_multiple_of(LANES)
+    }
+
+    fn column(&mut self, dimension: Dimension) -> &mut Column {
+        let capacity = self.capacity();
+        while self.columns.len() <= dimension.index() {
+            let mut column = Column::default();
+            column.resize(capacity);
+            self.columns.push(column);
+        }
+        &mut self.columns[dimension.index()]
+    }
+
+    /// Sets all amounts of a node; says whether any of them grew.
+    fn set_allocatable(&mut self, node: NodeId, amounts: &[i64; WIDTH], known: usize) -> bool {
+        let mut grew = false;
+        for (index, amount) in amounts.iter().enumerate().take(known) {
+            if *amount == 0 && index >= self.columns.len() {
+                continue;
+            }
+            while self.columns.len() <= index {
+                let mut column = Column::default();
+                column.resize(self.capacity());
+                self.columns.push(column);
+            }
+            let slot = &mut self.columns[index].allocatable[node.index()];
+            grew |= *amount > *slot;
+            *slot = *amount;
+        }
+        grew
+    }
+}
+
+impl Column {
+    fn resize(&mut self, capacity: usize) {
+        self.allocatable.resize(capacity, 0);
+        self.used.resize(capacity, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, cpu: i64) -> NodeSpec {
+        NodeSpec {
+            name: name.to_owned(),
+            allocatable: vec![("cpu".to_owned(), cpu)],
+            ..NodeSpec::default()
+        }
+    }
+
+    #[test]
+    fn a_node_whose_allocatable_shrinks_below_its_use_is_just_full() {
+        let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());
+        let (id, _) = nodes.upsert(node("a", 4000), &mut dimensions);
+        let request = Request::new([(Dimension::CPU, 3000)]);
+        nodes.occupy(id, PodId::from_index(0), &request, &[]);
+        nodes.upsert(node("a", 1000), &mut dimensions);
+        assert_eq!(nodes.free(id, Dimension::CPU), -2000);
+        assert_eq!(nodes.total_free(Dimension::CPU), 0);
+        let mut set = nodes.present().clone();
+        nodes.retain_with_room(&mut set, Dimension::CPU, 1);
+        assert!(set.is_empty());
+    }
+
+    #[test]
+    fn pods_of_unknown_nodes_are_counted_when_the_node_appears() {
+        let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());
+        let id = nodes.slot("later");
+        nodes.occupy(
+            id,
+            PodId::from_index(7),
+            &Request::new([(Dimension::CPU, 500)]),
+            &[],
+        );
+        assert!(!nodes.present().contains(id));
+        nodes.upsert(node("later", 2000), &mut dimensions);
+        assert_eq!(nodes.free(id, Dimension::CPU), 1500);
+    }
+
+    #[test]
+    fn a_saturated_sum_is_counted_anew_when_a_pod_leaves() {
+        let (mut nodes, _) = (Nodes::default(), Dimensions::default());
+        let id = nodes.slot("a");
+        let huge = Request::new([(Dimension::MEMORY, i64::MAX)]);
+        let small = Request::new([(Dimension::MEMORY, 10)]);
+        nodes.occupy(id, PodId::from_index(0), &huge, &[]);
+        nodes.occupy(id, PodId::from_index(1), &small, &[]);
+        nodes.vacate(id, PodId::from_index(0), &huge, |pods, _| {
+            assert_eq!(pods, [PodId::from_index(1)]);
+            10
+        });
+        assert_eq!(nodes.used(id, Dimension::MEMORY), 10);
+    }
+
+    #[test]
+    fn slots_of_nodes_that_come_and_go_are_used_again() {
+        let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());
+        for round in 0..10 {
+            nodes.upsert(node(&format!("n{round}"), 1), &mut dimensions);
+            nodes.remove(&format!("n{round}"));
+        }
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(nodes.find("n9"), None);
+    }
+
+    #[test]
+    fn only_a_change_that_could_help_says_so() {
+        let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());
+        assert_eq!(
+            nodes.upsert(node("a", 1000), &mut dimensions).1,
+            NodeChange::CanHelp
+        );
+        assert_eq!(
+            nodes.upsert(node("a", 1000), &mut dimensions).1,
+            NodeChange::CannotHelp
+        );
+        assert_eq!(
+            nodes.upsert(node("a", 900), &mut dimensions).1,
+            NodeChange::CannotHelp
+        );
+        assert_eq!(
+            nodes.upsert(node("a", 950), &mut dimensions).1,
+            NodeChange::CanHelp
+        );
+    }
+}

@@ -1,0 +1,442 @@
+//! Pods coming, changing and going; what became of binds and evictions.
+
+use super::ids::{GangId, NodeId, PodId, ShapeId};
+use super::pods::{Place, Pod, Standing};
+use super::{ClusterState, Gang};
+use crate::core::model::{BindOutcome, EvictOutcome, PodKey, PodSpec};
+use crate::core::resources::Dimension;
+use indexmap::{Equivalent, IndexMap};
+
+/// Pods by namespace and name.
+pub(super) type PodNames = IndexMap<(String, String), PodId>;
+
+/// A borrowed key of [`PodNames`].
+#[derive(Hash)]
+struct PodName<'a>(&'a str, &'a str);
+
+impl Equivalent<(String, String)> for PodName<'_> {
+    fn equivalent(&self, key: &(String, String)) -> bool {
+        self.0 == key.0 && self.1 == key.1
+    }
+}
+
+/// What of a pod others can notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Footprint {
+    gang: Option<GangId>,
+    standing: Standing,
+    room: Option<(NodeId, ShapeId)>,
+}
+
+impl ClusterState {
+    /// The pod of this namespace and name, whatever its uid.
+    fn pod_by_name(&self, key: &PodKey) -> Option<PodId> {
+        self.pod_names
+            .get(&PodName(&key.namespace, &key.name))
+            .copied()
+    }
+
+    /// The pod of this key; an empty uid stands for any.
+    #[must_use]
+    pub fn find_pod(&self, key: &PodKey) -> Option<PodId> {
+        let id = self.pod_by_name(key)?;
+        let known = &self.pods.get(id)?.key.uid;
+        (key.uid.is_empty() || *known == key.uid).then_some(id)
+    }
+
+    pub(super) fn upsert_pod(&mut self, spec: PodSpec) {
+        match self.pod_by_name(&spec.key) {
+            Some(id)
+                if self
+                    .pods
+                    .get(id)
+                    .is_some_and(|pod| pod.key.uid == spec.key.uid) =>
+            {
+                self.update_pod(id, spec);
+            }
+            Some(id) => {
+                self.remove_pod(id);
+                self.insert_pod(spec);
+            }
+            None => self.insert_pod(spec),
+        }
+    }
+
+    fn insert_pod(&mut self, spec: PodSpec) {
+        let gang_key = spec.ours.then(|| spec.gang_key());
+        let name = (spec.key.namespace.clone(), spec.key.name.clone());
+        let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
+        let mut pod = Pod {
+            key: spec.key,
+            created: spec.created,
+            gang: None,
+            subgroup_label: spec.subgroup,
+            subgroup: None,
+            shape,
+            priority: spec.priority,
+            priority_class: spec.priority_class,
+            queue: spec.queue,
+            phase: spec.phase,
+            terminating: spec.terminating,
+            gates: spec.gates,
+            unsupported: spec.unsupported,
+            place: Place::None,
+            evicting: false,
+            avoid: Vec::new(),
+            setbacks: 0,
+            refusal: None,
+            told: 0,
+        };
+        pod.unsupported
+            .extend(no_room_for.map(|name| too_many_resources(&name)));
+        if let Some(node) = &spec.node {
+            pod.place = Place::Bound(self.nodes.slot(node));
+        }
+        let id = self.pods.insert(pod);
+        self.pod_names.insert(name, id);
+        self.take_room(id);
+        if let Some(key) = gang_key {
+            let gang = self.gang_slot(&key);
+            self.join_gang(id, gang);
+            self.touch(gang);
+        }
+    }
+
+    fn update_pod(&mut self, id: PodId, spec: PodSpec) {
+        let before = self.footprint(id);
+        let gang_key = spec.ours.then(|| spec.gang_key());
+        let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
+        let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
+        let Some(pod) = self.pods.get(id) else { return };
+        let node_after = node
+            .or(pod.place.node())
+            .filter(|_| !spec.phase.is_terminal());
+        let room_after = node_after.map(|node| (node, shape));
+        let moves = before.is_some_and(|before| before.room != room_after);
+        if moves {
+            self.leave_room(id);
+        }
+        self.leave_gang(id);
+        let Some(pod) = self.pods.get_mut(id) else {
+            return;
+        };
+        let old_shape = std::mem::replace(&mut pod.shape, shape);
+        let mut unsupported = spec.unsupported;
+        unsupported.extend(no_room_for.map(|name| too_many_resources(&name)));
+        let told_apart = pod.priority != spec.priority
+            || pod.priority_class != spec.priority_class
+            || pod.queue != spec.queue
+            || pod.gates != spec.gates
+            || pod.unsupported != unsupported
+            || old_shape != shape;
+        pod.subgroup_label = spec.subgroup;
+        pod.priority = spec.priority;
+        pod.priority_class = spec.priority_class;
+        pod.queue = spec.queue;
+        pod.phase = spec.phase;
+        pod.terminating |= spec.terminating;
+        pod.gates = spec.gates;
+        pod.unsupported = unsupported;
+        if let Some(node) = node {
+            pod.place = Place::Bound(node);
+        }
+        self.shapes.release(old_shape);
+        if moves {
+            self.take_room(id);
+        }
+        if let Some(key) = gang_key {
+            let gang = self.gang_slot(&key);
+            self.join_gang(id, gang);
+        }
+        self.compare(id, before, told_apart);
+    }
+
+    pub(super) fn remove_pod_by_key(&mut self, key: &PodKey) {
+        if let Some(id) = self.find_pod(key) {
+            self.remove_pod(id);
+        }
+    }
+
+    fn remove_pod(&mut self, id: PodId) {
+        let Some(before) = self.footprint(id) else {
+            return;
+        };
+        self.leave_room(id);
+        if let Some((node, _)) = before.room {
+            self.changes.nodes.insert(node);
+        }
+        let subgroup = self.pods.get(id).and_then(|pod| pod.subgroup);
+        self.leave_gang(id);
+        if let Some(gang_id) = before.gang {
+            self.touch(gang_id);
+            let subgroup =
+                subgroup.and_then(|index| self.gangs.get_mut(gang_id)?.subgroups.get_mut(index));
+            if let Some(subgroup) = subgroup.filter(|_| before.standing == Standing::Succeeded) {
+                subgroup.retired += 1;
+            }
+            self.forget_gang_if_unused(gang_id);
+        }
+        if let Some(pod) = self.pods.remove(id) {
+            self.shapes.release(pod.shape);
+            self.pod_names
+                .swap_remove(&PodName(&pod.key.namespace, &pod.key.name));
+        }
+    }
+
+    pub(super) fn bind_result(&mut self, key: &PodKey, outcome: BindOutcome) {
+        let Some(id) = self.find_pod(key) else { return };
+        let before = self.footprint(id);
+        match outcome {
+            BindOutcome::Bound { node } => {
+                let node = self.nodes.slot(&node);
+                self.set_place(id, Place::Bound(node));
+                if let Some(pod) = self.pods.get_mut(id) {
+                    pod.setbacks = 0;
+                    pod.refusal = None;
+                    pod.avoid.clear();
+                }
+            }
+            BindOutcome::Refused { message } => self.bind_came_back(id, message, true),
+            BindOutcome::Failed { message } => self.bind_came_back(id, message, false),
+            BindOutcome::Gone => return self.remove_pod(id),
+        }
+        self.compare(id, before, true);
+    }
+
+    fn bind_came_back(&mut self, id: PodId, message: String, avoid_node: bool) {
+        let Some(pod) = self.pods.get_mut(id) else {
+            return;
+        };
+        let Place::Assumed(node) = pod.place else {
+            return;
+        };
+        pod.setbacks += 1;
+        pod.refusal = Some(message);
+        if avoid_node {
+            pod.avoid.push(node);
+        }
+        self.set_place(id, Place::None);
+    }
+
+    pub(super) fn evict_result(&mut self, key: &PodKey, outcome: EvictOutcome) {
+        let Some(id) = self.find_pod(key) else { return };
+        match outcome {
+            EvictOutcome::Accepted => {}
+            EvictOutcome::Gone => self.remove_pod(id),
+            EvictOutcome::Failed { .. } => self.set_evicting(id, false),
+        }
+    }
+
+    /// Puts a pod on a node, before the API knows.
+    pub fn assume(&mut self, id: PodId, node: NodeId) {
+        self.set_place(id, Place::Assumed(node));
+    }
+
+    /// Takes an assumed pod off its node again.
+    pub fn unassume(&mut self, id: PodId) {
+        let Some(Place::Assumed(node)) = self.pods.get(id).map(|pod| pod.place) else {
+            return;
+        };
+        self.set_place(id, Place::None);
+        self.changes.nodes.insert(node);
+    }
+
+    /// Takes an assumed pod off its node as if it had never been there.
+    pub(in crate::core) fn undo_assume(&mut self, id: PodId) {
+        self.set_place(id, Place::None);
+    }
+
+    /// Notes that an eviction was ordered, or that it came to nothing.
+    pub fn set_evicting(&mut self, id: PodId, evicting: bool) {
+        let before = self.footprint(id);
+        self.leave_gang_counts(id, |pod| pod.evicting = evicting);
+        self.compare(id, before, false);
+    }
+
+    /// Gives a pod whose binds came back a fresh start.
+    pub fn forgive(&mut self, id: PodId) {
+        let before = self.footprint(id);
+        self.leave_gang_counts(id, |pod| {
+            pod.setbacks = 0;
+            pod.avoid.clear();
+        });
+        self.compare(id, before, false);
+    }
+
+    /// Notes a digest of what was written on a pod; says whether it is news.
+    pub fn tell(&mut self, id: PodId, digest: u64) -> bool {
+        let Some(pod) = self.pods.get_mut(id) else {
+            return false;
+        };
+        std::mem::replace(&mut pod.told, digest) != digest
+    }
+
+    /// Sums one resource over pods.
+    pub(super) fn sum_over(&self, pods: &[PodId], dimension: Dimension) -> i64 {
+        let amount = |id: &PodId| {
+            self.shape_of(*id)
+                .map_or(0, |shape| shape.request.get(dimension))
+        };
+        pods.iter()
+            .fold(0_i64, |sum, id| sum.saturating_add(amount(id)))
+    }
+
+    fn footprint(&self, id: PodId) -> Option<Footprint> {
+        let pod = self.pods.get(id)?;
+        Some(Footprint {
+            gang: pod.gang,
+            standing: self.standing(pod),
+            room: pod
+                .place
+                .node()
+                .filter(|_| pod.uses_room())
+                .map(|node| (node, pod.shape)),
+        })
+    }
+
+    /// What a pod counts as now.
+    #[must_use]
+    pub fn standing(&self, pod: &Pod) -> Standing {
+        pod.standing(|node| self.nodes.is_deleted(node))
+    }
+
+    /// Tells the engine of what a change of a pod means for others.
+    fn compare(&mut self, id: PodId, before: Option<Footprint>, told_apart: bool) {
+        let (Some(before), Some(after)) = (before, self.footprint(id)) else {
+            return;
+        };
+        if before.room != after.room
+            && let Some((node, _)) = before.room
+        {
+            self.changes.nodes.insert(node);
+        }
+        if before == after && !told_apart {
+            return;
+        }
+        for gang in before.gang.into_iter().chain(after.gang) {
+            self.touch(gang);
+            self.forget_gang_if_unused(gang);
+        }
+    }
+
+    fn set_place(&mut self, id: PodId, place: Place) {
+        let moves = self
+            .pods
+            .get(id)
+            .is_some_and(|pod| pod.place.node() != place.node());
+        if moves {
+            self.leave_room(id);
+        }
+        self.leave_gang_counts(id, |pod| pod.place = place);
+        if moves {
+            self.take_room(id);
+        }
+    }
+
+    fn take_room(&mut self, id: PodId) {
+        let Some(pod) = self.pods.get(id).filter(|pod| pod.uses_room()) else {
+            return;
+        };
+        let Some(node) = pod.place.node() else { return };
+        let Some(shape) = self.shapes.get(pod.shape) else {
+            return;
+        };
+        self.nodes.occupy(node, id, &shape.request, &shape.ports);
+    }
+
+    fn leave_room(&mut self, id: PodId) {
+        let Some(pod) = self.pods.get(id).filter(|pod| pod.uses_room()) else {
+            return;
+        };
+        let Some(node) = pod.place.node() else { return };
+        let Some(shape) = self.shapes.get(pod.shape).cloned() else {
+            return;
+        };
+        let mut nodes = std::mem::take(&mut self.nodes);
+        nodes.vacate(node, id, &shape.request, |pods, dimension| {
+            self.sum_over(pods, dimension)
+        });
+        self.nodes = nodes;
+    }
+
+    /// Changes a pod while it does not count in its gang, then counts it again.
+    fn leave_gang_counts(&mut self, id: PodId, change: impl FnOnce(&mut Pod)) {
+        let Some(before) = self.pods.get(id).map(|pod| self.standing(pod)) else {
+            return;
+        };
+        let Some(pod) = self.pods.get_mut(id) else {
+            return;
+        };
+        change(pod);
+        let Some(after) = self.pods.get(id).map(|pod| self.standing(pod)) else {
+            return;
+        };
+        self.recount(id, before, after);
+    }
+
+    /// Moves a pod from one standing to another in its gang's counts.
+    pub(super) fn recount(&mut self, id: PodId, before: Standing, after: Standing) {
+        let Some(pod) = self.pods.get(id) else { return };
+        let Some(gang_id) = pod.gang else { return };
+        let Some(gang) = self.gangs.get_mut(gang_id) else {
+            return;
+        };
+        let counts = counts_of(gang, pod.subgroup);
+        counts.subtract(before);
+        counts.add(after);
+        if before == Standing::Pending {
+            gang.pending.remove(&id);
+        }
+        if after == Standing::Pending {
+            gang.pending.insert(id);
+        }
+        if before != after {
+            self.touch(gang_id);
+        }
+    }
+
+    pub(super) fn join_gang(&mut self, id: PodId, gang_id: GangId) {
+        let Some(gang) = self.gangs.get_mut(gang_id) else {
+            return;
+        };
+        let Some(pod) = self.pods.get_mut(id) else {
+            return;
+        };
+        pod.gang = Some(gang_id);
+        pod.subgroup = gang.subgroup_of(pod.subgroup_label.as_deref());
+        gang.submitted_at(pod.created);
+        let standing = pod.standing(|node| self.nodes.is_deleted(node));
+        gang.members.insert(id);
+        if standing == Standing::Pending {
+            gang.pending.insert(id);
+        }
+        counts_of(gang, pod.subgroup).add(standing);
+    }
+
+    /// Takes a pod out of its gang; the gang stays even if it was the last.
+    fn leave_gang(&mut self, id: PodId) {
+        let Some(pod) = self.pods.get(id) else { return };
+        let (standing, subgroup) = (self.standing(pod), pod.subgroup);
+        let Some(gang) = pod.gang.and_then(|gang| self.gangs.get_mut(gang)) else {
+            return;
+        };
+        gang.members.remove(&id);
+        gang.pending.remove(&id);
+        counts_of(gang, subgroup).subtract(standing);
+        if let Some(pod) = self.pods.get_mut(id) {
+            pod.gang = None;
+        }
+    }
+}
+
+fn counts_of(gang: &mut Gang, subgroup: Option<usize>) -> &mut super::Counts {
+    match subgroup.and_then(|index| gang.subgroups.get_mut(index)) {
+        Some(subgroup) => &mut subgroup.counts,
+        None => &mut gang.strays,
+    }
+}
+
+fn too_many_resources(name: &str) -> String {
+    let width = crate::core::resources::WIDTH;
+    format!("resource {name}: this cluster has more than {width} kinds of resources")
+}

@@ -1,0 +1,130 @@
+//! A pod in the state, and what it counts as in its gang.
+
+use super::ids::{GangId, NodeId, ShapeId};
+use crate::core::model::{PodKey, PodPhase};
+use crate::core::units::Time;
+
+/// Where a pod is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Nowhere yet.
+    #[default]
+    None,
+    /// Decided, and not confirmed by the API. Never expires: only an event ends it.
+    Assumed(NodeId),
+    /// The API says so. A pod never loses its node again.
+    Bound(NodeId),
+}
+
+impl Place {
+    /// The node, decided or confirmed.
+    #[must_use]
+    pub const fn node(self) -> Option<NodeId> {
+        match self {
+            Self::None => None,
+            Self::Assumed(node) | Self::Bound(node) => Some(node),
+        }
+    }
+}
+
+/// What a pod counts as in its gang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Held back by scheduling gates.
+    Gated,
+    /// Uses a field this version cannot honour, or a subgroup that does not exist.
+    Unsupported,
+    /// Its bind was refused for good; not tried before its gang's back-off ends.
+    Refused,
+    /// Could be placed.
+    Pending,
+    /// Placed; the bind is on its way.
+    Assumed,
+    /// Bound and not running yet.
+    Bound,
+    /// Running.
+    Running,
+    /// Ended well: counts as available.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// Being deleted, or on a node that is gone: does not count any more.
+    Leaving,
+}
+
+/// How many standings there are.
+pub(super) const STANDINGS: usize = 10;
+
+/// A pod.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    /// Namespace, name, uid.
+    pub key: PodKey,
+    /// When it was created.
+    pub created: Time,
+    /// Its gang; `None` for pods of other schedulers.
+    pub gang: Option<GangId>,
+    /// What it says in its subgroup label.
+    pub subgroup_label: Option<String>,
+    /// Its subgroup's index in the gang; `None` when the gang has no such subgroup.
+    pub subgroup: Option<usize>,
+    /// What it needs.
+    pub shape: ShapeId,
+    /// Priority as admission resolved it.
+    pub priority: Option<i32>,
+    /// Priority class, where admission did not.
+    pub priority_class: Option<String>,
+    /// Queue label, for a pod that is a gang of its own.
+    pub queue: Option<String>,
+    /// Phase as last seen.
+    pub phase: PodPhase,
+    /// Being deleted.
+    pub terminating: bool,
+    /// Scheduling gates still set.
+    pub gates: Vec<String>,
+    /// Fields that cannot be honoured.
+    pub unsupported: Vec<String>,
+    /// Where it is.
+    pub place: Place,
+    /// An eviction was ordered.
+    pub evicting: bool,
+    /// Nodes on which its bind was refused since the last back-off.
+    pub avoid: Vec<NodeId>,
+    /// How often its bind came back without success since the last back-off.
+    pub setbacks: u32,
+    /// The message of the last bind that came back without success.
+    pub refusal: Option<String>,
+    /// A digest of what was last written on it, so that nothing is written twice.
+    pub told: u64,
+}
+
+/// A pod whose bind came back this often is given up until its gang's back-off ends.
+pub const MAX_SETBACKS: u32 = 3;
+
+impl Pod {
+    /// Whether it takes room on its node.
+    #[must_use]
+    pub const fn uses_room(&self) -> bool {
+        !self.phase.is_terminal()
+    }
+
+    /// What it counts as. `node_is_gone` says whether its node was deleted.
+    #[must_use]
+    pub fn standing(&self, node_is_gone: impl Fn(NodeId) -> bool) -> Standing {
+        match (self.phase, self.place) {
+            (PodPhase::Succeeded, _) => Standing::Succeeded,
+            (PodPhase::Failed, _) => Standing::Failed,
+            _ if self.terminating || self.evicting => Standing::Leaving,
+            (_, Place::Bound(node)) if node_is_gone(node) => Standing::Leaving,
+            (PodPhase::Running, Place::Bound(_)) => Standing::Running,
+            (_, Place::Bound(_)) => Standing::Bound,
+            (_, Place::Assumed(_)) => Standing::Assumed,
+            (_, Place::None) if self.setbacks >= MAX_SETBACKS => Standing::Refused,
+            (_, Place::None) if !self.gates.is_empty() => Standing::Gated,
+            (_, Place::None) if self.subgroup.is_none() || !self.unsupported.is_empty() => {
+                Standing::Unsupported
+            }
+            (_, Place::None) => Standing::Pending,
+        }
+    }
+}

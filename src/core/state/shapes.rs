@@ -1,0 +1,181 @@
+//! Pod shapes and node constraints, each kept once.
+//!
+//! A gang of a thousand equal pods has one shape, and shapes that differ only in their requests
+//! share their constraints: what is worked out for one holds for all.
+
+use super::ids::{ConstraintsId, Id, ShapeId, Slab};
+use crate::core::model::{Constraints, HostPort, ShapeSpec};
+use crate::core::resources::{Dimension, Dimensions, Request};
+use indexmap::IndexMap;
+use std::hash::Hash;
+
+/// What pods of one shape need.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// What they request, with one of `pods`.
+    pub request: Request,
+    /// Which nodes they allow.
+    pub constraints: ConstraintsId,
+    /// The host ports they take.
+    pub ports: Vec<HostPort>,
+}
+
+/// Equal values by one id, kept while something uses them.
+#[derive(Clone, Debug)]
+struct Interner<I, T> {
+    by_value: IndexMap<T, I>,
+    values: Slab<I, (T, u32)>,
+}
+
+impl<I, T> Default for Interner<I, T> {
+    fn default() -> Self {
+        Self {
+            by_value: IndexMap::new(),
+            values: Slab::default(),
+        }
+    }
+}
+
+impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
+    /// The id of a value, with one more user; and whether it is new.
+    fn acquire(&mut self, value: &T) -> (I, bool) {
+        if let Some(id) = self.by_value.get(value).copied() {
+            if let Some((_, users)) = self.values.get_mut(id) {
+                *users += 1;
+            }
+            return (id, false);
+        }
+        let id = self.values.insert((value.clone(), 1));
+        self.by_value.insert(value.clone(), id);
+        (id, true)
+    }
+
+    /// One user less; the value, if that was the last.
+    fn release(&mut self, id: I) -> Option<T> {
+        let (_, users) = self.values.get_mut(id)?;
+        *users -= 1;
+        if *users > 0 {
+            return None;
+        }
+        let (value, _) = self.values.remove(id)?;
+        self.by_value.swap_remove(&value);
+        Some(value)
+    }
+
+    fn get(&self, id: I) -> Option<&T> {
+        self.values.get(id).map(|(value, _)| value)
+    }
+}
+
+/// All shapes in use.
+#[derive(Clone, Debug, Default)]
+pub struct Shapes {
+    shapes: Interner<ShapeId, Shape>,
+    constraints: Interner<ConstraintsId, Constraints>,
+    generation: u64,
+}
+
+impl Shapes {
+    /// The id of a shape, with one more user. `Err` names a resource for which the registry has
+    /// no room.
+    pub fn acquire(
+        &mut self,
+        spec: &ShapeSpec,
+        dimensions: &mut Dimensions,
+    ) -> (ShapeId, Option<String>) {
+        let mut unknown = None;
+        let mut amounts = vec![(Dimension::PODS, 1)];
+        for (name, amount) in spec.requests.iter().filter(|(_, amount)| *amount > 0) {
+            match dimensions.register(name) {
+                Some(dimension) => amounts.push((dimension, *amount)),
+                None => unknown = Some(name.clone()),
+            }
+        }
+        let (constraints, constraints_are_new) = self.constraints.acquire(&spec.constraints);
+        let shape = Shape {
+            request: Request::new(amounts),
+            constraints,
+            ports: spec.host_ports.clone(),
+        };
+        let (id, shape_is_new) = self.shapes.acquire(&shape);
+        if !shape_is_new {
+            self.constraints.release(constraints);
+        }
+        self.generation += u64::from(constraints_are_new);
+        (id, unknown)
+    }
+
+    /// One user of a shape less.
+    pub fn release(&mut self, id: ShapeId) {
+        if let Some(shape) = self.shapes.release(id) {
+            self.constraints.release(shape.constraints);
+        }
+    }
+
+    /// The shape of an id.
+    #[must_use]
+    pub fn get(&self, id: ShapeId) -> Option<&Shape> {
+        self.shapes.get(id)
+    }
+
+    /// The constraints of an id.
+    #[must_use]
+    pub fn constraints(&self, id: ConstraintsId) -> Option<&Constraints> {
+        self.constraints.get(id)
+    }
+
+    /// Rises whenever a constraints id gets a new meaning.
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// How many shapes are in use.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shapes.values.len()
+    }
+
+    /// Whether none is in use.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(cpu: i64) -> ShapeSpec {
+        ShapeSpec {
+            requests: vec![("cpu".to_owned(), cpu)],
+            ..ShapeSpec::default()
+        }
+    }
+
+    #[test]
+    fn equal_shapes_share_an_id_and_all_share_equal_constraints() {
+        let (mut shapes, mut dimensions) = (Shapes::default(), Dimensions::default());
+        let (a, _) = shapes.acquire(&spec(1), &mut dimensions);
+        let (b, _) = shapes.acquire(&spec(1), &mut dimensions);
+        let (c, _) = shapes.acquire(&spec(2), &mut dimensions);
+        assert_eq!(a, b);
+        assert_ne!(a, c);
+        let constraints = |id| shapes.get(id).map(|shape: &Shape| shape.constraints);
+        assert_eq!(constraints(a), constraints(c));
+        assert_eq!(shapes.generation(), 1);
+    }
+
+    #[test]
+    fn a_shape_goes_with_its_last_user() {
+        let (mut shapes, mut dimensions) = (Shapes::default(), Dimensions::default());
+        let (a, _) = shapes.acquire(&spec(1), &mut dimensions);
+        shapes.acquire(&spec(1), &mut dimensions);
+        shapes.release(a);
+        assert_eq!(shapes.len(), 1);
+        shapes.release(a);
+        assert!(shapes.is_empty());
+        assert!(shapes.constraints.values.is_empty());
+    }
+}
