@@ -3,6 +3,8 @@
 //! An API server that answers from a script takes the place of a real one; time is tokio's, held
 //! still, so that waits are exact.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
 #[path = "support/fake_api.rs"]
 mod fake_api;
 

@@ -17,20 +17,20 @@ use tower::{BoxError, service_fn};
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// `POST /path?query`.
-    pub line: String,
+    pub(crate) line: String,
     /// `Content-Type`, or nothing.
-    pub content: String,
+    pub(crate) content: String,
     /// The body, or null.
-    pub body: Value,
+    pub(crate) body: Value,
     /// When it came, on tokio's clock.
-    pub at: Instant,
+    pub(crate) at: Instant,
 }
 
 /// What to answer.
 #[derive(Clone, Debug)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// A status code and a JSON body.
     Json(u16, Value),
     /// The same with `Retry-After` in seconds.
@@ -42,12 +42,12 @@ pub enum Reply {
 }
 
 /// A `Status` with this code and message.
-pub fn status(code: u16, message: &str) -> Reply {
+pub(crate) fn status(code: u16, message: &str) -> Reply {
     Reply::Json(code, status_body(code, message))
 }
 
 /// The body of [`status`].
-pub fn status_body(code: u16, message: &str) -> Value {
+pub(crate) fn status_body(code: u16, message: &str) -> Value {
     json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": message, "reason": "", "code": code,
@@ -56,13 +56,13 @@ pub fn status_body(code: u16, message: &str) -> Value {
 
 /// The server.
 #[derive(Clone, Default)]
-pub struct FakeApi {
+pub(crate) struct FakeApi {
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl FakeApi {
     /// A server, and a client of it. `script` answers each request.
-    pub fn start(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> (Self, Client) {
+    pub(crate) fn start(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> (Self, Client) {
         let api = Self::default();
         let asked = Arc::clone(&api.asked);
         let script = Arc::new(Mutex::new(script));
@@ -79,12 +79,12 @@ impl FakeApi {
     }
 
     /// Everything asked so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
     /// The request lines so far.
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.asked().into_iter().map(|one| one.line).collect()
     }
 }
