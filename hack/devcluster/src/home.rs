@@ -49,6 +49,13 @@ impl Home {
         })
     }
 
+    /// Leaves the logs where they are at the end: they explain a failure.
+    pub(crate) fn keep(&mut self) {
+        if let Some(dir) = self.temporary.take() {
+            let _ = dir.keep(); // the path is known already
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.dir
     }
@@ -60,13 +67,11 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // A failed test is explained by the logs.
-        if thread::panicking()
-            && let Some(dir) = self.temporary.take()
-        {
+        if thread::panicking() && self.temporary.is_some() {
+            self.keep();
             eprintln!(
                 "the logs of the control plane are in {}",
-                dir.keep().display()
+                self.dir.display()
             );
         }
     }

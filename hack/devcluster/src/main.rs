@@ -2,6 +2,7 @@
 //! manifests, says so, and stays until it is killed.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
@@ -28,7 +29,17 @@ struct Options {
     node_lifecycle: bool,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("muster-devcluster: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let Some(options) = parse(env::args().skip(1))? else {
         println!("{USAGE}");
         return Ok(());

@@ -236,15 +236,18 @@ impl ControlPlane {
         limit: Duration,
         mut check: impl FnMut() -> bool,
     ) -> Result<()> {
-        wait::until(what, limit, || {
+        let result = wait::until(what, limit, || {
             for process in self.processes.values_mut() {
                 process.check()?;
             }
             Ok(check())
-        })
-        .with_context(|| {
+        });
+        if result.is_err() {
+            self.home.keep();
+        }
+        result.with_context(|| {
             format!(
-                "{what} did not start; the logs were in {}",
+                "{what} did not start; the logs are in {}",
                 self.dir().display()
             )
         })

@@ -7,6 +7,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
@@ -76,6 +77,9 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(log.try_clone()?)
             .stderr(log)
+            // Out of our process group: a Ctrl-C, or a timeout that kills the
+            // whole group, must not take the supervisor before it has cleaned up.
+            .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {} (is there a sh?)", task.name))?;
         let orders = supervisor.stdin.take();

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -325,6 +326,7 @@ fn nothing_outlives_a_holder_that_is_killed() {
             .args(["up", "--nodes", "3", "--dir"])
             .arg(dir.path())
             .stdin(Stdio::null())
+            .process_group(0)
             .spawn()
             .unwrap(),
     );
@@ -342,7 +344,10 @@ fn nothing_outlives_a_holder_that_is_killed() {
         .unwrap();
     assert!(Path::new(data).exists());
 
-    holder.0.kill().unwrap(); // SIGKILL: no code of its own runs any more
+    // SIGKILL to its whole group, as `timeout` does: nothing of its own runs any more.
+    let group = format!("-{}", holder.0.id());
+    let kill = Command::new("kill").args(["-KILL", "--", &group]).status();
+    assert!(kill.unwrap().success());
     eventually("all are gone", || !pids.into_iter().any(alive));
     eventually("the data is gone", || !Path::new(data).exists());
 }

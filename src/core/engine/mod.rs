@@ -1,16 +1,51 @@
 //! The scheduler: events in, plans out.
+//!
+//! ```text
+//!  Event ──► apply ──► state ──► changes
+//!                                   │
+//!  now ────► cycle: refresh ► wake ► allocate ► speak ──► Plan
+//! ```
+//!
+//! A cycle looks only at what changed since the last one: gangs on which something happened, and
+//! gangs that a changed node could help. A slow sweep looks at all of them, as a safety net.
 
 mod plan;
+mod speak;
+mod stats;
 
+pub use crate::core::actions::{Decision, Outcome};
 pub use crate::core::model::{Bind, Evict, PodWaits};
-pub use plan::{Condition, Decision, Effect, GangPhase, GangStatus, MAX_MESSAGE, Plan, Verdict};
+pub use plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE, Plan};
+pub use stats::Stats;
 
-use crate::core::model::Event;
-use crate::core::units::Time;
+use crate::core::actions::{
+    Agenda, Cycle, Orders, allocate, ask_again, fire_timers, refresh, wake_parked,
+};
+use crate::core::framework::Profile;
+use crate::core::model::{BindOutcome, Event, GangKey};
+use crate::core::placement::Placer;
+use crate::core::plugins::registry;
+use crate::core::state::{ClusterState, GangId, NodeId, Place, QueueId, Stage};
+use crate::core::units::{Millis, Time};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How the scheduler decides; the configuration file becomes one of these.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy {}
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The plugins.
+    pub profile: Profile,
+    /// How often every waiting gang is looked at again, whether anything changed or not.
+    pub sweep_interval: Millis,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            profile: registry::default_profile(),
+            sweep_interval: Millis::from_secs(300),
+        }
+    }
+}
 
 /// The whole decision core.
 ///
@@ -18,27 +53,231 @@ pub struct Policy {}
 /// plans, byte for byte.
 #[derive(Debug)]
 pub struct Scheduler {
-    _policy: Policy,
+    policy: Policy,
+    state: ClusterState,
+    placer: Placer,
+    agenda: Agenda,
+    /// The status last given out, by gang.
+    statuses: BTreeMap<GangId, GangStatus>,
+    next_sweep: Option<Time>,
+    /// The last cycle stopped at its bound.
+    unfinished: bool,
+    stats: Stats,
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self::new(Policy::default())
+    }
 }
 
 impl Scheduler {
     /// An empty scheduler.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        Self { _policy: policy }
+        Self {
+            policy,
+            state: ClusterState::default(),
+            placer: Placer::default(),
+            agenda: Agenda::default(),
+            statuses: BTreeMap::new(),
+            next_sweep: None,
+            unfinished: false,
+            stats: Stats::default(),
+        }
     }
 
     /// Takes one piece of news.
-    pub fn apply(&mut self, _event: Event) {}
-
-    /// Decides on all that is due at `now`.
-    pub fn cycle(&mut self, _now: Time) -> Plan {
-        Plan::default()
+    pub fn apply(&mut self, event: Event) {
+        self.stats.events += 1;
+        let bound = match &event {
+            Event::BindResult(key, BindOutcome::Bound { .. }) => Some(key.clone()),
+            _ => None,
+        };
+        if self.policy.profile.events.is_empty() {
+            self.state.apply(event);
+        } else {
+            self.state.apply(event.clone());
+            for plugin in &self.policy.profile.events {
+                plugin.on_event(&self.state, &event);
+                for gang in plugin.wakes() {
+                    self.state.touch(gang);
+                }
+            }
+        }
+        if let Some(pod) = bound.and_then(|key| self.state.find_pod(&key))
+            && let Some(Place::Bound(node)) = self.state.pod(pod).map(|pod| pod.place)
+        {
+            for plugin in &self.policy.profile.post_bind {
+                plugin.post_bind(&self.state, pod, node);
+            }
+        }
     }
 
-    /// Whether an event since the last cycle could make a difference.
+    /// Whether something since the last cycle could make a difference. Time may too: see
+    /// [`Plan::wake_at`].
     #[must_use]
     pub fn wants_cycle(&self) -> bool {
-        false
+        let changes = self.state.changes();
+        self.unfinished
+            || self.agenda.has_work()
+            || !changes.gangs.is_empty()
+            || !changes.removed.is_empty()
+            || (!changes.nodes.is_empty() && self.agenda.parked().next().is_some())
+            || (!changes.is_empty() && !self.agenda.held.is_empty())
     }
+
+    /// Decides on all that is due at `now`.
+    pub fn cycle(&mut self, now: Time) -> Plan {
+        self.stats.cycles += 1;
+        self.placer.begin_cycle(&self.state);
+        let mut changed_nodes = BTreeSet::new();
+        let mut cycle = Cycle {
+            now,
+            state: &mut self.state,
+            profile: &self.policy.profile,
+            placer: &mut self.placer,
+            agenda: &mut self.agenda,
+            orders: Orders::default(),
+        };
+        fire_timers(&mut cycle);
+        take_in(&mut cycle, &mut self.statuses, &mut changed_nodes);
+        ask_again(&mut cycle);
+        wake_parked(&mut cycle, &changed_nodes);
+        let swept = sweep_if_due(&mut cycle, &mut self.next_sweep, self.policy.sweep_interval);
+        let more = allocate(&mut cycle);
+        // The actions have dealt with the gangs they changed; room they gave back is for next time.
+        let own = cycle.state.take_changes();
+        cycle.state.note_room(own.nodes);
+        let orders = cycle.orders;
+        self.stats.placements += orders.placed;
+        if let Some(waiting) = swept {
+            let still = self
+                .agenda
+                .parked()
+                .map(|key| key.gang)
+                .collect::<BTreeSet<_>>();
+            self.stats.sweeps += 1;
+            self.stats.sweep_rescues +=
+                waiting.iter().filter(|gang| !still.contains(gang)).count() as u64;
+        }
+        self.unfinished = more;
+        self.plan(orders, now, more)
+    }
+
+    /// Turns orders into a plan, with what has to be said.
+    fn plan(&mut self, orders: Orders, now: Time, more: bool) -> Plan {
+        let mut effects: Vec<Effect> = orders.binds.into_iter().map(Effect::Bind).collect();
+        effects.extend(orders.evictions.into_iter().map(Effect::Evict));
+        speak::speak(
+            &mut self.state,
+            &self.agenda,
+            &mut self.statuses,
+            &orders.seen,
+            now,
+            &mut effects,
+        );
+        let sweep = self.next_sweep;
+        let wake_at = self.agenda.next_timer().into_iter().chain(sweep).min();
+        Plan {
+            effects,
+            decisions: orders.decisions,
+            wake_at,
+            more,
+        }
+    }
+
+    /// The cluster as it is known.
+    #[must_use]
+    pub const fn state(&self) -> &ClusterState {
+        &self.state
+    }
+
+    /// The status of any gang, a pod without one included, as of now.
+    #[must_use]
+    pub fn gang_status(&self, key: &GangKey) -> Option<GangStatus> {
+        let id = self.state.find_gang(key)?;
+        let positions = speak::positions(&self.state, &self.agenda);
+        Some(speak::status(&self.state, id, positions.get(&id).copied()))
+    }
+
+    /// Why a gang waits, if it does.
+    #[must_use]
+    pub fn why(&self, key: &GangKey) -> Option<(&'static str, &str)> {
+        let progress = self.state.progress(self.state.find_gang(key)?);
+        let why = progress.not_admitted.as_ref().or(progress.why.as_ref())?;
+        Some((why.reason, &why.message))
+    }
+
+    /// When the gang's minimum first got its place.
+    #[must_use]
+    pub fn scheduled_at(&self, key: &GangKey) -> Option<Time> {
+        self.state.progress(self.state.find_gang(key)?).scheduled_at
+    }
+
+    /// How many gangs wait for a place, by queue.
+    #[must_use]
+    pub fn waiting_by_queue(&self) -> BTreeMap<QueueId, u32> {
+        let mut counts = BTreeMap::new();
+        for key in self.agenda.waiting() {
+            if let Some(queue) = self.state.gang(key.gang).and_then(|gang| gang.queue) {
+                *counts.entry(queue).or_insert(0) += 1;
+            }
+        }
+        counts
+    }
+
+    /// Counters since the start.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        Stats {
+            gangs: self.state.gangs().count() as u64,
+            waiting: self.agenda.waiting().count() as u64,
+            ..self.stats
+        }
+    }
+}
+
+/// Takes in what changed: forgets gangs that are gone, finds out what is next for the others.
+fn take_in(
+    cycle: &mut Cycle<'_>,
+    statuses: &mut BTreeMap<GangId, GangStatus>,
+    nodes: &mut BTreeSet<NodeId>,
+) {
+    let changes = cycle.state.take_changes();
+    for (id, stage) in changes.removed {
+        cycle.agenda.forget(id, stage);
+        statuses.remove(&id);
+        cycle.orders.seen.remove(&id);
+    }
+    for id in changes.gangs {
+        refresh(cycle, id);
+    }
+    nodes.extend(changes.nodes);
+}
+
+/// Queues everything that waits, if it is time. Says who was waiting.
+fn sweep_if_due(
+    cycle: &mut Cycle<'_>,
+    next: &mut Option<Time>,
+    interval: Millis,
+) -> Option<BTreeSet<GangId>> {
+    let parked: BTreeSet<GangId> = cycle.agenda.parked().map(|key| key.gang).collect();
+    if parked.is_empty() {
+        *next = None;
+        return None;
+    }
+    let due = *next.get_or_insert(cycle.now + interval) <= cycle.now;
+    if !due {
+        return None;
+    }
+    *next = Some(cycle.now + interval);
+    for gang in &parked {
+        if let Stage::Parked(key) = cycle.state.progress(*gang).stage {
+            cycle
+                .agenda
+                .set_stage(cycle.state, *gang, Stage::Queued(key));
+        }
+    }
+    Some(parked)
 }

@@ -1,5 +1,6 @@
 //! What a cycle says to do. A plan leaves no choice to whoever carries it out.
 
+use crate::core::actions::Decision;
 use crate::core::model::{Bind, Evict, GangKey, PodWaits, Source};
 use crate::core::units::Time;
 
@@ -113,40 +114,3 @@ pub struct Condition {
 
 /// Messages are cut to this many bytes (an event's note may have 1,024).
 pub const MAX_MESSAGE: usize = 1000;
-
-/// What was decided on one gang in one cycle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// Which gang.
-    pub gang: GangKey,
-    /// Its queue.
-    pub queue: String,
-    /// What was decided.
-    pub verdict: Verdict,
-}
-
-/// What was decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// These many pods got a place, on these many nodes.
-    Placed {
-        /// Pods placed in this step.
-        pods: u32,
-        /// Different nodes they go to.
-        nodes: u32,
-    },
-    /// It cannot be placed now.
-    Waits {
-        /// Typed reason.
-        reason: &'static str,
-        /// In words.
-        message: String,
-    },
-    /// It was partly bound and could not be completed: these many members are evicted.
-    Released {
-        /// Members evicted.
-        pods: u32,
-        /// Why.
-        message: String,
-    },
-}

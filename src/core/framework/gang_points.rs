@@ -2,17 +2,22 @@
 
 use super::{Plugin, Reason};
 use crate::core::model::Event;
-use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, Why};
+use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, Progress, Why};
 use crate::core::units::{Millis, Time};
 
 /// Orders gangs. Several may speak: the first on which two gangs differ decides.
 pub trait QueueSort: Plugin {
     /// The gang's rank: smaller goes first.
-    fn rank(&self, state: &ClusterState, gang: &Gang) -> i64;
+    fn rank(&self, state: &ClusterState, gang: &Gang, progress: &Progress) -> i64;
 }
 
 /// Says whether a gang may be queued at all.
 pub trait PreEnqueue: Plugin {
+    /// Whether a gang that it holds back is not even admitted, pods or no pods.
+    fn guards_admission(&self) -> bool {
+        false
+    }
+
     /// Why it may not; `None` if it may.
     fn holds_back(&self, state: &ClusterState, gang: &Gang) -> Option<Why>;
 }

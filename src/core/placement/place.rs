@@ -1,5 +1,6 @@
 //! The best node for a pod, and nodes for all members of a gang.
 
+use super::diagnosis::{Diagnosis, diagnose};
 use super::masks::Masks;
 use crate::core::framework::{Context, PreFilterVerdict, Profile, Scope, Store};
 use crate::core::plugins::Weights;
@@ -9,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Why a gang found no place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// The first member without a node.
     pub member: PodId,
@@ -17,6 +18,9 @@ pub struct Shortage {
     pub placed: u32,
     /// How many had to.
     pub needed: u32,
+    /// What every node says to that member, with the others in place. `None` where the cycle had
+    /// no time left to ask.
+    pub diagnosis: Option<Diagnosis>,
 }
 
 /// Finds places. Keeps what can be used again between calls.
@@ -26,7 +30,11 @@ pub struct Placer {
     store: Store,
     candidates: NodeSet,
     scores: Vec<i64>,
+    diagnoses_left: u32,
 }
+
+/// How many refusals a cycle explains in full.
+const MAX_DIAGNOSES: u32 = 500;
 
 /// In which order members are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +47,7 @@ impl Placer {
     /// Prepares for a cycle on this state.
     pub fn begin_cycle(&mut self, state: &ClusterState) {
         self.store.clear();
+        self.diagnoses_left = MAX_DIAGNOSES;
         self.store.put(Weights::of(state));
     }
 
@@ -67,7 +76,10 @@ impl Placer {
                     return Ok(());
                 };
                 statement.roll_back(start);
-                if best.is_none_or(|known| shortage.placed > known.placed) {
+                if best
+                    .as_ref()
+                    .is_none_or(|known| shortage.placed > known.placed)
+                {
                     best = Some(shortage);
                 }
                 if is_uniform(statement.state(), gang_id) {
@@ -106,14 +118,14 @@ impl Placer {
                 first = first.or(Some(pod_id));
             }
         }
-        match first {
-            Some(member) => Err(Shortage {
-                member,
-                placed: 0,
-                needed: 1,
-            }),
-            None => Ok(()),
-        }
+        let Some(member) = first else { return Ok(()) };
+        let diagnosis = self.explain(statement.state(), profile, member);
+        Err(Shortage {
+            member,
+            placed: 0,
+            needed: 1,
+            diagnosis,
+        })
     }
 
     fn try_minimum(
@@ -175,11 +187,24 @@ impl Placer {
         if left == 0 && wanted.iter().all(|one| *one == 0) {
             return None;
         }
+        let member = first?;
+        let diagnosis = self.explain(statement.state(), profile, member);
         Some(Shortage {
-            member: first?,
+            member,
             placed: needed - left,
             needed,
+            diagnosis,
         })
+    }
+
+    fn explain(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod: PodId,
+    ) -> Option<Diagnosis> {
+        self.diagnoses_left = self.diagnoses_left.checked_sub(1)?;
+        Some(diagnose(state, profile, &self.store, pod))
     }
 
     /// Puts one pod on the best node of a domain, if any suits.

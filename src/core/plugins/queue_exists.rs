@@ -14,6 +14,10 @@ impl Plugin for QueueExists {
 }
 
 impl PreEnqueue for QueueExists {
+    fn guards_admission(&self) -> bool {
+        true
+    }
+
     fn holds_back(&self, state: &ClusterState, gang: &Gang) -> Option<Why> {
         let queue = gang.queue.and_then(|id| state.queues().get(id));
         if let Some(queue) = queue.filter(|queue| queue.spec.is_none()) {

@@ -10,6 +10,7 @@ use super::node_ports::NodePorts;
 use super::node_resources::NodeResourcesFit;
 use super::node_unschedulable::NodeUnschedulable;
 use super::packing::Packing;
+use super::partial_first::PartialFirst;
 use super::priority::{Priority, QueueTier};
 use super::queue_exists::QueueExists;
 use super::submission::Submission;
@@ -37,6 +38,7 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
 #[must_use]
 pub fn queue_sorts() -> Vec<Arc<dyn QueueSort>> {
     vec![
+        Arc::new(PartialFirst),
         Arc::new(QueueTier),
         Arc::new(Priority),
         Arc::new(MinimumFirst),

@@ -14,6 +14,10 @@ impl Plugin for ValidDefinition {
 }
 
 impl PreEnqueue for ValidDefinition {
+    fn guards_admission(&self) -> bool {
+        true
+    }
+
     fn holds_back(&self, _state: &ClusterState, gang: &Gang) -> Option<Why> {
         let Some(spec) = gang.definition() else {
             let message = format!("PodGroup {} does not exist", gang.key);

@@ -1,7 +1,7 @@
 //! What changed since the engine last looked.
 
-use super::gangs::Gang;
 use super::ids::{GangId, NodeId};
+use super::progress::Stage;
 use std::collections::BTreeSet;
 
 /// Notes for the engine, taken with [`ClusterState::take_changes`](super::ClusterState).
@@ -11,8 +11,8 @@ pub struct Changes {
     pub gangs: BTreeSet<GangId>,
     /// Nodes on which a pod may fit that did not before.
     pub nodes: BTreeSet<NodeId>,
-    /// Gangs that are gone, as they were.
-    pub removed: Vec<(GangId, Gang)>,
+    /// Gangs that are gone, and the stage they were in.
+    pub removed: Vec<(GangId, Stage)>,
 }
 
 impl Changes {

@@ -159,6 +159,12 @@ impl ClusterState {
         &self.progress[id.index()]
     }
 
+    /// The engine's notes on a gang that is at hand.
+    #[must_use]
+    pub fn progress_of(&self, gang: &Gang) -> Option<&Progress> {
+        self.find_gang(&gang.key).map(|id| self.progress(id))
+    }
+
     /// The engine's notes on a gang, to change.
     pub fn progress_mut(&mut self, id: GangId) -> &mut Progress {
         &mut self.progress[id.index()]
@@ -179,6 +185,11 @@ impl ClusterState {
     /// Has the engine look at a gang again.
     pub fn touch(&mut self, gang: GangId) {
         self.changes.gangs.insert(gang);
+    }
+
+    /// Notes nodes on which a pod may fit that did not before.
+    pub fn note_room(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
+        self.changes.nodes.extend(nodes);
     }
 
     fn upsert_node(&mut self, spec: NodeSpec) {
@@ -304,7 +315,7 @@ impl ClusterState {
             }
             self.gangs_by_key.swap_remove(&gang.key);
             self.changes.gangs.remove(&id);
-            self.changes.removed.push((id, gang));
+            self.changes.removed.push((id, self.progress(id).stage));
         }
     }
 

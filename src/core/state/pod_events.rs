@@ -232,18 +232,11 @@ impl ClusterState {
         self.set_place(id, Place::Assumed(node));
     }
 
-    /// Takes an assumed pod off its node again.
+    /// Takes an assumed pod off its node, as if it had never been there.
     pub fn unassume(&mut self, id: PodId) {
-        let Some(Place::Assumed(node)) = self.pods.get(id).map(|pod| pod.place) else {
-            return;
-        };
-        self.set_place(id, Place::None);
-        self.changes.nodes.insert(node);
-    }
-
-    /// Takes an assumed pod off its node as if it had never been there.
-    pub(in crate::core) fn undo_assume(&mut self, id: PodId) {
-        self.set_place(id, Place::None);
+        if let Some(Place::Assumed(_)) = self.pods.get(id).map(|pod| pod.place) {
+            self.set_place(id, Place::None);
+        }
     }
 
     /// Notes that an eviction was ordered, or that it came to nothing.

@@ -73,8 +73,10 @@ pub struct Progress {
     pub scheduled_at: Option<Time>,
     /// When it is tried again, while it backs off or a member was refused.
     pub retry_at: Option<Time>,
-    /// Back-offs in a row, for their length.
+    /// Back-offs in a row after binds that came back, for their length.
     pub backoffs: u32,
+    /// Releases in a row, for the length of the back-off after them.
+    pub releases: u32,
     /// What became of its last release, until it runs again.
     pub disrupted: Option<String>,
 }

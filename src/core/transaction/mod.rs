@@ -62,7 +62,7 @@ impl<'s> Statement<'s> {
     pub fn roll_back(&mut self, to: Checkpoint) {
         while self.steps.len() > to.0 {
             if let Some(step) = self.steps.pop() {
-                self.state.undo_assume(step.pod);
+                self.state.unassume(step.pod);
             }
         }
     }

@@ -1,0 +1,164 @@
+//! From a place to a bind: Reserve, Permit, PreBind, Bind.
+
+use super::allocate::park;
+use super::refresh::queue_or_wait;
+use super::{Cycle, Outcome};
+use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
+use crate::core::state::{ClusterState, GangId, Place, Stage, Why};
+use crate::core::transaction::{Assumed, Statement};
+use crate::core::units::Time;
+use std::collections::BTreeSet;
+
+/// Has the plugins reserve what each step needs, and commits. If one cannot, everything is given
+/// back in reverse order and the statement is undone.
+pub(super) fn reserve(statement: Statement<'_>, profile: &Profile) -> Result<Vec<Assumed>, Why> {
+    let state = statement.state();
+    for step in statement.steps() {
+        for plugin in &profile.reserve {
+            if let Err(reason) = plugin.reserve(state, step.pod, step.node) {
+                let why = refusal(state, *step, plugin.name(), &reason);
+                unreserve(state, profile, statement.steps());
+                return Err(why);
+            }
+        }
+    }
+    Ok(statement.commit())
+}
+
+/// Asks the permit plugins, and goes on to the binds if all allow.
+pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -> Result<(), Why> {
+    let mut until: Option<Time> = None;
+    for step in &steps {
+        for plugin in &cx.profile.permit {
+            match plugin.permit(cx.state, step.pod, step.node, cx.now) {
+                PermitVerdict::Allow => {}
+                PermitVerdict::Wait(span) => {
+                    let end = cx.now + span;
+                    until = Some(until.map_or(end, |known| known.min(end)));
+                }
+                PermitVerdict::Deny(reason) => {
+                    let why = refusal(cx.state, *step, plugin.name(), &reason);
+                    take_back(cx, &steps);
+                    return Err(why);
+                }
+            }
+        }
+    }
+    if let Some(until) = until {
+        let until = match cx.state.progress(gang_id).stage {
+            Stage::Held(known) => known,
+            _ => until,
+        };
+        cx.agenda.held.insert(gang_id, steps);
+        cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
+        return Ok(());
+    }
+    bind(cx, gang_id, steps)
+}
+
+/// Asks the permit plugins once more about everything they hold.
+pub fn ask_again(cx: &mut Cycle<'_>) {
+    for (gang_id, steps) in std::mem::take(&mut cx.agenda.held) {
+        let Stage::Held(until) = cx.state.progress(gang_id).stage else {
+            continue;
+        };
+        cx.orders.seen.insert(gang_id);
+        let nodes: Vec<_> = steps.iter().map(|step| step.node).collect();
+        let answer = if !steps.iter().all(|step| is_assumed(cx.state, *step)) {
+            take_back(cx, &steps);
+            Err(Why::new(
+                "MemberLost",
+                "a member went away while the placement was held",
+            ))
+        } else if until <= cx.now {
+            take_back(cx, &steps);
+            Err(Why::new(
+                "PermitTimedOut",
+                "the time to permit the placement ran out",
+            ))
+        } else {
+            permit(cx, gang_id, steps)
+        };
+        if let Err(why) = answer {
+            cx.state.note_room(nodes);
+            park(cx, gang_id, why);
+        }
+    }
+}
+
+fn is_assumed(state: &ClusterState, step: Assumed) -> bool {
+    state
+        .pod(step.pod)
+        .is_some_and(|pod| pod.place == Place::Assumed(step.node))
+}
+
+/// Lets every PreBind plugin agree, then orders the binds.
+fn bind(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -> Result<(), Why> {
+    for step in &steps {
+        for plugin in &cx.profile.pre_bind {
+            if let Err(reason) = plugin.pre_bind(cx.state, step.pod, step.node) {
+                let why = refusal(cx.state, *step, plugin.name(), &reason);
+                take_back(cx, &steps);
+                return Err(why);
+            }
+        }
+    }
+    let mut orders = Vec::with_capacity(steps.len());
+    for step in &steps {
+        let context = Context::new(cx.state, cx.placer.store(), step.pod);
+        let order = context.and_then(|context| {
+            cx.profile
+                .bind
+                .iter()
+                .find_map(|plugin| plugin.bind(&context, step.node))
+        });
+        let Some(order) = order else {
+            take_back(cx, &steps);
+            return Err(Why::new("NoBinder", "no bind plugin took the pod"));
+        };
+        orders.push(order);
+    }
+    cx.orders.binds.extend(orders);
+    let (now, progress) = (cx.now, cx.state.progress_mut(gang_id));
+    progress.scheduled_at.get_or_insert(now);
+    progress.why = None;
+    let nodes: BTreeSet<_> = steps.iter().map(|step| step.node).collect();
+    let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+    cx.decide(
+        gang_id,
+        Outcome::Placed {
+            pods: count(steps.len()),
+            nodes: count(nodes.len()),
+        },
+    );
+    queue_or_wait(cx, gang_id);
+    Ok(())
+}
+
+/// Undoes a decision that was committed but not carried out.
+fn take_back(cx: &mut Cycle<'_>, steps: &[Assumed]) {
+    unreserve(cx.state, cx.profile, steps);
+    for step in steps.iter().rev() {
+        cx.state.unassume(step.pod);
+    }
+}
+
+fn unreserve(state: &ClusterState, profile: &Profile, steps: &[Assumed]) {
+    for step in steps.iter().rev() {
+        for plugin in profile.reserve.iter().rev() {
+            plugin.unreserve(state, step.pod, step.node);
+        }
+    }
+}
+
+fn refusal(state: &ClusterState, step: Assumed, plugin: &str, reason: &Reason) -> Why {
+    let pod = state.pod(step.pod).map_or("", |pod| &pod.key.name);
+    let (node, words) = (
+        state.nodes().name(step.node),
+        reason.describe(state.dimensions()),
+    );
+    Why::new(
+        "Rejected",
+        format!("pod {pod} on node {node}: {plugin}: {words}"),
+    )
+}

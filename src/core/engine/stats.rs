@@ -1,0 +1,21 @@
+//! What the scheduler counts, for metrics.
+
+/// Counters since the start, and two gauges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Events taken.
+    pub events: u64,
+    /// Cycles run.
+    pub cycles: u64,
+    /// Pods that got a place.
+    pub placements: u64,
+    /// Full sweeps over all waiting gangs.
+    pub sweeps: u64,
+    /// Gangs that got a place only because of a sweep: an event that should have woken them did
+    /// not. Anything but zero is a bug.
+    pub sweep_rescues: u64,
+    /// Gangs known.
+    pub gangs: u64,
+    /// Gangs that wait for a place.
+    pub waiting: u64,
+}
