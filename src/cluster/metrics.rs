@@ -27,8 +27,10 @@ pub struct Metrics {
     pub binds_pending: IntGauge,
     /// Evictions by result: `accepted`, `gone`, `failed`.
     pub evictions: IntCounterVec,
-    /// Gangs by phase.
-    pub gangs: IntGaugeVec,
+    /// Gangs known; a pod without a group is one.
+    pub gangs: IntGauge,
+    /// Gangs that wait for a place.
+    pub gangs_waiting: IntGauge,
     /// Pods given a place.
     pub placements: IntCounter,
     /// Scheduling cycles that were run.
@@ -51,7 +53,7 @@ pub struct Metrics {
     /// 1 while this instance leads.
     pub leader: IntGauge,
     /// Gangs that only the full sweep, not an event, found to be schedulable.
-    pub sweep_rescues: IntGauge,
+    pub sweep_rescues: IntCounter,
 }
 
 impl Metrics {
@@ -73,7 +75,8 @@ impl Metrics {
                 "Binds decided on whose outcome is not known.",
             )?,
             evictions: make.counters("evictions_total", "Evictions by result.", &["result"])?,
-            gangs: make.gauges("gangs", "Gangs by phase.", "phase")?,
+            gangs: make.gauge("gangs", "Gangs known; a pod without a group is one.")?,
+            gangs_waiting: make.gauge("gangs_waiting", "Gangs that wait for a place.")?,
             placements: make.counter("placements_total", "Pods given a place.")?,
             cycles: make.counter("cycles_total", "Scheduling cycles run.")?,
             cycle_seconds: make.histogram(
@@ -101,9 +104,9 @@ impl Metrics {
             )?,
             synced: make.gauges("watch_synced", "1 where a kind is synced.", "kind")?,
             leader: make.gauge("leader", "1 while this instance leads.")?,
-            sweep_rescues: make.gauge(
-                "sweep_rescues",
-                "Gangs that the full sweep found to be schedulable.",
+            sweep_rescues: make.counter(
+                "sweep_rescues_total",
+                "Gangs that only the full sweep found to be schedulable.",
             )?,
             registry: make.0,
         };

@@ -5,8 +5,9 @@
 
 use crate::cluster::lanes::Lanes;
 use crate::cluster::{Clock, Kind, Metrics, News};
-use crate::core::engine::{Decision, Effect, Plan, Scheduler, Verdict};
+use crate::core::engine::{Decision, Outcome, Plan, Scheduler};
 use crate::core::units::Time;
+use prometheus::IntCounter;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -90,6 +91,7 @@ impl Engine {
             if is_due || self.scheduler.wants_cycle() {
                 self.settle(&mut batch, &mut unsynced).await;
                 due = self.decide(&mut batch, &mut unsynced);
+                self.count();
             }
         }
         // Those who bring news learn that nobody listens any more.
@@ -100,7 +102,6 @@ impl Engine {
         for news in batch.drain(..) {
             match news {
                 News::Event(event) => {
-                    self.metrics.events.inc();
                     self.scheduler.apply(event);
                 }
                 News::Synced(kind) => {
@@ -132,7 +133,6 @@ impl Engine {
         loop {
             let started = Instant::now();
             let plan = self.scheduler.cycle(self.clock.now());
-            self.metrics.cycles.inc();
             self.metrics
                 .cycle_seconds
                 .observe(started.elapsed().as_secs_f64());
@@ -143,9 +143,6 @@ impl Engine {
                 more,
             } = plan;
             for effect in effects {
-                if matches!(effect, Effect::Bind(_)) {
-                    self.metrics.placements.inc();
-                }
                 self.lanes.submit(effect);
             }
             decisions.iter().for_each(log);
@@ -161,6 +158,24 @@ impl Engine {
             self.apply(batch, unsynced);
         }
     }
+
+    /// Shows what the core counts.
+    fn count(&self) {
+        let stats = self.scheduler.stats();
+        let metrics = &self.metrics;
+        raise(&metrics.events, stats.events);
+        raise(&metrics.cycles, stats.cycles);
+        raise(&metrics.placements, stats.placements);
+        raise(&metrics.sweep_rescues, stats.sweep_rescues);
+        let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        metrics.gangs.set(gauge(stats.gangs));
+        metrics.gangs_waiting.set(gauge(stats.waiting));
+    }
+}
+
+/// Brings a counter up to what the core counted.
+fn raise(counter: &IntCounter, count: u64) {
+    counter.inc_by(count.saturating_sub(counter.get()));
 }
 
 async fn until(clock: &Clock, due: Option<Time>) {
@@ -175,16 +190,16 @@ fn log(decision: &Decision) {
     let Decision {
         gang,
         queue,
-        verdict,
+        outcome,
     } = decision;
-    match verdict {
-        Verdict::Placed { pods, nodes } => {
+    match outcome {
+        Outcome::Placed { pods, nodes } => {
             tracing::info!(%gang, queue, pods, nodes, "placed");
         }
-        Verdict::Waits { reason, message } => {
+        Outcome::Waits { reason, message } => {
             tracing::info!(%gang, queue, reason, message, "waits");
         }
-        Verdict::Released { pods, message } => {
+        Outcome::Released { pods, message } => {
             tracing::info!(%gang, queue, pods, message, "released");
         }
     }
