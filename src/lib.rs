@@ -3,4 +3,8 @@
 //! A pure core decides; everything else carries news in and orders out.
 
 pub mod api;
+pub mod cli;
+pub mod cluster;
 pub mod core;
+pub mod live;
+pub mod serve;
