@@ -1,6 +1,8 @@
 //! Every extension point, used by a plugin from outside the crate: called when it should be, heard
 //! when it speaks, and undone when something later fails.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use muster::core::engine::{Effect, Policy, Scheduler};
 use muster::core::framework::{
     Binder, Context, EventHandler, Filter, GangDomains, Permit, PermitVerdict, Plugin, PostBind,

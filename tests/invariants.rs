@@ -1,5 +1,11 @@
 //! Random clusters and random orders of news keep the invariants of the core.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
 use muster::core::engine::{Effect, Plan, Scheduler};
 use muster::core::model::{
     BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey,
@@ -194,7 +200,7 @@ impl World {
             },
             ours: true,
             gang: group.map_or(GangRef::Own, |_| named),
-            subgroup: Some(if index % 2 == 0 { "a" } else { "b" }.into()),
+            subgroup: Some(if index.is_multiple_of(2) { "a" } else { "b" }.into()),
             gates: if gated { vec!["gate".into()] } else { vec![] },
             shape: ShapeSpec {
                 requests: vec![("cpu".into(), i64::from(cpus))],

@@ -500,9 +500,9 @@ fn a_gang_with_a_member_refused_for_good_is_released_and_says_who() {
         let (binds, evictions) = story.step();
         for bind in binds {
             if bind.pod.name == "p1" {
-                story.refused(&bind)
+                story.refused(&bind);
             } else {
-                story.bound(&bind)
+                story.bound(&bind);
             }
         }
         evicted.extend(evictions);
