@@ -237,8 +237,8 @@ impl Scheduler {
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
-            gangs: self.state.gangs().count() as u64,
-            waiting: self.agenda.waiting().count() as u64,
+            gangs: self.state.gang_count() as u64,
+            waiting: self.agenda.waiting_len() as u64,
             ..self.stats
         }
     }
