@@ -8,3 +8,4 @@ pub mod cluster;
 pub mod core;
 pub mod live;
 pub mod serve;
+pub mod sim;

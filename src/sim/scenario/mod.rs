@@ -1,0 +1,15 @@
+//! A scenario: what exists when, read from ordinary Kubernetes YAML.
+//!
+//! Everything that is wrong is found before anything is played, and named with file and line.
+
+mod behaviour;
+mod documents;
+mod jobs;
+mod kinds;
+mod load;
+mod model;
+mod problems;
+
+pub use load::{Source, load, load_files};
+pub use model::{Entry, JobPlan, Object, OnEviction, PodPlan, Run, Scenario};
+pub use problems::ScenarioError;
