@@ -9,7 +9,8 @@ mod kinds;
 mod load;
 mod model;
 mod problems;
+mod schema;
 
-pub use load::{Source, load, load_files};
+pub use load::{Source, load, load_files, stamped};
 pub use model::{Entry, JobPlan, Object, OnEviction, PodPlan, Run, Scenario};
 pub use problems::ScenarioError;
