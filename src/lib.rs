@@ -6,4 +6,6 @@ pub mod api;
 pub mod cli;
 pub mod cluster;
 pub mod core;
+pub mod live;
+pub mod serve;
 pub mod sim;

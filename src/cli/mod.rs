@@ -1,5 +1,6 @@
 //! The command line: one file a command. This is where errors become words and exit codes.
 
+mod run;
 mod simulate;
 
 use clap::{Parser, Subcommand};
@@ -16,6 +17,8 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Schedules on a cluster until told to stop.
+    Run(run::Arguments),
     /// Plays a scenario on virtual time: the same scheduler, without a cluster.
     Simulate(simulate::Arguments),
 }
@@ -25,6 +28,7 @@ impl Arguments {
     #[must_use]
     pub fn run(self) -> ExitCode {
         match self.command {
+            Command::Run(arguments) => run::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
         }
     }

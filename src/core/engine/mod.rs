@@ -10,12 +10,15 @@
 //! gangs that a changed node could help. A slow sweep looks at all of them, as a safety net.
 
 mod plan;
+mod said;
 mod speak;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use crate::core::actions::{Decision, Outcome};
 pub use crate::core::model::{Bind, Evict, PodWaits};
-pub use plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE, Plan};
+pub use plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE, PHASES, Plan, QueueStatus};
 pub use stats::Stats;
 
 use crate::core::actions::{
@@ -27,6 +30,7 @@ use crate::core::placement::Placer;
 use crate::core::plugins::registry;
 use crate::core::state::{ClusterState, GangId, NodeId, Place, QueueId, Stage};
 use crate::core::units::{Millis, Time};
+use said::Said;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the scheduler decides; the configuration file becomes one of these.
@@ -57,8 +61,7 @@ pub struct Scheduler {
     state: ClusterState,
     placer: Placer,
     agenda: Agenda,
-    /// The status last given out, by gang.
-    statuses: BTreeMap<GangId, GangStatus>,
+    said: Said,
     next_sweep: Option<Time>,
     /// The last cycle stopped at its bound.
     unfinished: bool,
@@ -80,7 +83,7 @@ impl Scheduler {
             state: ClusterState::default(),
             placer: Placer::default(),
             agenda: Agenda::default(),
-            statuses: BTreeMap::new(),
+            said: Said::default(),
             next_sweep: None,
             unfinished: false,
             stats: Stats::default(),
@@ -141,28 +144,32 @@ impl Scheduler {
             orders: Orders::default(),
         };
         fire_timers(&mut cycle);
-        take_in(&mut cycle, &mut self.statuses, &mut changed_nodes);
+        take_in(&mut cycle, &mut self.said, &mut changed_nodes);
         ask_again(&mut cycle);
         wake_parked(&mut cycle, &changed_nodes);
-        let swept = sweep_if_due(&mut cycle, &mut self.next_sweep, self.policy.sweep_interval);
+        let swept = sweep_if_due(&mut cycle, self.next_sweep);
         let more = allocate(&mut cycle);
         // The actions have dealt with the gangs they changed; room they gave back is for next time.
         let own = cycle.state.take_changes();
         cycle.state.note_room(own.nodes);
         let orders = cycle.orders;
         self.stats.placements += orders.placed;
-        if let Some(waiting) = swept {
-            let still = self
-                .agenda
-                .parked()
-                .map(|key| key.gang)
-                .collect::<BTreeSet<_>>();
-            self.stats.sweeps += 1;
-            self.stats.sweep_rescues +=
-                waiting.iter().filter(|gang| !still.contains(gang)).count() as u64;
-        }
+        self.account_for_sweep(swept.as_ref(), now);
         self.unfinished = more;
         self.plan(orders, now, more)
+    }
+
+    /// Counts whom a sweep helped, and sets the time of the next one while anybody waits.
+    fn account_for_sweep(&mut self, swept: Option<&BTreeSet<GangId>>, now: Time) {
+        if let Some(swept) = swept {
+            let waiting: BTreeSet<GangId> = self.agenda.parked().map(|key| key.gang).collect();
+            self.stats.sweeps += 1;
+            self.stats.sweep_rescues += swept.difference(&waiting).count() as u64;
+            self.next_sweep = None;
+        }
+        let anybody_waits = self.agenda.parked().next().is_some();
+        let next = self.next_sweep.unwrap_or(now + self.policy.sweep_interval);
+        self.next_sweep = anybody_waits.then_some(next);
     }
 
     /// Turns orders into a plan, with what has to be said.
@@ -172,7 +179,7 @@ impl Scheduler {
         speak::speak(
             &mut self.state,
             &self.agenda,
-            &mut self.statuses,
+            &mut self.said,
             &orders.seen,
             now,
             &mut effects,
@@ -231,23 +238,19 @@ impl Scheduler {
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
-            gangs: self.state.gangs().count() as u64,
-            waiting: self.agenda.waiting().count() as u64,
+            gangs: self.state.gang_count() as u64,
+            waiting: self.agenda.waiting_len() as u64,
             ..self.stats
         }
     }
 }
 
 /// Takes in what changed: forgets gangs that are gone, finds out what is next for the others.
-fn take_in(
-    cycle: &mut Cycle<'_>,
-    statuses: &mut BTreeMap<GangId, GangStatus>,
-    nodes: &mut BTreeSet<NodeId>,
-) {
+fn take_in(cycle: &mut Cycle<'_>, said: &mut Said, nodes: &mut BTreeSet<NodeId>) {
     let changes = cycle.state.take_changes();
     for (id, stage) in changes.removed {
         cycle.agenda.forget(id, stage);
-        statuses.remove(&id);
+        said.forget(id);
         cycle.orders.seen.remove(&id);
     }
     for id in changes.gangs {
@@ -257,21 +260,9 @@ fn take_in(
 }
 
 /// Queues everything that waits, if it is time. Says who was waiting.
-fn sweep_if_due(
-    cycle: &mut Cycle<'_>,
-    next: &mut Option<Time>,
-    interval: Millis,
-) -> Option<BTreeSet<GangId>> {
+fn sweep_if_due(cycle: &mut Cycle<'_>, due: Option<Time>) -> Option<BTreeSet<GangId>> {
+    due.filter(|due| *due <= cycle.now)?;
     let parked: BTreeSet<GangId> = cycle.agenda.parked().map(|key| key.gang).collect();
-    if parked.is_empty() {
-        *next = None;
-        return None;
-    }
-    let due = *next.get_or_insert(cycle.now + interval) <= cycle.now;
-    if !due {
-        return None;
-    }
-    *next = Some(cycle.now + interval);
     for gang in &parked {
         if let Stage::Parked(key) = cycle.state.progress(*gang).stage {
             cycle
