@@ -117,6 +117,7 @@ impl Arguments {
         let listener = TcpListener::bind(listen)
             .await
             .with_context(|| format!("--listen {listen}"))?;
+        tracing::info!(address = %listener.local_addr()?, "serving /metrics, /healthz, /readyz");
         let shown = Shown {
             health: Arc::clone(&options.health),
             metrics: Arc::clone(&options.metrics),
