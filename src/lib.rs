@@ -3,4 +3,5 @@
 //! A pure core decides; everything else carries news in and orders out.
 
 pub mod api;
+pub mod config;
 pub mod core;
