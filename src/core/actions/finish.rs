@@ -53,7 +53,7 @@ pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -
         cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
         return Ok(());
     }
-    bind(cx, gang_id, steps)
+    bind(cx, gang_id, &steps)
 }
 
 /// Asks the permit plugins once more about everything they hold.
@@ -93,18 +93,18 @@ fn is_assumed(state: &ClusterState, step: Assumed) -> bool {
 }
 
 /// Lets every PreBind plugin agree, then orders the binds.
-fn bind(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -> Result<(), Why> {
-    for step in &steps {
+fn bind(cx: &mut Cycle<'_>, gang_id: GangId, steps: &[Assumed]) -> Result<(), Why> {
+    for step in steps {
         for plugin in &cx.profile.pre_bind {
             if let Err(reason) = plugin.pre_bind(cx.state, step.pod, step.node) {
                 let why = refusal(cx.state, *step, plugin.name(), &reason);
-                take_back(cx, &steps);
+                take_back(cx, steps);
                 return Err(why);
             }
         }
     }
     let mut orders = Vec::with_capacity(steps.len());
-    for step in &steps {
+    for step in steps {
         let context = Context::new(cx.state, cx.placer.store(), step.pod);
         let order = context.and_then(|context| {
             cx.profile
@@ -113,7 +113,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -> Result<(), 
                 .find_map(|plugin| plugin.bind(&context, step.node))
         });
         let Some(order) = order else {
-            take_back(cx, &steps);
+            take_back(cx, steps);
             return Err(Why::new("NoBinder", "no bind plugin took the pod"));
         };
         orders.push(order);

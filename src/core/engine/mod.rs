@@ -12,6 +12,8 @@
 mod plan;
 mod speak;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use crate::core::actions::{Decision, Outcome};
 pub use crate::core::model::{Bind, Evict, PodWaits};
@@ -144,25 +146,29 @@ impl Scheduler {
         take_in(&mut cycle, &mut self.statuses, &mut changed_nodes);
         ask_again(&mut cycle);
         wake_parked(&mut cycle, &changed_nodes);
-        let swept = sweep_if_due(&mut cycle, &mut self.next_sweep, self.policy.sweep_interval);
+        let swept = sweep_if_due(&mut cycle, self.next_sweep);
         let more = allocate(&mut cycle);
         // The actions have dealt with the gangs they changed; room they gave back is for next time.
         let own = cycle.state.take_changes();
         cycle.state.note_room(own.nodes);
         let orders = cycle.orders;
         self.stats.placements += orders.placed;
-        if let Some(waiting) = swept {
-            let still = self
-                .agenda
-                .parked()
-                .map(|key| key.gang)
-                .collect::<BTreeSet<_>>();
-            self.stats.sweeps += 1;
-            self.stats.sweep_rescues +=
-                waiting.iter().filter(|gang| !still.contains(gang)).count() as u64;
-        }
+        self.account_for_sweep(swept.as_ref(), now);
         self.unfinished = more;
         self.plan(orders, now, more)
+    }
+
+    /// Counts whom a sweep helped, and sets the time of the next one while anybody waits.
+    fn account_for_sweep(&mut self, swept: Option<&BTreeSet<GangId>>, now: Time) {
+        if let Some(swept) = swept {
+            let waiting: BTreeSet<GangId> = self.agenda.parked().map(|key| key.gang).collect();
+            self.stats.sweeps += 1;
+            self.stats.sweep_rescues += swept.difference(&waiting).count() as u64;
+            self.next_sweep = None;
+        }
+        let anybody_waits = self.agenda.parked().next().is_some();
+        let next = self.next_sweep.unwrap_or(now + self.policy.sweep_interval);
+        self.next_sweep = anybody_waits.then_some(next);
     }
 
     /// Turns orders into a plan, with what has to be said.
@@ -257,21 +263,9 @@ fn take_in(
 }
 
 /// Queues everything that waits, if it is time. Says who was waiting.
-fn sweep_if_due(
-    cycle: &mut Cycle<'_>,
-    next: &mut Option<Time>,
-    interval: Millis,
-) -> Option<BTreeSet<GangId>> {
+fn sweep_if_due(cycle: &mut Cycle<'_>, due: Option<Time>) -> Option<BTreeSet<GangId>> {
+    due.filter(|due| *due <= cycle.now)?;
     let parked: BTreeSet<GangId> = cycle.agenda.parked().map(|key| key.gang).collect();
-    if parked.is_empty() {
-        *next = None;
-        return None;
-    }
-    let due = *next.get_or_insert(cycle.now + interval) <= cycle.now;
-    if !due {
-        return None;
-    }
-    *next = Some(cycle.now + interval);
     for gang in &parked {
         if let Stage::Parked(key) = cycle.state.progress(*gang).stage {
             cycle

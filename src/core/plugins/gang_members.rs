@@ -17,25 +17,20 @@ impl PreEnqueue for GangMembers {
     fn holds_back(&self, state: &ClusterState, gang: &Gang) -> Option<Why> {
         let short = |one: &&Subgroup| one.missing(one.min) > one.counts.of(Standing::Pending);
         if let Some(subgroup) = gang.subgroups.iter().find(short) {
-            let (have, of) = (subgroup.available(), subgroup.min);
-            return Some(explain(state, gang, &subgroup.name, have, of));
+            let exist = subgroup.available() + subgroup.counts.of(Standing::Pending);
+            return Some(explain(state, gang, &subgroup.name, exist, subgroup.min));
         }
         let counts = gang.counts();
         if gang.missing() > counts.of(Standing::Pending) {
-            return Some(explain(
-                state,
-                gang,
-                "",
-                gang.available(),
-                gang.min_available(),
-            ));
+            let exist = gang.available() + counts.of(Standing::Pending);
+            return Some(explain(state, gang, "", exist, gang.min_available()));
         }
         None
     }
 }
 
 /// Says what holds back the members that are missing.
-fn explain(state: &ClusterState, gang: &Gang, subgroup: &str, have: u32, of: u32) -> Why {
+fn explain(state: &ClusterState, gang: &Gang, subgroup: &str, exist: u32, of: u32) -> Why {
     let part = if subgroup.is_empty() {
         String::new()
     } else {
@@ -63,6 +58,5 @@ fn explain(state: &ClusterState, gang: &Gang, subgroup: &str, have: u32, of: u32
         let message = format!("pod {name} is held back by scheduling gate {gate}");
         return Why::new("SchedulingGated", message);
     }
-    let ready = have.saturating_add(counts.of(Standing::Pending)).min(of);
-    Why::new("NotEnoughPods", format!("{ready} of {of} pods{part} exist"))
+    Why::new("NotEnoughPods", format!("{exist} of {of} pods{part} exist"))
 }

@@ -86,7 +86,7 @@ impl ClusterState {
             }
             Event::NamespaceDeleted(name) => self.touch_namespace(&name, None),
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
-            Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
+            Event::EvictResult(key, outcome) => self.evict_result(&key, &outcome),
         }
     }
 
@@ -346,8 +346,11 @@ impl ClusterState {
             .and_then(|pod| self.pods.get(*pod)?.queue.as_deref());
         let namespace = self.namespaces.get(&gang.key.namespace);
         let namespace = namespace.and_then(|one| one.queue.as_deref());
-        let wanted = gang.queue_wanted(label, namespace).unwrap_or(DEFAULT_QUEUE);
-        let (old, new) = (gang.queue, self.queues.join(&wanted.to_owned(), id));
+        let wanted = gang
+            .queue_wanted(label, namespace)
+            .unwrap_or(DEFAULT_QUEUE)
+            .to_owned();
+        let (old, new) = (gang.queue, self.queues.join(&wanted, id));
         if old != Some(new) {
             if let Some(old) = old {
                 self.queues.leave(old, id);

@@ -31,9 +31,9 @@ impl NodeSet {
     /// Adds or removes a node.
     pub fn set(&mut self, node: NodeId, is_in: bool) {
         if is_in {
-            self.insert(node)
+            self.insert(node);
         } else {
-            self.remove(node)
+            self.remove(node);
         }
     }
 

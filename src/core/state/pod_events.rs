@@ -218,7 +218,7 @@ impl ClusterState {
         self.set_place(id, Place::None);
     }
 
-    pub(super) fn evict_result(&mut self, key: &PodKey, outcome: EvictOutcome) {
+    pub(super) fn evict_result(&mut self, key: &PodKey, outcome: &EvictOutcome) {
         let Some(id) = self.find_pod(key) else { return };
         match outcome {
             EvictOutcome::Accepted => {}

@@ -1,0 +1,148 @@
+//! `muster run`: schedule on a cluster until told to stop.
+
+use crate::cluster::client::{self, Transport};
+use crate::cluster::lease::LeaseOptions;
+use crate::cluster::{Health, Metrics};
+use crate::core::engine::Policy;
+use crate::live::{self, BINDS_IN_FLIGHT, LEASE_ANSWER_WITHIN, Options};
+use crate::serve::{self, Shown};
+use anyhow::Context;
+use clap::{ArgAction, Args, ValueEnum};
+use std::env;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// How long a watch or a list may take to begin to answer.
+const READ_WITHIN: Duration = Duration::from_secs(30);
+/// How long a write may.
+const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// The lease's namespace outside of a cluster.
+const LEASE_NAMESPACE: &str = "kube-system";
+
+/// Schedule on a cluster.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// SchedulerConfiguration file; without it, the defaults hold
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Kubeconfig file; else $KUBECONFIG, the pod's service account, ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Where /metrics, /healthz and /readyz are served, without authentication
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10270")]
+    listen: SocketAddr,
+    /// Whether only the holder of a Lease schedules; `false` is for development
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    leader_elect: bool,
+    /// Namespace of the Lease `muster`; else the pod's own, else kube-system
+    #[arg(long, value_name = "NAME")]
+    lease_namespace: Option<String>,
+    /// How the log is written, on standard error; $RUST_LOG says how much of it
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl RunArgs {
+    /// Runs until SIGTERM or SIGINT.
+    ///
+    /// # Errors
+    /// When Muster cannot start, loses its lease or stops by itself.
+    pub fn run(self) -> anyhow::Result<()> {
+        start_log(self.log_format);
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?
+            .block_on(self.schedule())
+    }
+
+    async fn schedule(self) -> anyhow::Result<()> {
+        let Self {
+            config: _,
+            kubeconfig,
+            listen,
+            leader_elect,
+            lease_namespace,
+            log_format: _,
+        } = self;
+        let cluster = client::kube_config(kubeconfig.as_deref()).await?;
+        tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
+        let make = |within| client::client(&cluster, Transport::default(), within);
+        let identity = identity();
+        let lease = if leader_elect {
+            let options = LeaseOptions {
+                namespace: lease_namespace
+                    .or_else(client::own_namespace)
+                    .unwrap_or_else(|| LEASE_NAMESPACE.to_owned()),
+                name: "muster".to_owned(),
+                identity: identity.clone(),
+            };
+            Some((make(LEASE_ANSWER_WITHIN)?, options))
+        } else {
+            None
+        };
+        let options = Options {
+            reader: make(READ_WITHIN)?,
+            writer: make(WRITE_WITHIN)?,
+            policy: Policy::default(),
+            scheduler_names: vec!["muster".to_owned()],
+            lease,
+            binds_in_flight: BINDS_IN_FLIGHT,
+            instance: identity,
+            health: Arc::new(Health::default()),
+            metrics: Arc::new(Metrics::new()?),
+        };
+        let listener = TcpListener::bind(listen)
+            .await
+            .with_context(|| format!("--listen {listen}"))?;
+        let shown = Shown {
+            health: Arc::clone(&options.health),
+            metrics: Arc::clone(&options.metrics),
+        };
+        let pages = tokio::spawn(serve::serve(listener, shown));
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let stop = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        let result = live::run(options, stop).await;
+        pages.abort();
+        Ok(result?)
+    }
+}
+
+fn start_log(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}
+
+/// A name that no other instance has: the pod's or host's, and this process on it.
+fn identity() -> String {
+    let host = env::var("POD_NAME").or_else(|_| env::var("HOSTNAME"));
+    let host = host.unwrap_or_else(|_| "muster".to_owned());
+    let started = crate::cluster::Clock::start().now().0;
+    format!("{host}_{}_{started}", process::id())
+}

@@ -1,0 +1,105 @@
+//! What the protocols of all writes share: steps, answers, back-off.
+//!
+//! No I/O and no clock: whoever drives an attempt sends, waits, and says what came back.
+
+use crate::core::units::Millis;
+use crate::core::units::Time;
+
+/// What an attempt wants next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step<Request, Outcome> {
+    /// Send this now, and say what came back.
+    Send(Request),
+    /// Ask again at this time.
+    WaitUntil(Time),
+    /// It is over; the outcome is known for sure.
+    Done(Outcome),
+}
+
+/// What came back for a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A write was answered 2xx.
+    Accepted,
+    /// The API server answered with an error.
+    Status {
+        /// The HTTP status code.
+        code: u16,
+        /// The `message` of the status.
+        message: String,
+        /// The header `Retry-After`, if there was one.
+        retry_after: Option<Millis>,
+    },
+    /// Nothing came back: time-out, broken connection. The write may or may not have happened.
+    Lost,
+    /// A read found a pod of this namespace and name.
+    Pod {
+        /// Whether it is the one that was meant.
+        uid_matches: bool,
+        /// `spec.nodeName`, once bound.
+        node: Option<String>,
+        /// Whether `metadata.deletionTimestamp` is set.
+        terminating: bool,
+    },
+}
+
+impl Answer {
+    /// The message of an answer that says nothing certain, for the log and the outcome.
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::Status { code, message, .. } if message.is_empty() => {
+                format!("the API server answered {code}")
+            }
+            Self::Status { message, .. } => message.clone(),
+            Self::Lost => "the API server did not answer in time".to_owned(),
+            Self::Accepted | Self::Pod { .. } => "the API server's answer made no sense".to_owned(),
+        }
+    }
+
+    /// How long the API server asked to be left alone.
+    pub(super) const fn retry_after(&self) -> Option<Millis> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}
+
+/// Whether a status says that the same request may succeed later.
+pub(super) const fn is_transient(code: u16) -> bool {
+    matches!(code, 408 | 425 | 429 | 500..=599)
+}
+
+/// Waits that double from 50 ms up to a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Backoff {
+    next: Millis,
+}
+
+impl Backoff {
+    const FIRST: Millis = Millis(50);
+    const LONGEST: Millis = Millis(1_000);
+
+    pub(super) const fn new() -> Self {
+        Self { next: Self::FIRST }
+    }
+
+    /// The next wait.
+    pub(super) fn step(&mut self) -> Millis {
+        let wait = self.next;
+        self.next = Millis(wait.0.saturating_mul(2)).min(Self::LONGEST);
+        wait
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_second() {
+        let mut backoff = Backoff::new();
+        let waits: Vec<u64> = (0..7).map(|_| backoff.step().0).collect();
+        assert_eq!(waits, [50, 100, 200, 400, 800, 1000, 1000]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Where the API server is, and the clients that speak to it.
+//!
+//! kube's stock client speaks HTTP/1.1 (a connection for each request in flight) and repeats
+//! POSTs by itself. Ours rides on a transport we choose and never repeats anything: what to do
+//! with a lost answer is decided in [`super::lanes`], not below it.
+
+use super::Error;
+use http::header::{HeaderValue, USER_AGENT};
+use hyper_rustls::{FixedServerNameResolver, HttpsConnectorBuilder};
+use hyper_util::client::legacy::{Client as HyperClient, connect::HttpConnector};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use kube::client::{Body, ConfigExt};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use std::path::Path;
+use std::time::Duration;
+use tower::{BoxError, ServiceBuilder};
+
+/// How requests travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// HTTP/1.1: a connection for each request in flight.
+    Http1,
+    /// HTTP/2 where the server offers it (by ALPN), else HTTP/1.1: one connection carries all.
+    #[default]
+    Http2,
+}
+
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection may be silent before the peer is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+/// How long the peer may take to answer that.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much a server may send on one stream before we have read it. Lists are large.
+const STREAM_WINDOW: u32 = 2 << 20;
+/// How much on one connection.
+const CONNECTION_WINDOW: u32 = 8 << 20;
+
+/// Finds the API server: `kubeconfig` if given, else `$KUBECONFIG`, else the service account of
+/// the pod we run in, else `~/.kube/config`.
+///
+/// # Errors
+/// When a file cannot be read or says what cannot be used.
+pub async fn kube_config(kubeconfig: Option<&Path>) -> Result<Config, Error> {
+    let unusable = |place: String| move |error| Error::Kubeconfig { place, error };
+    let options = KubeConfigOptions::default();
+    let (file, name) = match kubeconfig {
+        Some(path) => {
+            let name = path.display().to_string();
+            let read = Kubeconfig::read_from(path).map_err(unusable(name.clone()))?;
+            (Some(read), name)
+        }
+        None => {
+            let name = "$KUBECONFIG".to_owned();
+            let read = Kubeconfig::from_env().map_err(unusable(name.clone()))?;
+            (read, name)
+        }
+    };
+    let mut config = match file {
+        Some(file) => Config::from_custom_kubeconfig(file, &options)
+            .await
+            .map_err(unusable(name))?,
+        None => match Config::incluster() {
+            Ok(config) => config,
+            Err(_) => Config::from_kubeconfig(&options)
+                .await
+                .map_err(unusable("~/.kube/config".to_owned()))?,
+        },
+    };
+    let agent = HeaderValue::from_static(concat!("muster/", env!("CARGO_PKG_VERSION")));
+    config.headers.push((USER_AGENT, agent));
+    Ok(config)
+}
+
+/// The namespace of the pod we run in, if we run in one.
+#[must_use]
+pub fn own_namespace() -> Option<String> {
+    Config::incluster().ok().map(|one| one.default_namespace)
+}
+
+/// A client with connections of its own. `answer_within` bounds the time until an answer
+/// begins; a watch's answer begins at once.
+///
+/// # Errors
+/// When the configuration's certificates or credentials cannot be used, or it asks for a proxy.
+pub fn client(
+    config: &Config,
+    transport: Transport,
+    answer_within: Duration,
+) -> Result<Client, Error> {
+    if let Some(proxy) = &config.proxy_url {
+        return Err(Error::Proxy(proxy.to_string()));
+    }
+    let unusable = |error: kube::Error| Error::Client(Box::new(error));
+    let tls = config.rustls_client_config().map_err(unusable)?;
+    let mut https = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http();
+    if let Some(name) = &config.tls_server_name {
+        let name = name
+            .clone()
+            .try_into()
+            .map_err(|_| Error::ServerName(name.clone()))?;
+        https = https.with_server_name_resolver(FixedServerNameResolver::new(name));
+    }
+    let https = match transport {
+        Transport::Http1 => https.enable_http1().wrap_connector(tcp()),
+        Transport::Http2 => https.enable_all_versions().wrap_connector(tcp()),
+    };
+    let hyper: HyperClient<_, Body> = HyperClient::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .http2_keep_alive_interval(KEEPALIVE)
+        .http2_keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .http2_keep_alive_while_idle(true)
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
+        .build(https);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().map_err(unusable)?)
+        .layer(config.extra_headers_layer().map_err(unusable)?)
+        .map_err(BoxError::from)
+        .timeout(answer_within)
+        .service(hyper);
+    Ok(Client::new(service, config.default_namespace.clone()))
+}
+
+/// TCP without delay, which notices within half a minute that the other end is gone.
+fn tcp() -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    tcp.set_keepalive(Some(KEEPALIVE));
+    tcp.set_keepalive_interval(Some(Duration::from_secs(5)));
+    tcp.set_keepalive_retries(Some(3));
+    tcp
+}

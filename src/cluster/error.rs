@@ -1,0 +1,48 @@
+//! What can go wrong on the way to the API server, before any request is answered.
+
+use thiserror::Error;
+
+/// Why there is no working client, or no lease.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A kubeconfig that cannot be read or used.
+    #[error("kubeconfig {place}: {error}")]
+    Kubeconfig {
+        /// Where it was looked for.
+        place: String,
+        /// What is wrong with it.
+        error: kube::config::KubeconfigError,
+    },
+    /// The credentials or certificates cannot be used.
+    #[error("cannot make a client: {0}")]
+    Client(Box<kube::Error>),
+    /// `proxy-url` is set.
+    #[error("kubeconfig: proxy-url {0}: proxies are not supported")]
+    Proxy(String),
+    /// `tls-server-name` is not a name.
+    #[error("kubeconfig: tls-server-name {0:?}: not a DNS name or an IP address")]
+    ServerName(String),
+    /// A metric could not be registered.
+    #[error("metrics: {0}")]
+    Metrics(#[from] prometheus::Error),
+    /// The lease cannot be read or created.
+    #[error("lease {namespace}/{name}: {error}")]
+    Lease {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// What went wrong.
+        error: kube_lease_manager::LeaseManagerError,
+    },
+    /// Another instance leads, or we can no longer tell.
+    #[error("lost the lease {namespace}/{name}: {reason}")]
+    LeaseLost {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// How.
+        reason: String,
+    },
+}

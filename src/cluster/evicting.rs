@@ -1,0 +1,248 @@
+//! The protocol of one eviction: from `DELETE` with the uid as precondition to an outcome that is
+//! known for sure.
+//!
+//! A delete may be sent again without harm, for it names the uid; so nothing is read unless the
+//! API server speaks of a conflict. No I/O, no clock.
+
+use super::attempt::{Answer, Backoff, Step, is_transient};
+use crate::core::model::EvictOutcome;
+use crate::core::units::{Millis, Time};
+
+/// For how long an attempt asks again after errors that may pass.
+pub const BUDGET: Millis = Millis(5_000);
+
+/// What an attempt wants to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// `DELETE` the pod, with its uid as precondition.
+    Delete,
+    /// `GET` the pod.
+    Read,
+}
+
+/// One eviction on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    deadline: Time,
+    backoff: Backoff,
+    state: State,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Send { request: Request, at: Time },
+    Done(EvictOutcome),
+}
+
+impl Attempt {
+    /// Starts to evict a pod.
+    #[must_use]
+    pub fn new(now: Time) -> Self {
+        Self {
+            deadline: now + BUDGET,
+            backoff: Backoff::new(),
+            state: State::Send {
+                request: Request::Delete,
+                at: now,
+            },
+        }
+    }
+
+    /// What to do now. Asked again before [`answered`](Self::answered), it says the same.
+    #[must_use]
+    pub fn next(&self, now: Time) -> Step<Request, EvictOutcome> {
+        match &self.state {
+            State::Done(outcome) => Step::Done(outcome.clone()),
+            State::Send { at, .. } if now < *at => Step::WaitUntil(*at),
+            State::Send { request, .. } => Step::Send(*request),
+        }
+    }
+
+    /// Takes what came back for the request last sent. After the outcome nothing matters.
+    pub fn answered(&mut self, answer: &Answer, now: Time) {
+        let State::Send { request, .. } = self.state else {
+            return;
+        };
+        self.state = match (request, answer) {
+            (Request::Delete, Answer::Accepted) => State::Done(EvictOutcome::Accepted),
+            (_, Answer::Status { code: 404, .. }) => State::Done(EvictOutcome::Gone),
+            // Another uid under this name, or a write in between: the pod can tell.
+            (Request::Delete, Answer::Status { code: 409, .. }) => State::Send {
+                request: Request::Read,
+                at: now,
+            },
+            (Request::Delete, Answer::Status { code, .. })
+                if !is_transient(*code) && (400..500).contains(code) =>
+            {
+                self.failed(answer)
+            }
+            (
+                Request::Read,
+                Answer::Pod {
+                    uid_matches,
+                    terminating,
+                    ..
+                },
+            ) => match (uid_matches, terminating) {
+                (false, _) => State::Done(EvictOutcome::Gone),
+                (true, true) => State::Done(EvictOutcome::Accepted),
+                (true, false) => self.again(Request::Delete, answer, now),
+            },
+            _ => self.again(request, answer, now),
+        };
+    }
+
+    fn again(&mut self, request: Request, answer: &Answer, now: Time) -> State {
+        let wait = self.backoff.step();
+        let wait = answer.retry_after().map_or(wait, |asked| asked.max(wait));
+        let at = now + wait;
+        if at < self.deadline {
+            State::Send { request, at }
+        } else {
+            self.failed(answer)
+        }
+    }
+
+    fn failed(&self, answer: &Answer) -> State {
+        let message = match answer {
+            Answer::Pod { .. } => "the API server reports a conflict on every try".to_owned(),
+            other => other.message(),
+        };
+        State::Done(EvictOutcome::Failed { message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(code: u16) -> Answer {
+        Answer::Status {
+            code,
+            message: format!("code {code}"),
+            retry_after: None,
+        }
+    }
+
+    fn pod(uid_matches: bool, terminating: bool) -> Answer {
+        Answer::Pod {
+            uid_matches,
+            node: None,
+            terminating,
+        }
+    }
+
+    fn outcome(answers: &[Answer]) -> Option<EvictOutcome> {
+        let mut now = Time(3);
+        let mut attempt = Attempt::new(now);
+        let mut answers = answers.iter();
+        loop {
+            match attempt.next(now) {
+                Step::WaitUntil(at) => now = at,
+                Step::Done(outcome) => return Some(outcome),
+                Step::Send(_) => attempt.answered(answers.next()?, now),
+            }
+        }
+    }
+
+    fn failed(message: &str) -> Option<EvictOutcome> {
+        let message = message.to_owned();
+        Some(EvictOutcome::Failed { message })
+    }
+
+    #[test]
+    fn an_accepted_delete_is_accepted_and_not_found_is_gone() {
+        assert_eq!(outcome(&[Answer::Accepted]), Some(EvictOutcome::Accepted));
+        assert_eq!(outcome(&[status(404)]), Some(EvictOutcome::Gone));
+    }
+
+    #[test]
+    fn a_conflict_is_resolved_by_reading_the_pod() {
+        let after = |read: Answer| outcome(&[status(409), read]);
+        assert_eq!(after(pod(false, false)), Some(EvictOutcome::Gone));
+        assert_eq!(after(pod(true, true)), Some(EvictOutcome::Accepted));
+        assert_eq!(after(status(404)), Some(EvictOutcome::Gone));
+        let again = [status(409), pod(true, false), Answer::Accepted];
+        assert_eq!(outcome(&again), Some(EvictOutcome::Accepted));
+    }
+
+    #[test]
+    fn a_lost_answer_is_asked_again() {
+        let answers = [Answer::Lost, status(404)];
+        assert_eq!(outcome(&answers), Some(EvictOutcome::Gone));
+    }
+
+    #[test]
+    fn a_refusal_fails_at_once_and_the_rest_after_five_seconds() {
+        assert_eq!(outcome(&[status(403)]), failed("code 403"));
+        assert_eq!(outcome(&vec![status(503); 8]), None);
+        assert_eq!(outcome(&vec![status(503); 9]), failed("code 503"));
+    }
+
+    #[test]
+    fn retry_after_is_honoured() {
+        let mut attempt = Attempt::new(Time(0));
+        let busy = Answer::Status {
+            code: 429,
+            message: "disruption budget".into(),
+            retry_after: Some(Millis(3_000)),
+        };
+        attempt.answered(&busy, Time(0));
+        assert_eq!(attempt.next(Time(0)), Step::WaitUntil(Time(3_000)));
+    }
+
+    fn all_answers() -> Vec<Answer> {
+        let mut answers: Vec<Answer> = [200, 404, 409, 422, 429, 503].map(status).into();
+        answers.extend([Answer::Accepted, Answer::Lost]);
+        answers.extend([pod(true, false), pod(true, true), pod(false, false)]);
+        answers
+    }
+
+    fn walk(attempt: &Attempt, now: Time, depth: u32, last: Option<(Request, &Answer)>) {
+        let (now, request) = match attempt.next(now) {
+            Step::Done(outcome) => {
+                let (request, last) = last.expect("an outcome needs an answer");
+                match outcome {
+                    EvictOutcome::Accepted => assert!(
+                        (request == Request::Delete && *last == Answer::Accepted)
+                            || (request == Request::Read && *last == pod(true, true))
+                    ),
+                    EvictOutcome::Gone => {
+                        assert!([status(404), pod(false, false)].contains(last));
+                    }
+                    EvictOutcome::Failed { .. } => assert_ne!(*last, status(404)),
+                }
+                for answer in all_answers() {
+                    let mut after = attempt.clone();
+                    after.answered(&answer, now);
+                    assert_eq!(after, *attempt, "a second outcome");
+                }
+                return;
+            }
+            Step::Send(request) => (now, request),
+            Step::WaitUntil(at) => match attempt.next(at) {
+                Step::Send(request) => (at, request),
+                other => panic!("{other:?} after waiting"),
+            },
+        };
+        assert!(now < Time::ZERO + BUDGET + Millis(400), "sent at {now:?}");
+        if depth == 0 {
+            return;
+        }
+        for answer in all_answers() {
+            let mut after = attempt.clone();
+            after.answered(&answer, now + Millis(100));
+            walk(
+                &after,
+                now + Millis(100),
+                depth - 1,
+                Some((request, &answer)),
+            );
+        }
+    }
+
+    #[test]
+    fn all_answers_in_all_states_give_at_most_one_sure_outcome() {
+        walk(&Attempt::new(Time::ZERO), Time::ZERO, 5, None);
+    }
+}

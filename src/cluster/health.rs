@@ -1,0 +1,172 @@
+//! Whether Muster can do its work, and if not, what is in the way.
+//!
+//! The watches, the access check and the lease write it; `/readyz` and the log read it.
+
+use super::Kind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How the watch of one kind is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// The first list is not complete.
+    Listing,
+    /// All is known and changes come in.
+    Synced,
+    /// The cluster does not serve this kind.
+    NotServed,
+    /// It cannot be listed or watched.
+    Failing(String),
+}
+
+/// Who leads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Nobody has been asked yet.
+    #[default]
+    Starting,
+    /// Another instance schedules; this one waits to take over.
+    StandingBy,
+    /// This instance schedules.
+    Leading,
+    /// This instance has stopped deciding.
+    Stopping,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    role: Role,
+    kinds: BTreeMap<Kind, Watched>,
+    denied: BTreeSet<String>,
+    lease: Option<String>,
+}
+
+/// The shared record.
+#[derive(Debug, Default)]
+pub struct Health(Mutex<Inner>);
+
+impl Health {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets how the watch of a kind is doing.
+    pub fn set_kind(&self, kind: Kind, state: Watched) {
+        self.inner().kinds.insert(kind, state);
+    }
+
+    /// Sets which rights are missing, each as `verb resource`.
+    pub fn set_denied(&self, denied: BTreeSet<String>) {
+        self.inner().denied = denied;
+    }
+
+    /// Sets why the lease cannot be asked for.
+    pub fn set_lease_problem(&self, problem: Option<String>) {
+        self.inner().lease = problem;
+    }
+
+    /// Sets who leads.
+    pub fn set_role(&self, role: Role) {
+        self.inner().role = role;
+    }
+
+    /// Who leads.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.inner().role
+    }
+
+    /// What keeps Muster from its work, one line each; empty when it is ready. An instance that
+    /// stands by is ready: it could take over.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let inner = self.inner();
+        let mut problems: Vec<String> = inner
+            .denied
+            .iter()
+            .map(|right| format!("missing permission: {right}"))
+            .collect();
+        problems.extend(inner.lease.clone());
+        match inner.role {
+            Role::Starting => problems.push("starting: nobody leads yet".to_owned()),
+            Role::Stopping => problems.push("stopping".to_owned()),
+            Role::StandingBy => {}
+            Role::Leading => problems.extend(Kind::ALL.iter().filter_map(|kind| {
+                let state = inner.kinds.get(kind).unwrap_or(&Watched::Listing);
+                problem(*kind, state).map(|what| format!("{}: {what}", kind.name()))
+            })),
+        }
+        problems
+    }
+}
+
+/// What is wrong with a kind in this state.
+fn problem(kind: Kind, state: &Watched) -> Option<String> {
+    match state {
+        Watched::Synced => None,
+        Watched::Listing => Some("not synced yet".to_owned()),
+        Watched::NotServed if kind.is_optional() => None,
+        Watched::NotServed if kind.is_ours() => Some(
+            "the API server does not serve this kind: install it with `kubectl apply -f crds/`"
+                .to_owned(),
+        ),
+        Watched::NotServed => Some("the API server does not serve this kind".to_owned()),
+        Watched::Failing(message) => Some(message.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leading() -> Health {
+        let health = Health::default();
+        health.set_role(Role::Leading);
+        for kind in Kind::ALL {
+            health.set_kind(kind, Watched::Synced);
+        }
+        health
+    }
+
+    #[test]
+    fn ready_when_every_kind_is_synced_and_nothing_is_denied() {
+        assert_eq!(leading().problems(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_missing_crd_is_named_with_the_remedy() {
+        let health = leading();
+        health.set_kind(Kind::Queues, Watched::NotServed);
+        assert_eq!(
+            health.problems(),
+            [
+                "queues.muster.dev: the API server does not serve this kind: install it with `kubectl apply -f crds/`"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cluster_may_do_without_optional_kinds() {
+        let health = leading();
+        health.set_kind(Kind::VolcanoPodGroups, Watched::NotServed);
+        assert!(health.problems().is_empty());
+    }
+
+    #[test]
+    fn a_missing_permission_is_named() {
+        let health = leading();
+        health.set_denied(BTreeSet::from(["create pods/binding".to_owned()]));
+        assert_eq!(
+            health.problems(),
+            ["missing permission: create pods/binding"]
+        );
+    }
+
+    #[test]
+    fn one_that_stands_by_is_ready_without_having_listed_anything() {
+        let health = Health::default();
+        assert_eq!(health.problems(), ["starting: nobody leads yet"]);
+        health.set_role(Role::StandingBy);
+        assert!(health.problems().is_empty());
+    }
+}

@@ -1,0 +1,231 @@
+//! The exact requests that Muster writes with. Nothing here sends anything.
+//!
+//! Bodies are minimal. Every write to an object names its uid, so that it never touches another
+//! one that took the name.
+
+use crate::core::engine::{Bind, PodWaits};
+use crate::core::model::{GangKey, PodKey, Source};
+use crate::core::units::Time;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request};
+use jiff::Timestamp;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+/// Who writes: `reportingController` of events and the manager of fields.
+pub(super) const CONTROLLER: &str = "muster";
+
+const JSON: &str = "application/json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+
+/// A request, or why the object's name does not make one.
+pub(super) type Made = Result<Request<Body>, http::Error>;
+
+/// `POST pods/NAME/binding`.
+pub(super) fn bind(order: &Bind) -> Made {
+    let pod = &order.pod;
+    let body = json!({
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": order.node},
+    });
+    write(
+        Method::POST,
+        &format!("{}/binding", path_of(pod)),
+        JSON,
+        &body,
+    )
+}
+
+/// `GET pods/NAME`.
+pub(super) fn read(pod: &PodKey) -> Made {
+    Request::get(path_of(pod))
+        .header(ACCEPT, HeaderValue::from_static(JSON))
+        .body(Body::empty())
+}
+
+/// `DELETE pods/NAME`, of this uid only.
+pub(super) fn delete(pod: &PodKey) -> Made {
+    let body = json!({
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": pod.uid},
+    });
+    write(Method::DELETE, &path_of(pod), JSON, &body)
+}
+
+/// Condition `DisruptionTarget` on a pod that is about to be evicted.
+pub(super) fn disruption_target(pod: &PodKey, message: &str, now: Timestamp) -> Made {
+    condition(
+        pod,
+        &json!({
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": message,
+            "lastTransitionTime": seconds(now),
+        }),
+    )
+}
+
+/// Condition `PodScheduled=False`. `since`: when the pod began to wait, if this is the first
+/// time we say so.
+pub(super) fn waits(order: &PodWaits, since: Option<Timestamp>) -> Made {
+    let mut body = json!({
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": order.reason,
+        "message": order.message,
+    });
+    if let Some(since) = since {
+        body["lastTransitionTime"] = json!(seconds(since));
+    }
+    condition(&order.pod, &body)
+}
+
+/// Strategic merge: conditions of other types stay.
+fn condition(pod: &PodKey, condition: &Value) -> Made {
+    let body = json!({
+        "metadata": {"uid": pod.uid},
+        "status": {"conditions": [condition]},
+    });
+    let path = format!("{}/status", path_of(pod));
+    write(Method::PATCH, &path, STRATEGIC_PATCH, &body)
+}
+
+/// The status of a gang's object, where that kind keeps it.
+pub(super) fn gang_status(gang: &GangKey, source: Source, uid: &str, mut patch: Value) -> Made {
+    patch["metadata"] = json!({"uid": uid});
+    let (group, subresource) = match source {
+        Source::Muster => ("muster.dev/v1alpha1", "/status"),
+        Source::Volcano => ("scheduling.volcano.sh/v1beta1", ""),
+        Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status"),
+    };
+    let path = format!(
+        "/apis/{group}/namespaces/{}/podgroups/{}{subresource}",
+        gang.namespace, gang.name
+    );
+    write(Method::PATCH, &path, MERGE_PATCH, &patch)
+}
+
+/// What an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EventText<'a> {
+    /// `Normal` or `Warning`.
+    pub(super) kind: &'static str,
+    /// At most 128 bytes.
+    pub(super) reason: &'static str,
+    /// At most 128 bytes.
+    pub(super) action: &'static str,
+    /// In words; cut to what an event may hold.
+    pub(super) note: &'a str,
+}
+
+/// `POST events` about a pod. `instance` names this process; `serial` makes the name unique.
+pub(super) fn event(
+    pod: &PodKey,
+    text: EventText<'_>,
+    instance: &str,
+    now: Time,
+    serial: u64,
+) -> Made {
+    let at = super::super::clock::wall(now);
+    let name = cut(&pod.name, MAX_NAME - 34);
+    let body = json!({
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {
+            "namespace": pod.namespace,
+            "name": format!("{name}.{:016x}{:016x}", now.0, serial),
+        },
+        "type": text.kind,
+        "reason": text.reason,
+        "action": text.action,
+        "note": cut(text.note, MAX_NOTE),
+        "eventTime": micros(at),
+        "reportingController": CONTROLLER,
+        "reportingInstance": cut(instance, MAX_INSTANCE),
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "uid": pod.uid,
+        },
+    });
+    let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", pod.namespace);
+    write(Method::POST, &path, JSON, &body)
+}
+
+/// Bytes in an object's name.
+const MAX_NAME: usize = 253;
+/// Bytes in `reportingInstance`.
+const MAX_INSTANCE: usize = 128;
+/// Bytes in `note` (source: validation of events.k8s.io/v1).
+const MAX_NOTE: usize = 1024;
+
+/// The longest beginning of `text` of at most `limit` bytes that ends between characters.
+#[must_use]
+pub(super) fn cut(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+fn path_of(pod: &PodKey) -> String {
+    format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name)
+}
+
+fn write(method: Method, path: &str, content: &'static str, body: &Value) -> Made {
+    Request::builder()
+        .method(method)
+        .uri(format!("{path}?fieldManager={CONTROLLER}"))
+        .header(CONTENT_TYPE, HeaderValue::from_static(content))
+        .header(ACCEPT, HeaderValue::from_static(JSON))
+        .body(Body::from(body.to_string().into_bytes()))
+}
+
+fn seconds(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn micros(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!(cut("abc", 5), "abc");
+        assert_eq!(cut("aé", 2), "a");
+        assert_eq!(cut("日本", 4), "日");
+        assert_eq!(cut("", 0), "");
+    }
+
+    #[test]
+    fn times_are_written_as_kubernetes_reads_them() {
+        let at = Timestamp::from_microsecond(1_700_000_000_123_456).unwrap();
+        assert_eq!(seconds(at), "2023-11-14T22:13:20Z");
+        assert_eq!(micros(at), "2023-11-14T22:13:20.123456Z");
+    }
+
+    #[test]
+    fn the_name_of_an_event_fits_whatever_the_pod_is_called() {
+        let pod = PodKey {
+            namespace: "ns".to_owned(),
+            name: "p".repeat(253),
+            uid: "u".to_owned(),
+        };
+        let text = EventText {
+            kind: "Normal",
+            reason: "Scheduled",
+            action: "Binding",
+            note: "",
+        };
+        assert!(event(&pod, text, "muster", Time(u64::MAX), u64::MAX).is_ok());
+        assert_eq!(cut(&pod.name, MAX_NAME - 34).len() + 1 + 32, 252);
+    }
+}

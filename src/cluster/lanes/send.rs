@@ -1,0 +1,122 @@
+//! Sends one request and says what came back, in the words of the protocols.
+
+use super::requests::Made;
+use crate::cluster::attempt::Answer;
+use crate::core::units::Millis;
+use http::Response;
+use http::header::RETRY_AFTER;
+use http_body_util::{BodyExt, Limited};
+use kube::Client;
+use kube::client::Body;
+use serde::Deserialize;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long one answer may take, with its body.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// How long an answer may be: a pod is never larger.
+const ANSWER_LIMIT: usize = 4 << 20;
+
+/// Sends a write. 2xx is [`Answer::Accepted`].
+pub(super) async fn write(client: &Client, request: Made) -> Answer {
+    match exchange(client, request).await {
+        Ok((code, _, _)) if (200..300).contains(&code) => Answer::Accepted,
+        Ok((code, retry_after, body)) => status(code, retry_after, &body),
+        Err(answer) => answer,
+    }
+}
+
+/// Reads a pod and compares its uid.
+pub(super) async fn read_pod(client: &Client, request: Made, uid: &str) -> Answer {
+    match exchange(client, request).await {
+        Ok((200, _, body)) => {
+            serde_json::from_slice::<PodSeen>(&body).map_or(Answer::Lost, |pod| pod.answer(uid))
+        }
+        Ok((code, retry_after, body)) => status(code, retry_after, &body),
+        Err(answer) => answer,
+    }
+}
+
+async fn exchange(
+    client: &Client,
+    request: Made,
+) -> Result<(u16, Option<Millis>, Vec<u8>), Answer> {
+    let request = request.map_err(|error| Answer::Status {
+        code: 400,
+        message: format!("cannot be asked for: {error}"),
+        retry_after: None,
+    })?;
+    let answered = async {
+        let response = client.send(request).await.map_err(|error| {
+            tracing::debug!(%error, "no answer");
+            Answer::Lost
+        })?;
+        let code = response.status().as_u16();
+        let wait = retry_after(&response);
+        let body = Limited::new(response.into_body(), ANSWER_LIMIT)
+            .collect()
+            .await;
+        match body {
+            Ok(body) => Ok((code, wait, body.to_bytes().to_vec())),
+            // The status line says enough of a write that was taken or refused.
+            Err(_) if code != 200 => Ok((code, wait, Vec::new())),
+            Err(_) => Err(Answer::Lost),
+        }
+    };
+    timeout(ANSWER_WITHIN, answered)
+        .await
+        .unwrap_or(Err(Answer::Lost))
+}
+
+/// `Retry-After` in seconds, as the API server writes it.
+fn retry_after(response: &Response<Body>) -> Option<Millis> {
+    let header = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    header.trim().parse().ok().map(Millis::from_secs)
+}
+
+fn status(code: u16, retry_after: Option<Millis>, body: &[u8]) -> Answer {
+    #[derive(Deserialize)]
+    struct Status {
+        #[serde(default)]
+        message: String,
+    }
+    let message = serde_json::from_slice::<Status>(body)
+        .map_or_else(|_| String::new(), |status| status.message);
+    Answer::Status {
+        code,
+        message,
+        retry_after,
+    }
+}
+
+/// As much of a pod as the protocols ask about.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PodSeen {
+    metadata: MetaSeen,
+    #[serde(default)]
+    spec: SpecSeen,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MetaSeen {
+    uid: String,
+    deletion_timestamp: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SpecSeen {
+    node_name: Option<String>,
+}
+
+impl PodSeen {
+    fn answer(self, uid: &str) -> Answer {
+        Answer::Pod {
+            uid_matches: self.metadata.uid == uid,
+            node: self.spec.node_name.filter(|node| !node.is_empty()),
+            terminating: self.metadata.deletion_timestamp.is_some(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The counters that `/metrics` shows. Names are part of the interface.
+
+use super::{Error, Kind};
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
+};
+
+/// Buckets for answers of the API server, in seconds.
+const ANSWER_BUCKETS: [f64; 12] = [
+    0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
+/// Buckets for scheduling cycles, in seconds.
+const CYCLE_BUCKETS: [f64; 11] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5,
+];
+
+/// All metrics of one process, in a registry of their own.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    /// Binds by result: `bound`, `refused`, `failed`, `gone`.
+    pub binds: IntCounterVec,
+    /// Seconds from the decision to the known outcome of a bind, by result.
+    pub bind_seconds: HistogramVec,
+    /// Binds decided on whose outcome is not known yet.
+    pub binds_pending: IntGauge,
+    /// Evictions by result: `accepted`, `gone`, `failed`.
+    pub evictions: IntCounterVec,
+    /// Gangs known; a pod without a group is one.
+    pub gangs: IntGauge,
+    /// Gangs that wait for a place.
+    pub gangs_waiting: IntGauge,
+    /// Pods given a place.
+    pub placements: IntCounter,
+    /// Scheduling cycles that were run.
+    pub cycles: IntCounter,
+    /// Seconds per cycle.
+    pub cycle_seconds: Histogram,
+    /// Events applied to the core.
+    pub events: IntCounter,
+    /// Writes of the slow lane that wait.
+    pub notes_waiting: IntGauge,
+    /// Writes of the slow lane by kind (`status`, `condition`, `event`) and result (`written`,
+    /// `retried`, `failed`, `dropped`).
+    pub notes: IntCounterVec,
+    /// Watches that had to be started anew with a full list, by kind.
+    pub watch_restarts: IntCounterVec,
+    /// Objects that could not be read, by kind.
+    pub unreadable: IntCounterVec,
+    /// 1 where a kind is synced.
+    pub synced: IntGaugeVec,
+    /// 1 while this instance leads.
+    pub leader: IntGauge,
+    /// Gangs that only the full sweep, not an event, found to be schedulable.
+    pub sweep_rescues: IntCounter,
+}
+
+impl Metrics {
+    /// All metrics, at zero.
+    ///
+    /// # Errors
+    /// When two metrics have one name.
+    pub fn new() -> Result<Self, Error> {
+        let make = Maker(Registry::new_custom(Some("muster".to_owned()), None)?);
+        let metrics = Self {
+            binds: make.counters("binds_total", "Binds by result.", &["result"])?,
+            bind_seconds: make.histograms(
+                "bind_duration_seconds",
+                "Time from the decision to the known outcome of a bind.",
+                &ANSWER_BUCKETS,
+            )?,
+            binds_pending: make.gauge(
+                "binds_pending",
+                "Binds decided on whose outcome is not known.",
+            )?,
+            evictions: make.counters("evictions_total", "Evictions by result.", &["result"])?,
+            gangs: make.gauge("gangs", "Gangs known; a pod without a group is one.")?,
+            gangs_waiting: make.gauge("gangs_waiting", "Gangs that wait for a place.")?,
+            placements: make.counter("placements_total", "Pods given a place.")?,
+            cycles: make.counter("cycles_total", "Scheduling cycles run.")?,
+            cycle_seconds: make.histogram(
+                "cycle_duration_seconds",
+                "Time of one scheduling cycle.",
+                &CYCLE_BUCKETS,
+            )?,
+            events: make.counter("events_applied_total", "Events applied to the state.")?,
+            notes_waiting: make
+                .gauge("slow_lane_waiting", "Statuses and events not yet written.")?,
+            notes: make.counters(
+                "slow_lane_total",
+                "Statuses, conditions and events by result.",
+                &["kind", "result"],
+            )?,
+            watch_restarts: make.counters(
+                "watch_restarts_total",
+                "Watches started anew with a full list.",
+                &["kind"],
+            )?,
+            unreadable: make.counters(
+                "unreadable_objects_total",
+                "Objects that could not be read.",
+                &["kind"],
+            )?,
+            synced: make.gauges("watch_synced", "1 where a kind is synced.", "kind")?,
+            leader: make.gauge("leader", "1 while this instance leads.")?,
+            sweep_rescues: make.counter(
+                "sweep_rescues_total",
+                "Gangs that only the full sweep found to be schedulable.",
+            )?,
+            registry: make.0,
+        };
+        for kind in Kind::ALL {
+            metrics.synced.with_label_values(&[kind.name()]).set(0);
+        }
+        Ok(metrics)
+    }
+
+    /// All metrics in Prometheus' text format.
+    ///
+    /// # Errors
+    /// When a metric cannot be written as text.
+    pub fn text(&self) -> Result<String, Error> {
+        Ok(TextEncoder::new().encode_to_string(&self.registry.gather())?)
+    }
+}
+
+/// Makes metrics and registers them.
+struct Maker(Registry);
+
+impl Maker {
+    fn register<M: prometheus::core::Collector + Clone + 'static>(
+        &self,
+        metric: prometheus::Result<M>,
+    ) -> Result<M, Error> {
+        let metric = metric?;
+        self.0.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
+    fn counter(&self, name: &str, help: &str) -> Result<IntCounter, Error> {
+        self.register(IntCounter::new(name, help))
+    }
+
+    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, Error> {
+        self.register(IntCounterVec::new(Opts::new(name, help), labels))
+    }
+
+    fn gauge(&self, name: &str, help: &str) -> Result<IntGauge, Error> {
+        self.register(IntGauge::new(name, help))
+    }
+
+    fn gauges(&self, name: &str, help: &str, label: &str) -> Result<IntGaugeVec, Error> {
+        self.register(IntGaugeVec::new(Opts::new(name, help), &[label]))
+    }
+
+    fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Result<Histogram, Error> {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+        self.register(Histogram::with_opts(options))
+    }
+
+    fn histograms(&self, name: &str, help: &str, buckets: &[f64]) -> Result<HistogramVec, Error> {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+        self.register(HistogramVec::new(options, &["result"]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_carry_the_prefix_and_are_there_from_the_start() {
+        let metrics = Metrics::new().unwrap();
+        metrics.binds.with_label_values(&["bound"]).inc();
+        let text = metrics.text().unwrap();
+        assert!(
+            text.contains("muster_binds_total{result=\"bound\"} 1"),
+            "{text}"
+        );
+        assert!(
+            text.contains("muster_watch_synced{kind=\"pods\"} 0"),
+            "{text}"
+        );
+    }
+}

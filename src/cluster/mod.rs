@@ -1,0 +1,28 @@
+//! How orders reach a cluster, and how its news comes back.
+//!
+//! [`watch`] tells the engine what happens; [`lanes`] carry out what it decides; [`lease`] says
+//! who decides. The protocols of the writes are pure state machines ([`binding`], [`evicting`]):
+//! they do no I/O and read no clock, so the simulator and the live lanes run the same ones.
+//! Nothing here decides anything about pods.
+
+pub mod access;
+pub mod attempt;
+pub mod binding;
+pub mod client;
+pub mod clock;
+mod error;
+pub mod evicting;
+pub mod health;
+mod kind;
+pub mod lanes;
+pub mod lease;
+mod metrics;
+mod news;
+pub mod watch;
+
+pub use clock::Clock;
+pub use error::Error;
+pub use health::Health;
+pub use kind::Kind;
+pub use metrics::Metrics;
+pub use news::{NEWS_BOUND, News, NewsSender};

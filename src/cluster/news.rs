@@ -1,0 +1,20 @@
+//! What the engine hears from the watches and the lanes.
+
+use super::Kind;
+use crate::core::model::Event;
+use tokio::sync::mpsc;
+
+/// One piece of news.
+#[derive(Debug)]
+pub enum News {
+    /// Something happened.
+    Event(Event),
+    /// All objects of this kind that exist have been told, or the cluster does not serve it.
+    Synced(Kind),
+}
+
+/// How many pieces may wait before those who bring them have to.
+pub const NEWS_BOUND: usize = 4096;
+
+/// Where news goes.
+pub type NewsSender = mpsc::Sender<News>;

@@ -1,0 +1,149 @@
+//! What each watched kind says to the engine: one `impl` a kind.
+
+use super::Identity;
+use crate::api::{Reading, convert, crd, slim, upstream, volcano};
+use crate::cluster::Kind;
+use crate::core::model::{Event, GangKey, GangSpace, PodKey, Source};
+use kube::Resource;
+use kube::core::DeserializeGuard;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+/// A kind that can be watched.
+pub trait Watchable:
+    Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static
+{
+    /// Which one it is.
+    const KIND: Kind;
+
+    /// The event when the object appeared or changed.
+    ///
+    /// # Errors
+    /// When the object cannot be read: why.
+    fn exists(self, reading: &Reading) -> Result<Event, String>;
+
+    /// The event when it is gone.
+    fn gone(object: Identity) -> Event;
+}
+
+/// An object that does not fit its type is left out; the others are not affected.
+impl<K: Watchable> Watchable for DeserializeGuard<K> {
+    const KIND: Kind = K::KIND;
+
+    fn exists(self, reading: &Reading) -> Result<Event, String> {
+        self.0.map_err(|invalid| invalid.error)?.exists(reading)
+    }
+
+    fn gone(object: Identity) -> Event {
+        K::gone(object)
+    }
+}
+
+impl Watchable for slim::Pod {
+    const KIND: Kind = Kind::Pods;
+
+    fn exists(self, reading: &Reading) -> Result<Event, String> {
+        Ok(Event::Pod(Box::new(convert::pod(&self, reading))))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::PodDeleted(PodKey {
+            namespace: object.namespace,
+            name: object.name,
+            uid: object.uid,
+        })
+    }
+}
+
+impl Watchable for slim::Node {
+    const KIND: Kind = Kind::Nodes;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::Node(convert::node(&self)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::NodeDeleted(object.name)
+    }
+}
+
+impl Watchable for slim::Namespace {
+    const KIND: Kind = Kind::Namespaces;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::Namespace(convert::namespace(&self)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::NamespaceDeleted(object.name)
+    }
+}
+
+impl Watchable for slim::PriorityClass {
+    const KIND: Kind = Kind::PriorityClasses;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::PriorityClass(convert::priority_class(&self)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::PriorityClassDeleted(object.name)
+    }
+}
+
+impl Watchable for crd::Queue {
+    const KIND: Kind = Kind::Queues;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::Queue(convert::queue(&self)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::QueueDeleted(object.name)
+    }
+}
+
+impl Watchable for crd::PodGroup {
+    const KIND: Kind = Kind::PodGroups;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::Gang(Box::new(convert::muster_gang(&self))))
+    }
+
+    fn gone(object: Identity) -> Event {
+        gang_gone(object, GangSpace::Named, Source::Muster)
+    }
+}
+
+impl Watchable for volcano::PodGroup {
+    const KIND: Kind = Kind::VolcanoPodGroups;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::Gang(Box::new(convert::volcano_gang(&self))))
+    }
+
+    fn gone(object: Identity) -> Event {
+        gang_gone(object, GangSpace::Named, Source::Volcano)
+    }
+}
+
+impl Watchable for upstream::PodGroup {
+    const KIND: Kind = Kind::UpstreamPodGroups;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::Gang(Box::new(convert::upstream_gang(&self))))
+    }
+
+    fn gone(object: Identity) -> Event {
+        gang_gone(object, GangSpace::Upstream, Source::Upstream)
+    }
+}
+
+fn gang_gone(object: Identity, space: GangSpace, source: Source) -> Event {
+    let key = GangKey {
+        namespace: object.namespace,
+        space,
+        name: object.name,
+    };
+    Event::GangDeleted(key, source)
+}

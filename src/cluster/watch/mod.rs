@@ -1,0 +1,325 @@
+//! Watches: one task per kind that lists, watches, and tells the engine what changed.
+//!
+//! kube's watcher does the listing in pages, the bookmarks and the 410 inside a stream. What it
+//! does not do stands here: it stays at one resourceVersion for ever when starting a watch is
+//! refused, keeps no account of what a new list lacks, and waits without end on a list that
+//! stalls. Nothing here decides anything.
+
+mod kinds;
+mod known;
+
+pub use kinds::Watchable;
+pub use known::{Identity, Known};
+
+use super::health::{Health, Watched};
+use super::{Kind, Metrics, News, NewsSender};
+use crate::api::Reading;
+use crate::api::{crd, slim, upstream, volcano};
+use futures::StreamExt;
+use kube::core::DeserializeGuard;
+use kube::runtime::watcher;
+use kube::{Api, Client};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+/// After how long the server ends a watch, so that a new one begins where it ended.
+const WATCH_SECONDS: u32 = 120;
+/// Objects per page of a list.
+const PAGE: u32 = 500;
+/// How long a page of a list may take.
+const LIST_STALL: Duration = Duration::from_secs(60);
+/// How long a watch that failed must run before it counts as well again.
+const SETTLE: Duration = Duration::from_secs(2);
+/// Failures further apart than this are not counted together.
+const FORGET_FAILURES: Duration = Duration::from_secs(60);
+/// After so many failures in a row, everything is listed anew.
+const RELIST_AFTER: u32 = 3;
+/// How often is looked whether an optional kind is served by now.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// Waits after failures double from here ...
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+/// ... to here.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Where a watch reports to.
+#[derive(Clone, Debug)]
+pub struct Outlet {
+    /// What changed.
+    pub news: NewsSender,
+    /// How the watch is doing, for `/readyz`.
+    pub health: Arc<Health>,
+    /// How often it had to start anew.
+    pub metrics: Arc<Metrics>,
+}
+
+/// Starts the watches of all kinds. They run until the set is dropped.
+#[must_use]
+pub fn start(client: &Client, reading: &Arc<Reading>, outlet: &Outlet) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    spawn::<slim::Pod>(&mut tasks, client, reading, outlet);
+    spawn::<slim::Node>(&mut tasks, client, reading, outlet);
+    spawn::<slim::Namespace>(&mut tasks, client, reading, outlet);
+    spawn::<slim::PriorityClass>(&mut tasks, client, reading, outlet);
+    spawn::<DeserializeGuard<crd::PodGroup>>(&mut tasks, client, reading, outlet);
+    spawn::<DeserializeGuard<crd::Queue>>(&mut tasks, client, reading, outlet);
+    spawn::<DeserializeGuard<volcano::PodGroup>>(&mut tasks, client, reading, outlet);
+    spawn::<DeserializeGuard<upstream::PodGroup>>(&mut tasks, client, reading, outlet);
+    tasks
+}
+
+fn spawn<K: Watchable>(
+    tasks: &mut JoinSet<()>,
+    client: &Client,
+    reading: &Arc<Reading>,
+    outlet: &Outlet,
+) {
+    let api = Api::<K>::all(client.clone());
+    tasks.spawn(follow(api, Arc::clone(reading), outlet.clone()));
+}
+
+/// Tells of all objects of one kind, for as long as somebody listens.
+pub async fn follow<K: Watchable>(api: Api<K>, reading: Arc<Reading>, outlet: Outlet) {
+    let mut follower = Follower::new(reading, outlet);
+    while follower.follow_once(&api).await.is_ok() {}
+}
+
+/// Nobody listens any more.
+struct Deaf;
+
+struct Follower {
+    reading: Arc<Reading>,
+    outlet: Outlet,
+    known: Known,
+    /// A list is under way.
+    listing: bool,
+    /// All objects were told at least once.
+    synced: bool,
+    /// What `/readyz` says of this kind.
+    state: Watched,
+    failures: u32,
+    failed_at: Instant,
+}
+
+impl Follower {
+    fn new(reading: Arc<Reading>, outlet: Outlet) -> Self {
+        Self {
+            reading,
+            outlet,
+            known: Known::default(),
+            listing: true,
+            synced: false,
+            state: Watched::Listing,
+            failures: 0,
+            failed_at: Instant::now(),
+        }
+    }
+
+    /// One list and the watches after it, until a new list is needed.
+    async fn follow_once<K: Watchable>(&mut self, api: &Api<K>) -> Result<(), Deaf> {
+        let config = watcher::Config::default()
+            .timeout(WATCH_SECONDS)
+            .page_size(PAGE);
+        let mut stream = pin!(watcher(api.clone(), config));
+        self.listing = true;
+        loop {
+            let next = match self.patience() {
+                Some(limit) => timeout(limit, stream.next()).await,
+                None => Ok(stream.next().await),
+            };
+            match next {
+                Ok(Some(Ok(event))) => self.told::<K>(event).await?,
+                Ok(Some(Err(error))) => {
+                    let relist = self.failed(K::KIND, &error).await?;
+                    if relist {
+                        return Ok(());
+                    }
+                }
+                Ok(None) => return Ok(()),
+                Err(_) if self.listing => {
+                    tracing::warn!(kind = K::KIND.name(), "a list stalled: listing anew");
+                    self.count_failure();
+                    return Ok(());
+                }
+                Err(_) => self.well(K::KIND),
+            }
+        }
+    }
+
+    /// How long to wait for what comes next.
+    const fn patience(&self) -> Option<Duration> {
+        if self.listing {
+            Some(LIST_STALL)
+        } else if matches!(self.state, Watched::Failing(_)) {
+            Some(SETTLE)
+        } else {
+            None
+        }
+    }
+
+    async fn told<K: Watchable>(&mut self, event: watcher::Event<K>) -> Result<(), Deaf> {
+        match event {
+            watcher::Event::Init => {
+                self.listing = true;
+                self.known.begin_list();
+                if self.synced {
+                    let kind = K::KIND.name();
+                    self.outlet
+                        .metrics
+                        .watch_restarts
+                        .with_label_values(&[kind])
+                        .inc();
+                    tracing::info!(kind, "listing anew");
+                }
+                Ok(())
+            }
+            watcher::Event::InitApply(object) => self.exists(object).await,
+            watcher::Event::InitDone => self.listed::<K>().await,
+            watcher::Event::Apply(object) => {
+                self.well(K::KIND);
+                self.exists(object).await
+            }
+            watcher::Event::Delete(object) => {
+                self.well(K::KIND);
+                let object = identity(object.meta());
+                if self.known.gone(&object) {
+                    self.tell(News::Event(K::gone(object))).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn exists<K: Watchable>(&mut self, object: K) -> Result<(), Deaf> {
+        let id = identity(object.meta());
+        match object.exists(&self.reading) {
+            Ok(event) => {
+                if let Some(before) = self.known.exists(&id) {
+                    self.tell(News::Event(K::gone(before))).await?;
+                }
+                self.tell(News::Event(event)).await
+            }
+            Err(message) => {
+                let (kind, namespace, name) = (K::KIND.name(), &id.namespace, &id.name);
+                tracing::warn!(kind, namespace, name, message, "cannot be read: left out");
+                self.outlet
+                    .metrics
+                    .unreadable
+                    .with_label_values(&[kind])
+                    .inc();
+                if self.known.gone(&id) {
+                    self.tell(News::Event(K::gone(id))).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A list is complete: what it lacks is gone.
+    async fn listed<K: Watchable>(&mut self) -> Result<(), Deaf> {
+        for object in self.known.sweep() {
+            self.tell(News::Event(K::gone(object))).await?;
+        }
+        self.listing = false;
+        if !self.synced {
+            self.synced = true;
+            self.tell(News::Synced(K::KIND)).await?;
+        }
+        // Where watching failed, a list alone does not show that it works again.
+        if !matches!(self.state, Watched::Failing(_)) {
+            self.well(K::KIND);
+        }
+        Ok(())
+    }
+
+    /// Notes an error, waits, and says whether to list anew.
+    async fn failed(&mut self, kind: Kind, error: &watcher::Error) -> Result<bool, Deaf> {
+        self.count_failure();
+        let code = status_code(error);
+        let state = match code {
+            Some(404) if self.listing => Some(Watched::NotServed),
+            Some(403) => Some(Watched::Failing(format!(
+                "no permission to list and watch: {error}"
+            ))),
+            _ if self.failures >= RELIST_AFTER => Some(Watched::Failing(error.to_string())),
+            _ => None,
+        };
+        tracing::debug!(kind = kind.name(), %error, failures = self.failures, "watch");
+        if let Some(state) = state {
+            let blocked = matches!(code, Some(403 | 404));
+            self.set_health(kind, state);
+            if kind.is_optional() && blocked && !self.synced {
+                self.synced = true;
+                self.tell(News::Synced(kind)).await?;
+            }
+        }
+        let absent = kind.is_optional() && code == Some(404);
+        sleep(if absent { LOOK_AGAIN } else { self.wait() }).await;
+        Ok(must_relist(error) || self.failures >= RELIST_AFTER)
+    }
+
+    fn count_failure(&mut self) {
+        let now = Instant::now();
+        if now.duration_since(self.failed_at) > FORGET_FAILURES {
+            self.failures = 0;
+        }
+        self.failures = self.failures.saturating_add(1);
+        self.failed_at = now;
+    }
+
+    fn wait(&self) -> Duration {
+        let doublings = self.failures.saturating_sub(1).min(16);
+        FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
+    }
+
+    /// Changes come in.
+    fn well(&mut self, kind: Kind) {
+        self.failures = 0;
+        if self.state != Watched::Synced {
+            self.set_health(kind, Watched::Synced);
+        }
+    }
+
+    fn set_health(&mut self, kind: Kind, state: Watched) {
+        let gauge = self.outlet.metrics.synced.with_label_values(&[kind.name()]);
+        gauge.set(i64::from(state == Watched::Synced));
+        if state == self.state {
+            return;
+        }
+        match &state {
+            Watched::Failing(message) => tracing::warn!(kind = kind.name(), "{message}"),
+            other => tracing::info!(kind = kind.name(), state = ?other, "watch"),
+        }
+        self.outlet.health.set_kind(kind, state.clone());
+        self.state = state;
+    }
+
+    async fn tell(&self, news: News) -> Result<(), Deaf> {
+        self.outlet.news.send(news).await.map_err(|_| Deaf)
+    }
+}
+
+fn identity(meta: &kube::core::ObjectMeta) -> Identity {
+    Identity {
+        namespace: meta.namespace.clone().unwrap_or_default(),
+        name: meta.name.clone().unwrap_or_default(),
+        uid: meta.uid.clone().unwrap_or_default(),
+    }
+}
+
+/// Whether going on at this resourceVersion is hopeless, and kube's watcher would try for ever.
+fn must_relist(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
+}
+
+fn status_code(error: &watcher::Error) -> Option<u16> {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status)) => Some(status.code),
+        watcher::Error::WatchError(status) => Some(status.code),
+        _ => None,
+    }
+}

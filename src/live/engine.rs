@@ -1,0 +1,206 @@
+//! The engine: the core on a thread of its own, fed with news, its plans handed to the lanes.
+//!
+//! It decides nothing itself. It only says when: not before every kind is synced, shortly after
+//! news that matters, and when the core asked to be woken.
+
+use crate::cluster::lanes::Lanes;
+use crate::cluster::{Clock, Kind, Metrics, News};
+use crate::core::engine::{Decision, Outcome, Plan, Scheduler};
+use crate::core::units::Time;
+use prometheus::IntCounter;
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+/// A cycle waits for so long without news ...
+const QUIET: Duration = Duration::from_millis(2);
+/// ... but no longer than this.
+const DEBOUNCE: Duration = Duration::from_millis(10);
+/// News taken at once.
+const BATCH: usize = 512;
+
+/// What the thread works with.
+pub(super) struct Engine {
+    pub(super) scheduler: Scheduler,
+    pub(super) news: mpsc::Receiver<News>,
+    pub(super) lanes: Arc<Lanes>,
+    pub(super) clock: Clock,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+/// A running engine.
+pub(super) struct Running {
+    stop: Option<oneshot::Sender<()>>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Running {
+    /// Returns when the thread has ended, however it came to that.
+    pub(super) async fn ended(&mut self) {
+        let _ = (&mut self.ended).await;
+    }
+
+    /// Asks the thread to stop deciding, and waits until it has.
+    pub(super) async fn stop(mut self) {
+        drop(self.stop.take());
+        let _ = (&mut self.ended).await;
+    }
+}
+
+impl Engine {
+    /// Starts the thread.
+    pub(super) fn start(self) -> io::Result<Running> {
+        let (stop, stopped) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()?;
+        thread::Builder::new()
+            .name("engine".to_owned())
+            .spawn(move || {
+                // Dropped at the end, also of a panic.
+                let _end = end;
+                runtime.block_on(self.run(stopped));
+            })?;
+        Ok(Running {
+            stop: Some(stop),
+            ended,
+        })
+    }
+
+    async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
+        let mut unsynced = BTreeSet::from(Kind::ALL);
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut due: Option<Time> = None;
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut stopped => break,
+                taken = self.news.recv_many(&mut batch, BATCH) => if taken == 0 { break },
+                () = until(&self.clock, due) => {}
+            }
+            self.apply(&mut batch, &mut unsynced);
+            if !unsynced.is_empty() {
+                continue;
+            }
+            let is_due = due.is_some_and(|due| due <= self.clock.now());
+            if is_due || self.scheduler.wants_cycle() {
+                self.settle(&mut batch, &mut unsynced).await;
+                due = self.decide(&mut batch, &mut unsynced);
+                self.count();
+            }
+        }
+        // Those who bring news learn that nobody listens any more.
+        self.news.close();
+    }
+
+    fn apply(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) {
+        for news in batch.drain(..) {
+            match news {
+                News::Event(event) => {
+                    self.scheduler.apply(event);
+                }
+                News::Synced(kind) => {
+                    unsynced.remove(&kind);
+                    tracing::info!(kind = kind.name(), waiting_for = unsynced.len(), "synced");
+                }
+            }
+        }
+    }
+
+    /// Takes what else comes in a short while: news rarely comes alone.
+    async fn settle(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) {
+        let end = Instant::now() + DEBOUNCE;
+        let gather = async {
+            while let Ok(taken) = timeout(QUIET, self.news.recv_many(batch, BATCH)).await {
+                if taken == 0 {
+                    return;
+                }
+                self.apply(batch, unsynced);
+            }
+        };
+        // What was taken when the time is up is applied in the next round.
+        let _ = timeout_at(end, gather).await;
+        self.apply(batch, unsynced);
+    }
+
+    /// Runs cycles until nothing is left to decide now; returns when the next one is due.
+    fn decide(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) -> Option<Time> {
+        loop {
+            let started = Instant::now();
+            let plan = self.scheduler.cycle(self.clock.now());
+            self.metrics
+                .cycle_seconds
+                .observe(started.elapsed().as_secs_f64());
+            let Plan {
+                effects,
+                decisions,
+                wake_at,
+                more,
+            } = plan;
+            for effect in effects {
+                self.lanes.submit(effect);
+            }
+            decisions.iter().for_each(log);
+            if !more {
+                return wake_at;
+            }
+            while let Ok(news) = self.news.try_recv() {
+                batch.push(news);
+                if batch.len() >= BATCH {
+                    break;
+                }
+            }
+            self.apply(batch, unsynced);
+        }
+    }
+
+    /// Shows what the core counts.
+    fn count(&self) {
+        let stats = self.scheduler.stats();
+        let metrics = &self.metrics;
+        raise(&metrics.events, stats.events);
+        raise(&metrics.cycles, stats.cycles);
+        raise(&metrics.placements, stats.placements);
+        raise(&metrics.sweep_rescues, stats.sweep_rescues);
+        let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        metrics.gangs.set(gauge(stats.gangs));
+        metrics.gangs_waiting.set(gauge(stats.waiting));
+    }
+}
+
+/// Brings a counter up to what the core counted.
+fn raise(counter: &IntCounter, count: u64) {
+    counter.inc_by(count.saturating_sub(counter.get()));
+}
+
+async fn until(clock: &Clock, due: Option<Time>) {
+    match due {
+        Some(due) => sleep_until(clock.instant(due)).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// One line per decision.
+fn log(decision: &Decision) {
+    let Decision {
+        gang,
+        queue,
+        outcome,
+    } = decision;
+    match outcome {
+        Outcome::Placed { pods, nodes } => {
+            tracing::info!(%gang, queue, pods, nodes, "placed");
+        }
+        Outcome::Waits { reason, message } => {
+            tracing::info!(%gang, queue, reason, message, "waits");
+        }
+        Outcome::Released { pods, message } => {
+            tracing::info!(%gang, queue, pods, message, "released");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Muster on a cluster: watches, the core on a thread of its own, and the lanes.
+//!
+//! Nothing is watched or decided before the lease is ours: what is listed after that has all that
+//! the holder before us wrote. The order of an end is: stop deciding, let binds finish, say what
+//! is left to say, give the lease back. Losing the lease, or the engine, ends all at once.
+
+mod engine;
+
+use crate::api::Reading;
+use crate::cluster::health::{Health, Role};
+use crate::cluster::lanes::{Context, Lanes};
+use crate::cluster::lease::{self, Lease, LeaseOptions};
+use crate::cluster::watch::{self, Outlet};
+use crate::cluster::{self, Clock, Metrics, NEWS_BOUND, access};
+use crate::core::engine::{Policy, Scheduler};
+use engine::Engine;
+use kube::Client;
+use std::future::{Future, pending};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// Binds in flight at once, unless said otherwise.
+pub const BINDS_IN_FLIGHT: usize = 32;
+/// How long binds may take to finish at the end.
+const BINDS_WITHIN: Duration = Duration::from_secs(5);
+/// How long the rest may take to be written at the end.
+const NOTES_WITHIN: Duration = Duration::from_secs(3);
+/// How often the lease is looked for while it cannot be read.
+const LEASE_RETRY: Duration = Duration::from_secs(1);
+
+/// Why Muster stopped without being asked to.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The lease was lost.
+    #[error(transparent)]
+    Cluster(#[from] cluster::Error),
+    /// The engine could not be started.
+    #[error("the engine could not be started: {0}")]
+    EngineStart(std::io::Error),
+    /// The engine ended by itself: a bug.
+    #[error("the engine stopped by itself; the log says why")]
+    EngineEnded,
+}
+
+/// What a running Muster needs.
+pub struct Options {
+    /// For the watches.
+    pub reader: Client,
+    /// For all writes; repeats nothing by itself.
+    pub writer: Client,
+    /// How the core decides.
+    pub policy: Policy,
+    /// Whose pods are ours.
+    pub scheduler_names: Vec<String>,
+    /// Who decides; `None`: we do, whoever else there is.
+    pub lease: Option<(Client, LeaseOptions)>,
+    /// Binds in flight at once.
+    pub binds_in_flight: usize,
+    /// The name of this process in events.
+    pub instance: String,
+    /// What `/readyz` shows.
+    pub health: Arc<Health>,
+    /// What `/metrics` shows.
+    pub metrics: Arc<Metrics>,
+}
+
+/// Schedules until `stop` is there.
+///
+/// # Errors
+/// When the lease is lost, or the engine cannot start or ends by itself.
+pub async fn run(options: Options, stop: impl Future<Output = ()>) -> Result<(), Error> {
+    let mut stop = pin!(stop);
+    let health = Arc::clone(&options.health);
+    let mut checks = JoinSet::new();
+    checks.spawn(access::keep_checking(
+        options.reader.clone(),
+        Arc::clone(&health),
+    ));
+    let held = match &options.lease {
+        None => None,
+        Some((client, lease)) => tokio::select! {
+            lease = acquire(client, lease, &health) => Some(lease),
+            () = &mut stop => return Ok(()),
+        },
+    };
+    let result = lead(options, held.as_ref(), stop).await;
+    health.set_role(Role::Stopping);
+    if let (Some(lease), Ok(())) = (&held, &result) {
+        lease.release().await;
+    }
+    result
+}
+
+/// Waits for the lease, however long that takes.
+async fn acquire(client: &Client, options: &LeaseOptions, health: &Health) -> Lease {
+    let lease = loop {
+        match Lease::open(client.clone(), options.clone()).await {
+            Ok(lease) => break lease,
+            Err(error) => {
+                tracing::warn!("{error}");
+                health.set_lease_problem(Some(error.to_string()));
+                sleep(LEASE_RETRY).await;
+            }
+        }
+    };
+    health.set_lease_problem(None);
+    health.set_role(Role::StandingBy);
+    tracing::info!(
+        namespace = options.namespace,
+        name = options.name,
+        "waiting for the lease"
+    );
+    lease.acquire().await;
+    lease
+}
+
+/// Schedules while the lease is ours.
+async fn lead(
+    options: Options,
+    held: Option<&Lease>,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+) -> Result<(), Error> {
+    tracing::info!("leading");
+    options.health.set_role(Role::Leading);
+    options.metrics.leader.set(1);
+    let clock = Clock::start();
+    let (sender, news) = mpsc::channel(NEWS_BOUND);
+    let context = Context {
+        client: options.writer,
+        news: sender.clone(),
+        clock,
+        metrics: Arc::clone(&options.metrics),
+        instance: options.instance.into(),
+    };
+    let lanes = Arc::new(Lanes::start(&context, options.binds_in_flight));
+    let reading = Arc::new(Reading {
+        scheduler_names: options.scheduler_names,
+    });
+    let outlet = Outlet {
+        news: sender,
+        health: options.health,
+        metrics: Arc::clone(&options.metrics),
+    };
+    let watches = watch::start(&options.reader, &reading, &outlet);
+    let engine = Engine {
+        scheduler: Scheduler::new(options.policy),
+        news,
+        lanes: Arc::clone(&lanes),
+        clock,
+        metrics: Arc::clone(&options.metrics),
+    };
+    let mut engine = engine.start().map_err(Error::EngineStart)?;
+    let result = tokio::select! {
+        () = &mut stop => Ok(()),
+        lost = hold(held) => Err(lost.into()),
+        () = engine.ended() => Err(Error::EngineEnded),
+    };
+    options.metrics.leader.set(0);
+    engine.stop().await;
+    drop(watches);
+    if result.is_ok() {
+        tracing::info!("stopping: letting binds finish");
+        lanes.drain(BINDS_WITHIN, NOTES_WITHIN).await;
+    }
+    result
+}
+
+/// How the lease was lost; without one it never is.
+async fn hold(held: Option<&Lease>) -> cluster::Error {
+    match held {
+        Some(lease) => lease.hold().await,
+        None => pending().await,
+    }
+}
+
+/// The client for a lease: answers quickly or not at all.
+pub const LEASE_ANSWER_WITHIN: Duration = lease::ANSWER_WITHIN;

@@ -1,0 +1,165 @@
+//! What a running Muster shows over HTTP: `/metrics`, `/healthz`, `/readyz`.
+//!
+//! Plain HTTP without authentication, so by default on loopback only. Nothing here changes
+//! anything, and no request's body is read. Connections are bounded in number and in time.
+
+use crate::cluster::{Health, Metrics, health::Role};
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+/// Connections open at once.
+const CONNECTIONS: usize = 64;
+/// How long a request's head may take to come in.
+const HEAD_WITHIN: Duration = Duration::from_secs(5);
+/// How long a connection may last; a scraper makes a new one.
+const CONNECTION_FOR: Duration = Duration::from_secs(60);
+/// The rest after a connection could not be accepted: too many open files, say.
+const REST: Duration = Duration::from_millis(100);
+
+/// What the pages show.
+#[derive(Clone)]
+pub struct Shown {
+    /// Whether Muster can do its work.
+    pub health: Arc<Health>,
+    /// The counters.
+    pub metrics: Arc<Metrics>,
+}
+
+/// Serves the pages, for ever.
+pub async fn serve(listener: TcpListener, shown: Shown) {
+    let router = router(shown);
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let slot = Arc::clone(&slots).acquire_owned().await.ok();
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let router = router.clone();
+                tokio::spawn(async move {
+                    converse(stream, router).await;
+                    drop(slot);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                sleep(REST).await;
+            }
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, router: Router) {
+    let conversation = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_WITHIN)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    match timeout(CONNECTION_FOR, conversation).await {
+        Ok(Ok(())) | Err(_) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a connection broke"),
+    }
+}
+
+fn router(shown: Shown) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .with_state(shown)
+}
+
+/// Alive: the process answers.
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// Ready: nothing keeps Muster from its work. One that stands by is ready.
+async fn readyz(State(shown): State<Shown>) -> Response {
+    let problems = shown.health.problems();
+    if !problems.is_empty() {
+        let text = format!("not ready\n{}\n", problems.join("\n"));
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+    }
+    match shown.health.role() {
+        Role::StandingBy => "ok: standing by, another instance leads\n".into_response(),
+        _ => "ok\n".into_response(),
+    }
+}
+
+async fn metrics(State(shown): State<Shown>) -> Response {
+    match shown.metrics.text() {
+        Ok(text) => {
+            let kind = "text/plain; version=0.0.4; charset=utf-8";
+            ([(CONTENT_TYPE, kind)], text).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::{Body, to_bytes};
+    use axum::http::Request;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tower::ServiceExt;
+
+    fn shown() -> Shown {
+        Shown {
+            health: Arc::new(Health::default()),
+            metrics: Arc::new(Metrics::new().unwrap()),
+        }
+    }
+
+    async fn get(shown: &Shown, path: &str) -> (u16, String) {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = router(shown.clone()).oneshot(request).await.unwrap();
+        let code = response.status().as_u16();
+        let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (code, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn not_ready_says_why_and_one_that_stands_by_is_ready() {
+        let shown = shown();
+        let (code, text) = get(&shown, "/readyz").await;
+        assert_eq!(code, 503);
+        assert_eq!(text, "not ready\nstarting: nobody leads yet\n");
+        shown.health.set_role(Role::StandingBy);
+        let (code, text) = get(&shown, "/readyz").await;
+        assert_eq!(code, 200);
+        assert!(text.contains("standing by"));
+    }
+
+    #[tokio::test]
+    async fn metrics_are_prometheus_text() {
+        let (code, text) = get(&shown(), "/metrics").await;
+        assert_eq!(code, 200);
+        assert!(text.contains("# TYPE muster_leader gauge"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn pages_are_served_over_tcp() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(serve(listener, shown()));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = b"GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+        assert!(text.ends_with("ok\n"), "{text}");
+        server.abort();
+    }
+}

@@ -1,0 +1,380 @@
+//! Random clusters and random orders of news keep the invariants of the core.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+use muster::core::engine::{Effect, Plan, Scheduler};
+use muster::core::model::{
+    BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey,
+    PodPhase, PodSpec, QueueSpec, ShapeSpec, Source, SubgroupSpec, Taint,
+};
+use muster::core::units::{Millis, Time};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// One thing that happens to a small world of few names, so that things meet.
+#[derive(Clone, Debug)]
+enum Step {
+    Node {
+        index: u8,
+        cpus: u8,
+        tainted: bool,
+    },
+    NodeGone(u8),
+    Group {
+        index: u8,
+        min: u8,
+        split: bool,
+        queue: bool,
+    },
+    GroupGone(u8),
+    Pod {
+        index: u8,
+        group: Option<u8>,
+        cpus: u8,
+        gated: bool,
+    },
+    PodGone(u8),
+    PodEnds {
+        index: u8,
+        well: bool,
+    },
+    Queue(bool),
+    /// Answer the oldest open order: well, refused, failed or gone.
+    Answer(u8),
+    Cycle {
+        later_ms: u16,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => (0..4_u8, 1..5_u8, prop::bool::weighted(0.1))
+            .prop_map(|(index, cpus, tainted)| Step::Node { index, cpus, tainted }),
+        1 => (0..4_u8).prop_map(Step::NodeGone),
+        2 => (0..3_u8, 1..4_u8, any::<bool>(), prop::bool::weighted(0.2))
+            .prop_map(|(index, min, split, queue)| Step::Group { index, min, split, queue }),
+        1 => (0..3_u8).prop_map(Step::GroupGone),
+        6 => (0..12_u8, prop::option::weighted(0.8, 0..3_u8), 1..4_u8, prop::bool::weighted(0.1))
+            .prop_map(|(index, group, cpus, gated)| Step::Pod { index, group, cpus, gated }),
+        2 => (0..12_u8).prop_map(Step::PodGone),
+        1 => (0..12_u8, any::<bool>()).prop_map(|(index, well)| Step::PodEnds { index, well }),
+        1 => any::<bool>().prop_map(Step::Queue),
+        8 => (0..10_u8).prop_map(Step::Answer),
+        8 => (0..3000_u16).prop_map(|later_ms| Step::Cycle { later_ms }),
+    ]
+}
+
+/// The world that the scheduler hears of, and its open orders.
+#[derive(Default)]
+struct World {
+    scheduler: Scheduler,
+    now: Time,
+    pods: BTreeMap<u8, PodSpec>,
+    births: u32,
+    open: Vec<Effect>,
+}
+
+fn group_key(index: u8) -> GangKey {
+    GangKey {
+        namespace: "ns".into(),
+        space: GangSpace::Named,
+        name: format!("g{index}"),
+    }
+}
+
+impl World {
+    fn tell(&mut self, event: Event) {
+        self.scheduler.apply(event);
+        self.scheduler.state().audit().unwrap();
+    }
+
+    fn take(&mut self, step: &Step) -> Option<Plan> {
+        match *step {
+            Step::Node {
+                index,
+                cpus,
+                tainted,
+            } => {
+                let taint = Taint {
+                    key: "t".into(),
+                    ..Taint::default()
+                };
+                self.tell(Event::Node(NodeSpec {
+                    name: format!("n{index}"),
+                    taints: if tainted { vec![taint] } else { vec![] },
+                    allocatable: vec![("cpu".into(), i64::from(cpus)), ("pods".into(), 5)],
+                    ..NodeSpec::default()
+                }));
+            }
+            Step::NodeGone(index) => self.tell(Event::NodeDeleted(format!("n{index}"))),
+            Step::Group {
+                index,
+                min,
+                split,
+                queue,
+            } => self.define(index, min, split, queue),
+            Step::GroupGone(index) => {
+                self.tell(Event::GangDeleted(group_key(index), Source::Muster));
+            }
+            Step::Pod {
+                index,
+                group,
+                cpus,
+                gated,
+            } => self.submit(index, group, cpus, gated),
+            Step::PodGone(index) => {
+                if let Some(pod) = self.pods.remove(&index) {
+                    self.tell(Event::PodDeleted(pod.key));
+                }
+            }
+            Step::PodEnds { index, well } => {
+                if let Some(pod) = self.pods.get_mut(&index).filter(|pod| pod.node.is_some()) {
+                    pod.phase = if well {
+                        PodPhase::Succeeded
+                    } else {
+                        PodPhase::Failed
+                    };
+                    let pod = pod.clone();
+                    self.tell(Event::Pod(Box::new(pod)));
+                }
+            }
+            Step::Queue(there) => {
+                let spec = QueueSpec {
+                    name: "q".into(),
+                    ..QueueSpec::default()
+                };
+                let gone = Event::QueueDeleted("q".into());
+                self.tell(if there { Event::Queue(spec) } else { gone });
+            }
+            Step::Answer(how) => self.answer(how),
+            Step::Cycle { later_ms } => {
+                self.now = self.now + Millis(u64::from(later_ms));
+                return Some(self.cycle());
+            }
+        }
+        None
+    }
+
+    fn define(&mut self, index: u8, min: u8, split: bool, queue: bool) {
+        let subgroup = |name: &str, min| SubgroupSpec {
+            name: name.into(),
+            min,
+            max: Some(4),
+        };
+        let min = u32::from(min);
+        self.tell(Event::Gang(Box::new(GangSpec {
+            key: group_key(index),
+            uid: format!("g{index}"),
+            min_available: min,
+            subgroups: if split {
+                vec![subgroup("a", 1), subgroup("b", min - 1)]
+            } else {
+                vec![]
+            },
+            queue: queue.then(|| "q".into()),
+            ..GangSpec::default()
+        })));
+    }
+
+    fn submit(&mut self, index: u8, group: Option<u8>, cpus: u8, gated: bool) {
+        if let Some(known) = self.pods.get_mut(&index) {
+            known.gates.clear();
+            let pod = known.clone();
+            return self.tell(Event::Pod(Box::new(pod)));
+        }
+        self.births += 1;
+        let name = group_key(group.unwrap_or(0)).name;
+        let named = GangRef::Named {
+            space: GangSpace::Named,
+            name,
+        };
+        let pod = PodSpec {
+            key: PodKey {
+                namespace: "ns".into(),
+                name: format!("p{index}"),
+                uid: format!("u{}", self.births),
+            },
+            ours: true,
+            gang: group.map_or(GangRef::Own, |_| named),
+            subgroup: Some(if index.is_multiple_of(2) { "a" } else { "b" }.into()),
+            gates: if gated { vec!["gate".into()] } else { vec![] },
+            shape: ShapeSpec {
+                requests: vec![("cpu".into(), i64::from(cpus))],
+                ..ShapeSpec::default()
+            },
+            ..PodSpec::default()
+        };
+        self.pods.insert(index, pod.clone());
+        self.tell(Event::Pod(Box::new(pod)));
+    }
+
+    fn answer(&mut self, how: u8) {
+        if self.open.is_empty() {
+            return;
+        }
+        match self.open.remove(0) {
+            Effect::Bind(bind) => {
+                let known = self.pods.values_mut().find(|pod| pod.key == bind.pod);
+                let outcome = match (how, known) {
+                    (_, None) => BindOutcome::Gone,
+                    (0, _) => BindOutcome::Refused {
+                        message: "no".into(),
+                    },
+                    (1, _) => BindOutcome::Failed {
+                        message: "busy".into(),
+                    },
+                    (_, Some(pod)) => {
+                        pod.node = Some(bind.node.clone());
+                        BindOutcome::Bound { node: bind.node }
+                    }
+                };
+                self.tell(Event::BindResult(bind.pod, outcome));
+            }
+            Effect::Evict(evict) => {
+                let outcome = match how {
+                    0 => EvictOutcome::Failed {
+                        message: "busy".into(),
+                    },
+                    _ => EvictOutcome::Accepted,
+                };
+                let gone = outcome == EvictOutcome::Accepted;
+                self.tell(Event::EvictResult(evict.pod.clone(), outcome));
+                if gone {
+                    self.pods.retain(|_, pod| pod.key != evict.pod);
+                    self.tell(Event::PodDeleted(evict.pod));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn cycle(&mut self) -> Plan {
+        let plan = self.scheduler.cycle(self.now);
+        self.scheduler.state().audit().unwrap();
+        let orders = plan.effects.iter();
+        let orders = orders.filter(|one| matches!(one, Effect::Bind(_) | Effect::Evict(_)));
+        self.open.extend(orders.cloned());
+        plan
+    }
+
+    /// No bind in a plan may put a node over what it offers, or go to one that is not there.
+    fn check_capacity(&self, plan: &Plan) {
+        let state = self.scheduler.state();
+        for effect in &plan.effects {
+            let Effect::Bind(bind) = effect else { continue };
+            let node = state
+                .nodes()
+                .find(&bind.node)
+                .expect("a bind names a known node");
+            assert!(
+                state.nodes().present().contains(node),
+                "{bind:?} to a node that is gone"
+            );
+            for dimension in state.dimensions().iter() {
+                assert!(
+                    state.nodes().free(node, dimension) >= 0,
+                    "{bind:?} over-commits"
+                );
+            }
+        }
+    }
+
+    /// After a plan, no gang has members on their way to nodes without a minimum in sight.
+    fn check_all_or_nothing(&self, plan: &Plan) {
+        let state = self.scheduler.state();
+        for effect in &plan.effects {
+            let Effect::Bind(bind) = effect else { continue };
+            let pod = state
+                .find_pod(&bind.pod)
+                .and_then(|id| state.pod(id))
+                .expect("known");
+            let gang = state.gang(pod.gang.expect("ours")).expect("known");
+            assert_eq!(
+                gang.missing(),
+                0,
+                "{bind:?} leaves before its gang is whole"
+            );
+        }
+    }
+
+    /// Answers everything well until nothing is open any more.
+    fn settle(&mut self) {
+        for _ in 0..200 {
+            while !self.open.is_empty() {
+                self.answer(9);
+            }
+            self.now = self.now + Millis(2_000);
+            self.cycle();
+        }
+    }
+
+    fn check_nobody_is_partly_bound(&self) {
+        let state = self.scheduler.state();
+        for (id, gang) in state.gangs() {
+            let (bound, missing) = (gang.counts().bound(), gang.missing());
+            let met = state.progress(id).met.is_some();
+            assert!(
+                bound == 0 || missing == 0 || met,
+                "{}: {bound} bound, {missing} missing",
+                gang.key
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_order_of_news_keeps_the_invariants(steps in prop::collection::vec(step(), 1..120)) {
+        let mut world = World::default();
+        for step in &steps {
+            if let Some(plan) = world.take(step) {
+                world.check_capacity(&plan);
+                world.check_all_or_nothing(&plan);
+            }
+        }
+        world.settle();
+        world.check_nobody_is_partly_bound();
+        let quiet = world.cycle();
+        prop_assert_eq!(quiet.effects, vec![]);
+        prop_assert!(!world.scheduler.wants_cycle());
+        prop_assert_eq!(world.scheduler.stats().sweep_rescues, 0);
+    }
+
+    #[test]
+    fn the_same_news_gives_the_same_plans(steps in prop::collection::vec(step(), 1..80)) {
+        let run = || {
+            let mut world = World::default();
+            steps.iter().filter_map(|step| world.take(step)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(format!("{:?}", run()), format!("{:?}", run()));
+    }
+
+    #[test]
+    fn an_empty_node_never_hurts(steps in prop::collection::vec(step(), 1..60)) {
+        let placed = |extra: bool| {
+            let mut world = World::default();
+            if extra {
+                world.tell(Event::Node(NodeSpec {
+                    name: "zz".into(),
+                    allocatable: vec![("cpu".into(), 1), ("pods".into(), 1)],
+                    ..NodeSpec::default()
+                }));
+            }
+            let pods = steps.iter().filter(|step| {
+                matches!(step, Step::Node { .. } | Step::Pod { group: None, .. })
+            });
+            for step in pods {
+                world.take(step);
+            }
+            world.cycle();
+            world.scheduler.state().pods().filter(|(_, pod)| pod.place.node().is_some()).count()
+        };
+        prop_assert!(placed(true) >= placed(false));
+    }
+}

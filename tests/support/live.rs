@@ -1,0 +1,270 @@
+//! A real control plane with Muster's kinds, and Muster on it, in this process.
+
+use kube::Config;
+use muster::cluster::client::{self, Transport};
+use muster::cluster::lease::LeaseOptions;
+use muster::cluster::{Health, Metrics};
+use muster::core::engine::Policy;
+use muster::live::{self, BINDS_IN_FLIGHT, Options};
+use muster_devcluster::{ControlPlane, fake_node};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// How long anything may take on a busy machine.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// Two control planes at once are more than a small machine should carry.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A control plane with kwok's kubelets.
+pub(crate) struct Cluster {
+    pub(crate) plane: ControlPlane,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Cluster {
+    /// Without Muster's kinds.
+    pub(crate) fn bare() -> Self {
+        Self::of(|builder| builder)
+    }
+
+    /// With more than kwok.
+    pub(crate) fn of(
+        choose: impl FnOnce(muster_devcluster::Builder) -> muster_devcluster::Builder,
+    ) -> Self {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let plane = choose(ControlPlane::builder().kwok(true)).start().unwrap();
+        Self { plane, _turn: turn }
+    }
+
+    /// With Muster's kinds.
+    pub(crate) fn start() -> Self {
+        let cluster = Self::bare();
+        cluster.apply_folder("crds");
+        cluster
+    }
+
+    /// Applies every manifest of a folder of this repository.
+    pub(crate) fn apply_folder(&self, folder: &str) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let mut files: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+            .collect();
+        files.sort();
+        for file in files {
+            self.apply(&fs::read_to_string(file).unwrap());
+        }
+    }
+
+    /// Applies manifests.
+    pub(crate) fn apply(&self, yaml: &str) {
+        self.plane.kubectl_apply_stdin(yaml).unwrap();
+    }
+
+    /// Creates `count` nodes `node-0` ... with so many CPUs.
+    pub(crate) fn nodes(&self, count: usize, cpu: &str) {
+        let node = |i| fake_node(&format!("node-{i}"), &[("cpu", cpu), ("memory", "64Gi")]);
+        self.plane.create_nodes(count, node).unwrap();
+    }
+
+    /// Creates one of our PodGroups in `default`.
+    pub(crate) fn gang(&self, name: &str, min: u32) {
+        let object = json!({
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": name},
+            "spec": {"minAvailable": min},
+        });
+        let path = "/apis/muster.dev/v1alpha1/namespaces/default/podgroups";
+        // A kind that was just defined is served a moment later.
+        eventually("the PodGroup is taken", || {
+            self.plane.post(path, &object).is_ok()
+        });
+    }
+
+    /// Creates `count` pods `NAME-0` ... of a gang in `default`.
+    pub(crate) fn pods(&self, gang: &str, count: usize, cpu: &str) {
+        for i in 0..count {
+            self.plane.post(PODS, &pod(gang, i, cpu)).unwrap();
+        }
+    }
+
+    /// A pod of `default`.
+    pub(crate) fn pod(&self, name: &str) -> Value {
+        self.plane.get(&format!("{PODS}/{name}")).unwrap()
+    }
+
+    /// The node of every pod of `default` whose name begins so.
+    pub(crate) fn placed(&self, prefix: &str) -> BTreeMap<String, Option<String>> {
+        let list = self.plane.get(PODS).unwrap();
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|pod| (text(pod, "/metadata/name"), pod.pointer("/spec/nodeName")))
+            .filter(|(name, _)| name.starts_with(prefix))
+            .map(|(name, node)| (name, node.and_then(Value::as_str).map(str::to_owned)))
+            .collect()
+    }
+
+    /// How many pods whose name begins so are bound.
+    pub(crate) fn bound(&self, prefix: &str) -> usize {
+        self.placed(prefix).values().flatten().count()
+    }
+
+    /// A PodGroup of `default`.
+    pub(crate) fn status_of(&self, gang: &str) -> Value {
+        let path = format!("/apis/muster.dev/v1alpha1/namespaces/default/podgroups/{gang}");
+        self.plane.get(&path).unwrap()["status"].clone()
+    }
+
+    /// The events about a pod of `default`: `reason: note`.
+    pub(crate) fn events(&self, pod: &str) -> Vec<String> {
+        let path = "/apis/events.k8s.io/v1/namespaces/default/events";
+        let list = self.plane.get(path).unwrap();
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|event| text(event, "/regarding/name") == pod)
+            .map(|event| format!("{}: {}", text(event, "/reason"), text(event, "/note")))
+            .collect()
+    }
+
+    /// Starts Muster as the admin, without a lease.
+    pub(crate) fn muster(&self) -> Muster {
+        self.muster_as(&self.plane.kubeconfig(), None)
+    }
+
+    /// Starts Muster as somebody.
+    pub(crate) fn muster_as(&self, kubeconfig: &Path, lease: Option<LeaseOptions>) -> Muster {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let config = runtime
+            .block_on(client::kube_config(Some(kubeconfig)))
+            .unwrap();
+        let (health, metrics) = (
+            Arc::new(Health::default()),
+            Arc::new(Metrics::new().unwrap()),
+        );
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = {
+            let _inside = runtime.enter();
+            let options = Options {
+                reader: a_client(&config),
+                writer: a_client(&config),
+                policy: Policy::default(),
+                scheduler_names: vec!["muster".to_owned()],
+                lease: lease.map(|lease| (a_client(&config), lease)),
+                binds_in_flight: BINDS_IN_FLIGHT,
+                instance: "muster-test".to_owned(),
+                health: Arc::clone(&health),
+                metrics: Arc::clone(&metrics),
+            };
+            runtime.spawn(live::run(options, async {
+                let _ = stopped.await;
+            }))
+        };
+        Muster {
+            health,
+            metrics,
+            stop,
+            task,
+            runtime,
+        }
+    }
+}
+
+fn a_client(config: &Config) -> kube::Client {
+    client::client(config, Transport::default(), Duration::from_secs(10)).unwrap()
+}
+
+/// Muster, running.
+pub(crate) struct Muster {
+    pub(crate) health: Arc<Health>,
+    pub(crate) metrics: Arc<Metrics>,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Result<(), live::Error>>,
+    runtime: Runtime,
+}
+
+impl Muster {
+    /// Stops it in good order.
+    pub(crate) fn stop(self) {
+        let _ = self.stop.send(());
+        self.runtime.block_on(self.task).unwrap().unwrap();
+    }
+
+    /// Ends it wherever it is, as a crash would.
+    pub(crate) fn crash(self) {
+        self.task.abort();
+        self.runtime.shutdown_background();
+    }
+}
+
+/// The pods of `default`.
+pub(crate) const PODS: &str = "/api/v1/namespaces/default/pods";
+
+/// The `i`-th pod of a gang.
+pub(crate) fn pod(gang: &str, i: usize, cpu: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": format!("{gang}-{i}"),
+            "annotations": {"scheduling.k8s.io/group-name": gang},
+        },
+        "spec": {
+            "schedulerName": "muster",
+            "containers": [{
+                "name": "main",
+                "image": "none",
+                "resources": {"requests": {"cpu": cpu}},
+            }],
+        },
+    })
+}
+
+/// The text at a place of an object, or nothing.
+pub(crate) fn text(object: &Value, pointer: &str) -> String {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// A condition of a pod or a PodGroup's status.
+pub(crate) fn condition<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
+    status["conditions"]
+        .as_array()?
+        .iter()
+        .find(|condition| condition["type"] == kind)
+}
+
+/// Waits until `check` holds; says how long it took.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "waits for other processes, in real time"
+)]
+pub(crate) fn eventually(what: &str, mut check: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !check() {
+        assert!(start.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
+        sleep(Duration::from_millis(25));
+    }
+    start.elapsed()
+}

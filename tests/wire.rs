@@ -1,0 +1,452 @@
+//! The exact requests on the wire, and what becomes of every kind of answer.
+//!
+//! An API server that answers from a script takes the place of a real one; time is tokio's, held
+//! still, so that waits are exact.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+#[path = "support/fake_api.rs"]
+mod fake_api;
+
+use fake_api::{Asked, FakeApi, Reply, status, status_body};
+use kube::Client;
+use muster::cluster::lanes::{Context, Lanes};
+use muster::cluster::{Clock, Metrics, News};
+use muster::core::engine::{Bind, Effect, Evict, PodWaits};
+use muster::core::model::{BindOutcome, Event, EvictOutcome, PodKey};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+fn pod() -> PodKey {
+    PodKey {
+        namespace: "team".to_owned(),
+        name: "worker-0".to_owned(),
+        uid: "7c1e".to_owned(),
+    }
+}
+
+fn bind() -> Effect {
+    Effect::Bind(Bind {
+        pod: pod(),
+        node: "node-7".to_owned(),
+    })
+}
+
+fn waits(message: &str) -> Effect {
+    Effect::PodWaits(PodWaits {
+        pod: pod(),
+        reason: "Unschedulable",
+        message: message.to_owned(),
+    })
+}
+
+struct Rig {
+    lanes: Lanes,
+    news: mpsc::Receiver<News>,
+    metrics: Arc<Metrics>,
+}
+
+impl Rig {
+    fn new(client: Client) -> Self {
+        let (sender, news) = mpsc::channel(64);
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let context = Context {
+            client,
+            news: sender,
+            clock: Clock::start(),
+            metrics: Arc::clone(&metrics),
+            instance: "muster-0".into(),
+        };
+        let lanes = Lanes::start(&context, 32);
+        Self {
+            lanes,
+            news,
+            metrics,
+        }
+    }
+
+    async fn bind_outcome(&mut self) -> BindOutcome {
+        self.lanes.submit(bind());
+        match self.event().await {
+            Event::BindResult(key, outcome) if key == pod() => outcome,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn event(&mut self) -> Event {
+        let news = timeout(Duration::from_secs(60), self.news.recv()).await;
+        match news.expect("an outcome within a minute") {
+            Some(News::Event(event)) => event,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn drain(&self) {
+        let long = Duration::from_secs(30);
+        self.lanes.drain(long, long).await;
+    }
+}
+
+fn bound_to(node: &str) -> BindOutcome {
+    BindOutcome::Bound {
+        node: node.to_owned(),
+    }
+}
+
+fn pod_body(uid: &str, node: Option<&str>) -> Reply {
+    let mut body = json!({"metadata": {"uid": uid}, "spec": {}});
+    if let Some(node) = node {
+        body["spec"]["nodeName"] = json!(node);
+    }
+    Reply::Json(200, body)
+}
+
+const BINDING: &str = "POST /api/v1/namespaces/team/pods/worker-0/binding?fieldManager=muster";
+const POD: &str = "GET /api/v1/namespaces/team/pods/worker-0";
+
+/// Answers requests whose line begins so in turn, and everything else with 201.
+fn script(
+    replies: impl IntoIterator<Item = (&'static str, Reply)>,
+) -> impl FnMut(&Asked) -> Reply + Send + 'static {
+    let mut replies: Vec<_> = replies.into_iter().collect();
+    move |asked| match replies
+        .iter()
+        .position(|(line, _)| asked.line.starts_with(line))
+    {
+        Some(at) => replies.remove(at).1,
+        None => Reply::Json(201, json!({})),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bind_names_pod_uid_and_node_and_the_event_follows() {
+    let (api, client) = FakeApi::start(script([]));
+    let mut rig = Rig::new(client);
+    assert_eq!(rig.bind_outcome().await, bound_to("node-7"));
+    rig.drain().await;
+    let asked = api.asked();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert_eq!(asked[0].line, BINDING);
+    assert_eq!(asked[0].content, "application/json");
+    assert_eq!(
+        asked[0].body,
+        json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"namespace": "team", "name": "worker-0", "uid": "7c1e"},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": "node-7"},
+        })
+    );
+    let event = &asked[1].body;
+    assert_eq!(
+        asked[1].line,
+        "POST /apis/events.k8s.io/v1/namespaces/team/events?fieldManager=muster"
+    );
+    assert_eq!(event["reason"], "Scheduled");
+    assert_eq!(event["action"], "Binding");
+    assert_eq!(event["type"], "Normal");
+    assert_eq!(
+        event["note"],
+        "Successfully assigned team/worker-0 to node-7"
+    );
+    assert!(
+        rig.metrics
+            .text()
+            .unwrap()
+            .contains("muster_binds_total{result=\"bound\"} 1")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_resolved_by_reading_the_pod() {
+    let (api, client) = FakeApi::start(script([
+        (BINDING, status(409, "already assigned to node node-3")),
+        (POD, pod_body("7c1e", Some("node-3"))),
+    ]));
+    let mut rig = Rig::new(client);
+    assert_eq!(rig.bind_outcome().await, bound_to("node-3"));
+    assert_eq!(api.lines()[..2], [BINDING, POD]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_is_resolved_by_reading_the_pod_not_by_binding_again() {
+    let (api, client) = FakeApi::start(script([
+        (BINDING, Reply::Lost),
+        (POD, Reply::Lost),
+        (POD, pod_body("7c1e", Some("node-7"))),
+    ]));
+    let mut rig = Rig::new(client);
+    assert_eq!(rig.bind_outcome().await, bound_to("node-7"));
+    assert_eq!(api.lines()[..3], [BINDING, POD, POD]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_of_another_uid_is_gone() {
+    let (_, client) = FakeApi::start(script([
+        (
+            BINDING,
+            status(409, "the UID in the precondition does not match"),
+        ),
+        (POD, pod_body("another", None)),
+    ]));
+    assert_eq!(Rig::new(client).bind_outcome().await, BindOutcome::Gone);
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_requests_is_tried_again_when_the_server_says() {
+    let busy = Reply::RetryAfter(429, 1, status_body(429, "too many requests"));
+    let (api, client) = FakeApi::start(script([(BINDING, busy)]));
+    let start = Instant::now();
+    assert_eq!(Rig::new(client).bind_outcome().await, bound_to("node-7"));
+    let asked = api.asked();
+    assert_eq!(asked[1].line, BINDING);
+    assert!(asked[1].at - start >= Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_for_good_is_not_tried_again_and_keeps_its_message() {
+    let denied = "ValidatingAdmissionPolicy 'no' denied request";
+    let (api, client) = FakeApi::start(script([(BINDING, status(422, denied))]));
+    let outcome = Rig::new(client).bind_outcome().await;
+    let message = denied.to_owned();
+    assert_eq!(outcome, BindOutcome::Refused { message });
+    assert_eq!(api.lines(), [BINDING]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bind_that_fails_and_fails_ends_unbound_after_its_budget() {
+    let (api, client) = FakeApi::start(|asked: &Asked| {
+        if asked.line == POD {
+            pod_body("7c1e", None)
+        } else {
+            status(500, "etcd is away")
+        }
+    });
+    let start = Instant::now();
+    let outcome = Rig::new(client).bind_outcome().await;
+    let message = "etcd is away".to_owned();
+    assert_eq!(outcome, BindOutcome::Failed { message });
+    assert!(
+        start.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(
+        api.lines().contains(&POD.to_owned()),
+        "read before it is given up"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_is_a_lost_answer() {
+    let (api, client) = FakeApi::start(script([
+        (BINDING, Reply::Open(vec![])),
+        (POD, pod_body("7c1e", Some("node-7"))),
+    ]));
+    assert_eq!(Rig::new(client).bind_outcome().await, bound_to("node-7"));
+    assert_eq!(api.lines()[..2], [BINDING, POD]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_eviction_says_why_and_deletes_this_uid_only() {
+    let (api, client) = FakeApi::start(script([]));
+    let mut rig = Rig::new(client);
+    rig.lanes.submit(Effect::Evict(Evict {
+        pod: pod(),
+        message: "gang team/train: released".to_owned(),
+    }));
+    let outcome = rig.event().await;
+    assert_eq!(outcome, Event::EvictResult(pod(), EvictOutcome::Accepted));
+    rig.drain().await;
+    let asked = api.asked();
+    assert_eq!(
+        asked[0].line,
+        "PATCH /api/v1/namespaces/team/pods/worker-0/status?fieldManager=muster"
+    );
+    assert_eq!(asked[0].content, "application/strategic-merge-patch+json");
+    let mut condition = asked[0].body.clone();
+    assert!(
+        condition["status"]["conditions"][0]["lastTransitionTime"]
+            .take()
+            .is_string()
+    );
+    assert_eq!(
+        condition,
+        json!({
+            "metadata": {"uid": "7c1e"},
+            "status": {"conditions": [{
+                "type": "DisruptionTarget",
+                "status": "True",
+                "reason": "PreemptionByScheduler",
+                "message": "gang team/train: released",
+                "lastTransitionTime": null,
+            }]},
+        })
+    );
+    assert_eq!(
+        asked[1].line,
+        "DELETE /api/v1/namespaces/team/pods/worker-0?fieldManager=muster"
+    );
+    assert_eq!(
+        asked[1].body,
+        json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": "7c1e"}})
+    );
+    assert_eq!(asked[2].body["reason"], "Preempted");
+    assert_eq!(asked[2].body["note"], "gang team/train: released");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_eviction_of_a_pod_that_is_gone_is_over() {
+    let delete = "DELETE /api/v1/namespaces/team/pods/worker-0";
+    let (_, client) = FakeApi::start(script([(delete, status(404, "not found"))]));
+    let mut rig = Rig::new(client);
+    rig.lanes.submit(Effect::Evict(Evict {
+        pod: pod(),
+        message: String::new(),
+    }));
+    assert_eq!(
+        rig.event().await,
+        Event::EvictResult(pod(), EvictOutcome::Gone)
+    );
+}
+
+const SHORT: &str = "0/5 nodes are available: 5 Insufficient cpu.";
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_waits_gets_its_condition_and_an_event() {
+    let (api, client) = FakeApi::start(script([]));
+    let rig = Rig::new(client);
+    rig.lanes.submit(waits(SHORT));
+    rig.drain().await;
+    let mut asked = api.asked();
+    asked.sort_by(|one, other| one.line.cmp(&other.line));
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    let mut patch = asked[0].body.clone();
+    assert!(
+        patch["status"]["conditions"][0]["lastTransitionTime"]
+            .take()
+            .is_string()
+    );
+    assert_eq!(
+        patch,
+        json!({
+            "metadata": {"uid": "7c1e"},
+            "status": {"conditions": [{
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "Unschedulable",
+                "message": SHORT,
+                "lastTransitionTime": null,
+            }]},
+        })
+    );
+    let mut event = asked[1].body.clone();
+    assert!(event["eventTime"].take().as_str().unwrap().ends_with('Z'));
+    let name = event["metadata"]["name"].take();
+    assert!(name.as_str().unwrap().starts_with("worker-0."), "{name}");
+    assert_eq!(
+        event,
+        json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"namespace": "team", "name": null},
+            "type": "Warning",
+            "reason": "FailedScheduling",
+            "action": "Scheduling",
+            "note": SHORT,
+            "eventTime": null,
+            "reportingController": "muster",
+            "reportingInstance": "muster-0",
+            "regarding": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": "team",
+                "name": "worker-0",
+                "uid": "7c1e",
+            },
+        })
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_numbers_rewrite_the_condition_and_make_no_event() {
+    let (api, client) = FakeApi::start(script([]));
+    let rig = Rig::new(client);
+    rig.lanes.submit(waits(SHORT));
+    rig.drain().await;
+    rig.lanes.submit(waits(SHORT));
+    rig.lanes
+        .submit(waits("0/6 nodes are available: 6 Insufficient cpu."));
+    rig.drain().await;
+    let asked = api.asked();
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    let condition = &asked[2].body["status"]["conditions"][0];
+    assert_eq!(
+        condition["lastTransitionTime"],
+        Value::Null,
+        "it waits since the first time"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_messages_are_cut_to_what_an_event_holds() {
+    let (api, client) = FakeApi::start(script([]));
+    let rig = Rig::new(client);
+    rig.lanes.submit(waits(&"ü".repeat(4000)));
+    rig.drain().await;
+    for asked in api.asked() {
+        let message = asked.body["note"]
+            .as_str()
+            .or(asked.body["status"]["conditions"][0]["message"].as_str())
+            .unwrap();
+        assert!((900..=1024).contains(&message.len()), "{}", message.len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_said_while_binds_are_under_way_but_not_for_ever() {
+    let (api, client) = FakeApi::start(|asked: &Asked| {
+        if asked.line == BINDING || asked.line == POD {
+            status(503, "overloaded")
+        } else {
+            Reply::Json(201, json!({}))
+        }
+    });
+    let rig = Rig::new(client);
+    let start = Instant::now();
+    rig.lanes.submit(bind());
+    rig.lanes.submit(waits(SHORT));
+    sleep(Duration::from_secs(3)).await;
+    let said: Vec<_> = api
+        .asked()
+        .into_iter()
+        .filter(|asked| asked.line != BINDING && asked.line != POD)
+        .map(|asked| asked.at - start)
+        .collect();
+    assert_eq!(said.len(), 2);
+    assert!(
+        said.iter().all(|at| *at >= Duration::from_secs(1)),
+        "{said:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_written_now_is_written_later() {
+    let path = "PATCH /api/v1/namespaces/team/pods/worker-0/status";
+    let (api, client) = FakeApi::start(script([
+        (path, status(500, "etcd is away")),
+        (path, Reply::Lost),
+    ]));
+    let rig = Rig::new(client);
+    rig.lanes.submit(waits(SHORT));
+    rig.drain().await;
+    let patches = api
+        .lines()
+        .iter()
+        .filter(|line| line.starts_with(path))
+        .count();
+    assert_eq!(patches, 3);
+}
