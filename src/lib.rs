@@ -5,6 +5,7 @@
 pub mod api;
 pub mod cli;
 pub mod cluster;
+pub mod config;
 pub mod core;
 pub mod live;
 pub mod serve;
