@@ -44,7 +44,7 @@ fn gangs(report: &Report) -> String {
         .iter()
         .all(|one| one.namespace == groups[0].namespace);
     let mut table = new_table(&[
-        "gang", "queue", "bound", "phase", "waited", "started", "nodes", "why not",
+        "gang", "queue", "bound", "waited", "started", "nodes", "why not",
     ]);
     let mut sorted: Vec<&GangReport> = groups.iter().collect();
     sorted.sort_by(|a, b| a.submitted_at.total_cmp(&b.submitted_at));
@@ -62,19 +62,18 @@ fn gangs(report: &Report) -> String {
             name,
             gang.queue.clone(),
             format!("{}/{}", gang.bound + gang.succeeded, gang.min_available),
-            gang.phase.to_owned(),
             waited,
             gang.scheduled_at.map_or_else(|| "–".to_owned(), human),
             nodes(&gang.nodes),
             gang.message.clone().unwrap_or_default(),
         ]);
     }
-    for index in [2, 4, 5] {
+    for index in [2, 3, 4] {
         if let Some(column) = table.column_mut(index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    for (index, width) in [(0, 20), (1, 12), (6, 16)] {
+    for (index, width) in [(0, 22), (1, 12), (5, 12)] {
         if let Some(column) = table.column_mut(index) {
             column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(width)));
         }

@@ -64,6 +64,32 @@ pub fn load(sources: &[Source], reading: &Reading) -> Result<Scenario, ScenarioE
     })
 }
 
+/// The objects of a scenario one by one, copies stamped, as an API server would be given them.
+///
+/// # Errors
+/// When something in the texts is wrong.
+pub fn stamped(sources: &[Source], reading: &Reading) -> Result<Vec<Value>, ScenarioError> {
+    load(sources, reading)?;
+    let mut objects = Vec::new();
+    for source in sources {
+        for document in split(&source.name, &source.text) {
+            let Ok(mut object) = document.value() else {
+                continue;
+            };
+            if let Ok(known) = head(&object) {
+                complete(&mut object, known.kind);
+            }
+            match behaviour::replicas(&object) {
+                Ok(Some(count)) => {
+                    objects.extend((0..count).map(|index| behaviour::stamp(&object, index)));
+                }
+                _ => objects.push(object),
+            }
+        }
+    }
+    Ok(objects)
+}
+
 /// API version and kind, namespace, name.
 type Name = (String, String, String);
 

@@ -10,6 +10,6 @@ mod load;
 mod model;
 mod problems;
 
-pub use load::{Source, load, load_files};
+pub use load::{Source, load, load_files, stamped};
 pub use model::{Entry, JobPlan, Object, OnEviction, PodPlan, Run, Scenario};
 pub use problems::ScenarioError;
