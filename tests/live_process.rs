@@ -152,6 +152,21 @@ fn a_process_that_loses_its_lease_ends_with_an_error() {
 }
 
 #[test]
+fn a_configuration_that_is_wrong_is_refused_with_its_place() {
+    let file = tempfile::NamedTempFile::with_suffix(".yaml").unwrap();
+    let head = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n";
+    std::fs::write(file.path(), format!("{head}bindConcurrency: 0\n")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_muster"))
+        .args(["run", "--config"])
+        .arg(file.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(":3:"), "{said}");
+}
+
+#[test]
 fn a_kubeconfig_that_is_not_there_is_named() {
     let output = Command::new(env!("CARGO_BIN_EXE_muster"))
         .args(["run", "--kubeconfig", "/nowhere/kubeconfig"])
