@@ -353,6 +353,8 @@ impl Driver {
             Effect::Evict(evict) => brain.evict(evict, now),
             Effect::PodWaits(waits) => return self.ledger.waits(waits, &self.server),
             Effect::GangStatus(status) => return self.ledger.gang_status(status),
+            // Reports count queues by themselves.
+            Effect::QueueStatus(_) => return,
         };
         self.idle_wake_ups = 0;
         self.proceed(call);

@@ -4,7 +4,6 @@
 //! no parser; each document is then parsed by itself, and an error in one leaves the others alone.
 
 use super::problems::Place;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// One YAML document of a file.
@@ -68,8 +67,8 @@ impl Document<'_> {
         }
     }
 
-    /// The document as a value of a type.
-    pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, (Place, String)> {
+    /// The document as plain data.
+    pub(super) fn value(&self) -> Result<Value, (Place, String)> {
         serde_saphyr::from_str(self.text).map_err(|error| {
             let mut place = self.place();
             if let Some(location) = error.location() {
@@ -94,16 +93,14 @@ impl Document<'_> {
                     .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':'))
             };
             match lines.find(|(_, line)| has_key(line)) {
-                Some((index, _)) => place = self.line(index),
+                Some((index, line)) => {
+                    place = self.line(index);
+                    place.column = line.find(key).map(|column| column + 1);
+                }
                 None => return place,
             }
         }
         place
-    }
-
-    /// The document as plain data.
-    pub(super) fn value(&self) -> Result<Value, (Place, String)> {
-        self.parse()
     }
 }
 

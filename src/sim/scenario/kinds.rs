@@ -1,19 +1,17 @@
 //! The kinds a scenario may contain, and what each is read as.
 //!
-//! Objects of Kubernetes are checked against their full types, so that a typo is noticed even in
+//! Objects are checked against the schemas of their full types, so that a typo is noticed even in
 //! a field that Muster does not read; then they are converted as live ones are.
 
 use super::behaviour::Behaviour;
-use super::documents::Document;
 use super::jobs;
 use super::model::{JobPlan, Object, PodPlan};
-use super::problems::Place;
+use super::schema;
 use crate::api::convert::{self, Reading};
 use crate::api::{crd, slim, upstream, volcano};
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::{batch, policy, scheduling, storage};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -33,29 +31,26 @@ pub(super) enum Kind {
     Inert,
 }
 
-/// A kind with its full type.
-#[derive(Clone, Copy)]
+/// A kind with the schema of its full type.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub(super) kind: Kind,
-    check: fn(&Value, &mut Vec<String>) -> Result<(), String>,
-    locate: fn(&Document<'_>) -> Option<Place>,
+    pub(super) schema: fn() -> Value,
 }
 
-const fn known<T: DeserializeOwned>(kind: Kind) -> Known {
+const fn known<T: JsonSchema>(kind: Kind) -> Known {
     Known {
         kind,
-        check: check::<T>,
-        locate: locate::<T>,
+        schema: schema::of::<T>,
     }
 }
 
-/// Volcano's PodGroup with whole metadata.
-#[derive(Deserialize)]
-struct VolcanoPodGroup {
-    #[serde(rename = "metadata")]
-    _metadata: ObjectMeta,
-    #[serde(rename = "spec", default)]
-    _spec: volcano::PodGroupSpec,
+/// A kind whose type is not at hand.
+const fn unchecked(kind: Kind) -> Known {
+    Known {
+        kind,
+        schema: || Value::Bool(true),
+    }
 }
 
 /// All kinds, by API version and name.
@@ -66,7 +61,7 @@ const KINDS: &[(&str, &str, Known)] = &[
     ("batch/v1", "Job", known::<batch::v1::Job>(Kind::Job)),
     ("muster.dev/v1alpha1", "PodGroup", known::<crd::PodGroup>(Kind::MusterPodGroup)),
     ("muster.dev/v1alpha1", "Queue", known::<crd::Queue>(Kind::Queue)),
-    ("scheduling.volcano.sh/v1beta1", "PodGroup", known::<VolcanoPodGroup>(Kind::VolcanoPodGroup)),
+    ("scheduling.volcano.sh/v1beta1", "PodGroup", unchecked(Kind::VolcanoPodGroup)),
     ("scheduling.k8s.io/v1beta1", "PodGroup",
         known::<scheduling::v1beta1::PodGroup>(Kind::UpstreamPodGroup)),
     ("scheduling.k8s.io/v1", "PriorityClass",
@@ -80,12 +75,12 @@ const KINDS: &[(&str, &str, Known)] = &[
     ("policy/v1", "PodDisruptionBudget", known::<policy::v1::PodDisruptionBudget>(Kind::Inert)),
     ("storage.k8s.io/v1", "CSINode", known::<storage::v1::CSINode>(Kind::Inert)),
     ("storage.k8s.io/v1", "StorageClass", known::<storage::v1::StorageClass>(Kind::Inert)),
-    ("muster.dev/v1alpha1", "BatchJob", known::<Value>(Kind::Inert)),
-    ("muster.dev/v1alpha1", "QueueJob", known::<Value>(Kind::Inert)),
-    ("muster.dev/v1alpha1", "Scheduling", known::<Value>(Kind::Inert)),
-    ("muster.dev/v1alpha1", "SchedulingSpec", known::<Value>(Kind::Inert)),
-    ("muster.dev/v1alpha1", "Testbed", known::<Value>(Kind::Inert)),
-    ("muster.dev/v1alpha1", "Topology", known::<Value>(Kind::Inert)),
+    ("muster.dev/v1alpha1", "BatchJob", unchecked(Kind::Inert)),
+    ("muster.dev/v1alpha1", "QueueJob", unchecked(Kind::Inert)),
+    ("muster.dev/v1alpha1", "Scheduling", unchecked(Kind::Inert)),
+    ("muster.dev/v1alpha1", "SchedulingSpec", unchecked(Kind::Inert)),
+    ("muster.dev/v1alpha1", "Testbed", unchecked(Kind::Inert)),
+    ("muster.dev/v1alpha1", "Topology", unchecked(Kind::Inert)),
 ];
 
 /// Looks a kind up.
@@ -107,20 +102,6 @@ pub(super) fn find(api_version: &str, kind: &str) -> Result<Known, String> {
         Err(format!(
             "kind {kind} is not known in apiVersion {api_version:?}; known in: {versions}"
         ))
-    }
-}
-
-impl Known {
-    /// Checks an object against its full type; returns the paths of fields that are not known.
-    pub(super) fn check(&self, object: &Value) -> Result<Vec<String>, String> {
-        let mut unknown = Vec::new();
-        (self.check)(object, &mut unknown)?;
-        Ok(unknown)
-    }
-
-    /// Where a document does not fit the type.
-    pub(super) fn locate(&self, document: &Document<'_>) -> Option<Place> {
-        (self.locate)(document)
     }
 }
 
@@ -210,14 +191,4 @@ fn pod(
 
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(value).map_err(|error| error.to_string())
-}
-
-fn check<T: DeserializeOwned>(value: &Value, unknown: &mut Vec<String>) -> Result<(), String> {
-    let note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
-    let read: Result<T, _> = serde_ignored::deserialize(value, note);
-    read.map(drop).map_err(|error| error.to_string())
-}
-
-fn locate<T: DeserializeOwned>(document: &Document<'_>) -> Option<Place> {
-    document.parse::<T>().err().map(|(place, _)| place)
 }

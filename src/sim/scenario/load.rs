@@ -5,6 +5,7 @@ use super::documents::{Document, split};
 use super::kinds::{self, Kind, Known};
 use super::model::{Entry, Object, Scenario};
 use super::problems::{Place, Problems, ScenarioError};
+use super::schema;
 use crate::api::convert::Reading;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +50,7 @@ pub fn load(sources: &[Source], reading: &Reading) -> Result<Scenario, ScenarioE
         reading,
         problems: Problems::default(),
         names: BTreeMap::new(),
+        schemas: BTreeMap::new(),
         inert: BTreeSet::new(),
         entries: Vec::new(),
     };
@@ -97,6 +99,8 @@ struct Loader<'a> {
     reading: &'a Reading,
     problems: Problems,
     names: BTreeMap<Name, Place>,
+    /// Schemas by API version and kind.
+    schemas: BTreeMap<(String, String), Value>,
     /// Kinds without effect of which that was said.
     inert: BTreeSet<String>,
     entries: Vec<Entry>,
@@ -112,40 +116,22 @@ impl Loader<'_> {
         match value["items"].as_array() {
             Some(items) if is_list => {
                 for item in items {
-                    self.object(document, item.clone(), true);
+                    self.object(document, item.clone());
                 }
             }
-            _ => self.object(document, value, false),
+            _ => self.object(document, value),
         }
     }
 
-    fn object(&mut self, document: &Document<'_>, mut object: Value, in_list: bool) {
+    fn object(&mut self, document: &Document<'_>, mut object: Value) {
         let place = document.place();
         let known = match head(&object) {
             Ok(known) => known,
             Err(message) => return self.problems.error(&place, message),
         };
         let title = title(&object);
-        match known.check(&object) {
-            Ok(unknown) => {
-                // Types of our own kinds leave the type itself to their reader.
-                let of_type = |path: &String| path != "apiVersion" && path != "kind";
-                for path in unknown.into_iter().filter(of_type) {
-                    let place = document.place_of(&path);
-                    let message = format!("{title}: field {path} is not known and has no effect");
-                    self.problems.warn(&place, message);
-                }
-            }
-            Err(message) => {
-                // Only the text knows the column; the value knows what is wrong.
-                let located = if in_list {
-                    None
-                } else {
-                    known.locate(document)
-                };
-                let place = located.unwrap_or(place);
-                return self.problems.error(&place, format!("{title}: {message}"));
-            }
+        if !self.fits(document, &object, &known, &title) {
+            return;
         }
         let kind = known.kind;
         if kind == Kind::Inert && self.inert.insert(object["kind"].to_string()) {
@@ -154,6 +140,33 @@ impl Loader<'_> {
         }
         complete(&mut object, kind);
         self.copies(&object, kind, &place, &title);
+    }
+
+    /// Checks an object against the schema of its type; warns of fields that are not known.
+    fn fits(
+        &mut self,
+        document: &Document<'_>,
+        object: &Value,
+        known: &Known,
+        title: &str,
+    ) -> bool {
+        let name = (object["apiVersion"].to_string(), object["kind"].to_string());
+        let root = self.schemas.entry(name).or_insert_with(known.schema);
+        let findings = schema::check(object, root);
+        for path in findings.unknown {
+            // Schemas of our own kinds leave these two to their reader.
+            if path != "apiVersion" && path != "kind" {
+                let place = document.place_of(&path);
+                let message = format!("{title}: field {path} is not known and has no effect");
+                self.problems.warn(&place, message);
+            }
+        }
+        for (path, problem) in &findings.wrong {
+            let place = document.place_of(path);
+            self.problems
+                .error(&place, format!("{title}: {path}: {problem}"));
+        }
+        findings.wrong.is_empty()
     }
 
     fn copies(&mut self, object: &Value, kind: Kind, place: &Place, title: &str) {

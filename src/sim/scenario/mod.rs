@@ -9,6 +9,7 @@ mod kinds;
 mod load;
 mod model;
 mod problems;
+mod schema;
 
 pub use load::{Source, load, load_files, stamped};
 pub use model::{Entry, JobPlan, Object, OnEviction, PodPlan, Run, Scenario};
