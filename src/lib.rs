@@ -9,3 +9,4 @@ pub mod config;
 pub mod core;
 pub mod live;
 pub mod serve;
+pub mod sim;

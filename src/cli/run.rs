@@ -11,7 +11,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -25,9 +25,9 @@ const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// The lease's namespace outside of a cluster.
 const LEASE_NAMESPACE: &str = "kube-system";
 
-/// Schedule on a cluster.
-#[derive(Args, Debug)]
-pub struct RunArgs {
+/// Arguments of `muster run`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
     /// SchedulerConfiguration file; without it, the defaults hold
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -57,19 +57,27 @@ enum LogFormat {
     Json,
 }
 
-impl RunArgs {
-    /// Runs until SIGTERM or SIGINT.
-    ///
-    /// # Errors
-    /// When Muster cannot start, loses its lease or stops by itself.
-    pub fn run(self) -> anyhow::Result<()> {
-        start_log(self.log_format);
-        tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()?
-            .block_on(self.schedule())
+/// Runs until SIGTERM or SIGINT.
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    start_log(arguments.log_format);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(arguments.schedule()),
+        Err(error) => Err(error.into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
     }
+}
 
+impl Arguments {
+    /// Schedules; returns an error when Muster cannot start, loses its lease or ends by itself.
     async fn schedule(self) -> anyhow::Result<()> {
         let Self {
             config: _,
