@@ -15,7 +15,7 @@ use muster::core::model::{
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::ledger::GangLine;
-use muster::sim::network::{Network, Rates};
+use muster::sim::network::{Met, Network, Rates};
 use muster::sim::random::Random;
 use muster::sim::scenario::{Entry, Object, OnEviction, PodPlan, Run, Scenario};
 use std::collections::BTreeMap;
@@ -161,8 +161,8 @@ fn gang(random: &mut Random, index: u64, entries: &mut Vec<Entry>) {
     }
 }
 
-/// Plays one seed; says what is wrong.
-fn play(seed: u64, trace: bool) -> Result<(), String> {
+/// Plays one seed; says what is wrong, or what went wrong by lot.
+fn play(seed: u64, trace: bool) -> Result<Met, String> {
     let mut random = Random::new(seed);
     let scenario = scenario(&mut random.split());
     let rates = Rates::draw(&mut random.split());
@@ -185,7 +185,8 @@ fn play(seed: u64, trace: bool) -> Result<(), String> {
             return Err(format!("no rest after {step} steps, at {:?}", driver.now()));
         }
     }
-    at_rest(&driver, until)
+    at_rest(&driver, until)?;
+    Ok(*driver.met())
 }
 
 /// Once there are no faults, no gang is bound in part for long.
@@ -277,7 +278,7 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
     Ok(())
 }
 
-fn judge(seed: u64, trace: bool) -> Result<(), String> {
+fn judge(seed: u64, trace: bool) -> Result<Met, String> {
     catch_unwind(AssertUnwindSafe(|| play(seed, trace))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         Err(text.unwrap_or_else(|| "panicked".to_owned()))
@@ -292,7 +293,7 @@ fn number(variable: &str) -> Option<u64> {
 fn every_seed_ends_whole_and_quiet() {
     let seeds = number("MUSTER_SEEDS").unwrap_or(SEEDS);
     let next = AtomicU64::new(1);
-    let failed = Mutex::new(Vec::new());
+    let (failed, met) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
@@ -301,8 +302,9 @@ fn every_seed_ends_whole_and_quiet() {
                     if seed > seeds {
                         return;
                     }
-                    if let Err(error) = judge(seed, false) {
-                        failed.lock().unwrap().push((seed, error));
+                    match judge(seed, false) {
+                        Ok(of_seed) => met.lock().unwrap().push(of_seed),
+                        Err(error) => failed.lock().unwrap().push((seed, error)),
                     }
                 }
             });
@@ -319,6 +321,26 @@ fn every_seed_ends_whole_and_quiet() {
         "{} of {seeds} seeds failed\n{lines}",
         failed.len()
     );
+    assert_met(&met.into_inner().unwrap());
+}
+
+/// A suite without faults would prove nothing: each kind must have been met often.
+fn assert_met(met: &[Met]) {
+    let kinds: [(&str, fn(&Met) -> u64); 8] = [
+        ("refused", |met| met.refused),
+        ("busy", |met| met.busy),
+        ("broken", |met| met.broken),
+        ("lost", |met| met.lost),
+        ("carried out all the same", |met| met.carried_out),
+        ("pods deleted", |met| met.pods_deleted),
+        ("nodes deleted", |met| met.nodes_deleted),
+        ("killed", |met| met.kills),
+    ];
+    for (kind, count) in kinds {
+        let sum: u64 = met.iter().map(count).sum();
+        println!("{kind}: {sum}");
+        assert!(sum >= met.len() as u64 / 4, "{kind}: only {sum}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The command line: one file a command. This is where errors become words and exit codes.
 
+mod bench;
 mod config;
 mod crds;
 mod run;
@@ -24,6 +25,7 @@ enum Command {
     Run(run::Arguments),
     /// Plays a scenario on virtual time: the same scheduler, without a cluster.
     Simulate(simulate::Arguments),
+    Bench(bench::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
     Crds,
     /// Looks at configuration files.
@@ -38,6 +40,7 @@ impl Arguments {
         match self.command {
             Command::Run(arguments) => run::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
+            Command::Bench(arguments) => bench::run(arguments),
             Command::Crds => crds::run(),
             Command::Config(command) => config::run(&command),
         }

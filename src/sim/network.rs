@@ -106,9 +106,31 @@ impl Rates {
     }
 }
 
+/// What went wrong, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Binds refused for good.
+    pub refused: u64,
+    /// Requests answered 429.
+    pub busy: u64,
+    /// Requests answered 5xx.
+    pub broken: u64,
+    /// Requests without an answer.
+    pub lost: u64,
+    /// Among those answered 5xx or not at all: carried out.
+    pub carried_out: u64,
+    /// Pods deleted.
+    pub pods_deleted: u64,
+    /// Nodes deleted.
+    pub nodes_deleted: u64,
+    /// Schedulers killed.
+    pub kills: u64,
+}
+
 /// The way between scheduler and API server.
 #[derive(Debug)]
 pub struct Network {
+    met: Met,
     rates: Rates,
     random: Random,
     salt: u64,
@@ -124,14 +146,26 @@ impl Network {
 
     /// Faults at these rates until `calm_from`.
     #[must_use]
-    pub const fn faulty(rates: Rates, mut random: Random, calm_from: Time) -> Self {
+    pub fn faulty(rates: Rates, mut random: Random, calm_from: Time) -> Self {
         let salt = random.bits();
         Self {
+            met: Met::default(),
             rates,
             random,
             salt,
             calm_from,
         }
+    }
+
+    /// What went wrong so far.
+    #[must_use]
+    pub const fn met(&self) -> &Met {
+        &self.met
+    }
+
+    /// Counts something that went wrong.
+    pub fn count(&mut self, count: impl FnOnce(&mut Met)) {
+        count(&mut self.met);
     }
 
     /// When faults stop.
@@ -161,19 +195,25 @@ impl Network {
             instead,
         };
         if self.refuses(request) {
+            self.met.refused += 1;
             let message = "denied by policy \"refuse-some-binds\"";
             return answered(None, Some(status(422, message, None)));
         }
         if self.random.per_mille(self.rates.busy) {
+            self.met.busy += 1;
             let asked = self.random.per_mille(300).then_some(Millis(1_000));
             return answered(None, Some(status(429, "too many requests", asked)));
         }
         let carried_out = self.random.per_mille(500).then_some(there);
         if self.random.per_mille(self.rates.broken) {
+            self.met.broken += 1;
+            self.met.carried_out += u64::from(carried_out.is_some());
             let code = [500, 503, 504][self.random.below(3) as usize];
             return answered(carried_out, Some(status(code, "server error", None)));
         }
         if self.random.per_mille(self.rates.lost) {
+            self.met.lost += 1;
+            self.met.carried_out += u64::from(carried_out.is_some());
             return Fate {
                 lands_in: carried_out.map(|_| self.some_of(REQUEST_TIMEOUT)),
                 answers_in: REQUEST_TIMEOUT,

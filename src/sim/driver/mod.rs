@@ -4,17 +4,21 @@
 //! All that is due at one instant happens, in the order in which it was foreseen, before the
 //! scheduler has its cycle. Nothing here decides where a pod goes.
 
-use super::brain::Brain;
-use super::heap::Heap;
-use super::jobs::Jobs;
-use super::ledger::Ledger;
-use super::network::{Mischief, Network, Request};
-use super::scenario::{Entry, Object, OnEviction, PodPlan, Scenario};
-use super::server::{Pod, Server, Stream};
+mod mischief;
+mod objects;
+mod pods;
+
 use crate::cluster::attempt::{Answer, Step};
 use crate::core::engine::{Effect, Policy};
-use crate::core::model::{Event, NodeSpec, PodKey, PodPhase};
+use crate::core::model::{Event, NodeSpec, PodKey};
 use crate::core::units::{Millis, Time};
+use crate::sim::brain::Brain;
+use crate::sim::heap::Heap;
+use crate::sim::jobs::Jobs;
+use crate::sim::ledger::Ledger;
+use crate::sim::network::{Met, Mischief, Network, Request};
+use crate::sim::scenario::{Entry, OnEviction, PodPlan, Scenario};
+use crate::sim::server::{Server, Stream};
 use std::collections::BTreeMap;
 
 /// How long a pod that was on a node takes to leave it.
@@ -152,6 +156,12 @@ impl Driver {
         &mut self.ledger
     }
 
+    /// What went wrong by lot so far.
+    #[must_use]
+    pub const fn met(&self) -> &Met {
+        self.network.met()
+    }
+
     /// The scheduler, unless it is dead.
     #[must_use]
     pub const fn brain(&self) -> Option<&Brain> {
@@ -274,6 +284,7 @@ impl Driver {
 
     fn kill_scheduler(&mut self) {
         if self.brain.take().is_some() {
+            self.network.count(|met| met.kills += 1);
             self.epoch += 1;
             let at = self.now + self.network.pause();
             self.heap.push(at, Happening::StartScheduler);
@@ -419,245 +430,5 @@ impl Driver {
                 self.server.delete_pod(pod, false)
             }
         }
-    }
-
-    // Objects of the scenario.
-
-    fn create(&mut self, index: usize) {
-        let Some(entry) = &mut self.entries[index] else {
-            return;
-        };
-        let deleted_later = entry.delete_at.is_some();
-        let object = if deleted_later {
-            entry.object.clone()
-        } else {
-            match self.entries[index].take() {
-                Some(entry) => entry.object,
-                None => return,
-            }
-        };
-        self.last_change = self.now;
-        match object {
-            Object::Node(node) => self.put_node(node),
-            Object::Pod(plan) => {
-                self.add_pod(*plan, None);
-            }
-            Object::Job(plan) => {
-                for pod in self.jobs.create(index, *plan) {
-                    self.add_pod(pod, Some(index));
-                }
-            }
-            Object::Gang(gang) => {
-                let key = gang.key.clone();
-                self.server.put_gang(*gang, self.now);
-                if let Some(gang) = self.server.gang(&key) {
-                    self.ledger.gang_created(gang, self.now);
-                }
-            }
-            Object::Queue(queue) => self.server.put_queue(queue),
-            Object::PriorityClass(class) => self.server.put_class(class),
-            Object::Namespace(namespace) => self.server.put_namespace(namespace),
-        }
-    }
-
-    fn delete(&mut self, index: usize) {
-        let Some(entry) = self.entries[index].take() else {
-            return;
-        };
-        self.last_change = self.now;
-        match entry.object {
-            Object::Node(node) => self.delete_node(&node.name),
-            Object::Pod(plan) => {
-                let key = &plan.spec.key;
-                self.delete_named(&key.namespace, &key.name);
-            }
-            Object::Job(_) => {
-                for line in self.jobs.delete(index) {
-                    let line = &self.ledger.pods[line];
-                    let (namespace, name) = (line.namespace.clone(), line.name.clone());
-                    self.delete_named(&namespace, &name);
-                }
-            }
-            Object::Gang(gang) => self.server.delete_gang(&gang.key, gang.source),
-            Object::Queue(queue) => self.server.delete_queue(&queue.name),
-            Object::PriorityClass(class) => self.server.delete_class(&class.name),
-            Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
-        }
-    }
-
-    fn put_node(&mut self, node: NodeSpec) {
-        self.last_change = self.now;
-        self.ledger.usage.offer(&node.allocatable, self.now);
-        self.server.put_node(node);
-    }
-
-    fn delete_node(&mut self, name: &str) {
-        if let Some(node) = self.server.delete_node(name) {
-            self.ledger.usage.withdraw(&node.allocatable, self.now);
-            let collect = Happening::CollectPods(name.to_owned());
-            self.heap.push(self.now + COLLECTION, collect);
-        }
-    }
-
-    /// What the garbage collector of pods does for a node that is gone.
-    fn collect_pods(&mut self, node: &str) {
-        if self.server.node(node).is_some() {
-            return;
-        }
-        let on_node = |pod: &&Pod| pod.spec.node.as_deref() == Some(node);
-        let pods = self.server.pods().filter(on_node);
-        let pods: Vec<_> = pods
-            .map(|pod| (pod.spec.key.clone(), pod.run.on_eviction))
-            .collect();
-        for (key, on_eviction) in pods {
-            self.terminate(&key, on_eviction == OnEviction::Requeue);
-        }
-    }
-
-    // Pods.
-
-    fn add_pod(&mut self, plan: PodPlan, job: Option<usize>) {
-        let line = self.ledger.open(&plan.spec, self.now);
-        self.plans.push(plan);
-        if let Some(job) = job {
-            self.jobs.owns(job, line);
-        }
-        self.create_pod(line);
-    }
-
-    fn create_pod(&mut self, line: usize) {
-        self.last_change = self.now;
-        let plan = &self.plans[line];
-        let runs_already = plan.spec.node.is_some();
-        let created = self.server.create_pod(plan, line, self.now);
-        if let Some(key) = created
-            && runs_already
-        {
-            self.start(&key);
-        }
-    }
-
-    /// The kubelet starts a pod that was bound.
-    fn start(&mut self, key: &PodKey) {
-        self.last_change = self.now;
-        let Some(pod) = self.server.pod(key) else {
-            return;
-        };
-        self.ledger.bound(pod, &self.server, self.now);
-        if let Some(duration) = pod.run.duration {
-            let finished = Happening::Finished(key.clone());
-            self.heap.push(self.now + duration, finished);
-        }
-        let node = pod.spec.node.clone().unwrap_or_default();
-        if self.server.node(&node).is_none() {
-            let collect = Happening::CollectPods(node);
-            return self.heap.push(self.now + COLLECTION, collect);
-        }
-        let running = |pod: &mut Pod| pod.spec.phase = PodPhase::Running;
-        if let Some(pod) = self.server.change_pod(key, running) {
-            self.ledger.started(pod);
-        }
-    }
-
-    fn finish(&mut self, key: &PodKey) {
-        if self.server.pod(key).is_none_or(|pod| !pod.is_bound()) {
-            return;
-        }
-        self.last_change = self.now;
-        let done = |pod: &mut Pod| pod.spec.phase = PodPhase::Succeeded;
-        self.server.change_pod(key, done);
-        let Some(pod) = self.server.pod(key) else {
-            return;
-        };
-        self.ledger.finished(pod, &self.server, self.now);
-        if let Some((job, next)) = self.jobs.finished(pod.line) {
-            self.add_pod(next, Some(job));
-        }
-    }
-
-    fn delete_named(&mut self, namespace: &str, name: &str) {
-        let key = self
-            .server
-            .pod_named(namespace, name)
-            .map(|pod| pod.spec.key.clone());
-        if let Some(key) = key {
-            self.terminate(&key, false);
-        }
-    }
-
-    /// A pod is told to go, and goes when its kubelet is done; one that is not on a node at once.
-    fn terminate(&mut self, key: &PodKey, comes_back: bool) {
-        let Some(pod) = self.server.pod(key) else {
-            return;
-        };
-        if pod.is_bound() {
-            self.ledger.leaving(pod, &self.server, self.now);
-        }
-        let (first, takes_room) = (!pod.spec.terminating, pod.takes_room());
-        self.last_change = self.now;
-        self.server.delete_pod(key, comes_back);
-        if first {
-            let wait = if takes_room { TERMINATION } else { Millis(0) };
-            self.heap
-                .push(self.now + wait, Happening::Removed(key.clone()));
-        }
-    }
-
-    fn remove(&mut self, key: &PodKey) {
-        let Some(pod) = self.server.remove_pod(key) else {
-            return;
-        };
-        self.last_change = self.now;
-        self.ledger.removed(&pod, &self.server, self.now);
-        if pod.comes_back {
-            // Whatever bound it, its controller makes an unbound one.
-            self.plans[pod.line].spec.node = None;
-            self.heap.push(self.now, Happening::Recreate(pod.line));
-        }
-    }
-
-    // Faults.
-
-    fn foresee_mischief(&mut self) {
-        if let Some((at, what)) = self.network.mischief(self.now) {
-            self.heap.push(at, Happening::Mischief(what));
-        }
-    }
-
-    fn mischief(&mut self, what: Mischief) {
-        match what {
-            Mischief::KillScheduler => self.kill_scheduler(),
-            Mischief::KillInPlan => self.kill_in_plan = true,
-            Mischief::DeletePod => {
-                if let Some(key) = self.pick_pod() {
-                    self.terminate(&key, true);
-                }
-            }
-            Mischief::DeleteNode => {
-                let names: Vec<_> = self.server.nodes().map(|node| node.name.clone()).collect();
-                let name = names.get(self.network.pick(names.len()));
-                let node = name.and_then(|name| self.server.node(name)).cloned();
-                if let Some(node) = node {
-                    self.delete_node(&node.name);
-                    let at = self.now + self.network.pause();
-                    self.heap.push(at, Happening::ReturnNode(node));
-                }
-            }
-        }
-        self.foresee_mischief();
-    }
-
-    /// A pod to be deleted: most often one that is just being bound or evicted.
-    fn pick_pod(&mut self) -> Option<PodKey> {
-        let busy: Vec<_> = self.brain.iter().flat_map(Brain::pods_in_flight).collect();
-        if !busy.is_empty() && self.network.pick(4) > 0 {
-            return Some(busy[self.network.pick(busy.len())].clone());
-        }
-        let count = self.server.pods().count();
-        let picked = self.network.pick(count);
-        self.server
-            .pods()
-            .nth(picked)
-            .map(|pod| pod.spec.key.clone())
     }
 }
