@@ -45,7 +45,7 @@ fn refused(scenario: &str) -> String {
 const NODE: &str = "
 apiVersion: v1
 kind: Node
-metadata: {name: n}
+metadata: {name: n1}
 status: {allocatable: {cpu: \"4\", memory: 8Gi, pods: \"10\"}}
 ---
 ";
@@ -108,7 +108,7 @@ fn pods_run_for_their_duration_and_the_next_one_follows() {
     );
     assert_eq!(
         (&b["phase"], &b["node"]),
-        (&"Succeeded".into(), &"n".into())
+        (&"Succeeded".into(), &"n1".into())
     );
     assert_eq!(report["end"], 900.0);
     assert_eq!(report["metrics"]["utilisation"]["cpu"], 0.75);
@@ -146,7 +146,7 @@ fn copies_are_stamped_and_jobs_make_their_pods() {
 #[test]
 fn a_pod_with_a_node_runs_already() {
     let running =
-        pod("a", "1", "simulate.muster.dev/at: 5s").replace("spec:\n", "spec:\n  nodeName: n\n");
+        pod("a", "1", "simulate.muster.dev/at: 5s").replace("spec:\n", "spec:\n  nodeName: n1\n");
     let report = json(&(NODE.to_owned() + &running), &[]);
     assert_eq!(report["pods"][0]["boundAt"], 5.0);
     assert_eq!(report["pods"][0]["phase"], "Running");
@@ -212,11 +212,11 @@ fn syntax_errors_have_a_file_a_line_and_a_column() {
 #[test]
 fn wrong_types_are_placed_at_their_field() {
     let said = refused(
-        "apiVersion: v1\nkind: Node\nmetadata:\n  name: n\nspec:\n  unschedulable: maybe\n",
+        "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\nspec:\n  unschedulable: maybe\n",
     );
     assert_eq!(
         said,
-        "-:6:3: Node n: spec.unschedulable: the text \"maybe\" where true or false belongs\n"
+        "-:6:3: Node n1: spec.unschedulable: the text \"maybe\" where true or false belongs\n"
     );
 }
 
@@ -240,7 +240,7 @@ fn unknown_kinds_and_missing_fields_are_refused() {
 fn duplicate_names_are_refused_with_both_places() {
     let said = refused(&(NODE.to_owned() + NODE));
     assert!(
-        said.contains("-:7: Node n: the name \"n\" is taken by the one at -:2"),
+        said.contains("-:8: Node n1: the name \"n1\" is taken by the one at -:2"),
         "{said}"
     );
 }

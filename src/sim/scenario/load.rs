@@ -154,12 +154,9 @@ impl Loader<'_> {
         let root = self.schemas.entry(name).or_insert_with(known.schema);
         let findings = schema::check(object, root);
         for path in findings.unknown {
-            // Schemas of our own kinds leave these two to their reader.
-            if path != "apiVersion" && path != "kind" {
-                let place = document.place_of(&path);
-                let message = format!("{title}: field {path} is not known and has no effect");
-                self.problems.warn(&place, message);
-            }
+            let place = document.place_of(&path);
+            let message = format!("{title}: field {path} is not known and has no effect");
+            self.problems.warn(&place, message);
         }
         for (path, problem) in &findings.wrong {
             let place = document.place_of(path);

@@ -4,8 +4,9 @@
 //! Walking the schema instead of decoding into the full types tells every path exactly, and
 //! spares the compiler hundreds of decoders that nothing else needs.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What an object does not share with its type.
 #[derive(Debug, Default)]
@@ -16,11 +17,22 @@ pub(super) struct Findings {
     pub(super) wrong: Vec<(String, String)>,
 }
 
-/// The schema of a type.
+/// The schema of a type, with what every object has: schemas of our own kinds leave it out.
 pub(super) fn of<T: JsonSchema>() -> Value {
-    SchemaGenerator::default()
-        .into_root_schema_for::<T>()
-        .to_value()
+    let mut generator = SchemaGenerator::default();
+    let metadata = generator.subschema_for::<ObjectMeta>().to_value();
+    let mut root = generator.into_root_schema_for::<T>().to_value();
+    let text = json!({"type": "string"});
+    for (field, schema) in [
+        ("apiVersion", &text),
+        ("kind", &text),
+        ("metadata", &metadata),
+    ] {
+        if root["properties"][field].is_null() {
+            root["properties"][field] = schema.clone();
+        }
+    }
+    root
 }
 
 /// Checks an object.
@@ -168,7 +180,6 @@ fn kind_of(value: &Value) -> String {
 mod tests {
     use super::*;
     use k8s_openapi::api::core::v1::Pod;
-    use serde_json::json;
 
     #[test]
     fn unknown_fields_are_named_by_their_path() {
