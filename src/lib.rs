@@ -6,6 +6,8 @@ pub mod api;
 pub mod bench;
 pub mod cli;
 pub mod cluster;
+pub mod config;
 pub mod core;
 pub mod live;
 pub mod serve;
+pub mod sim;

@@ -1,2 +1,8 @@
 //! The `muster` binary: a thin shell around the library.
-fn main() {}
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    muster::cli::Arguments::parse().run()
+}

@@ -32,7 +32,13 @@ fn a_gang_is_bound_as_a_whole_and_says_so() {
     eventually("the event is there", || {
         cluster.events("train-0").contains(&scheduled)
     });
-    let table = cluster.plane.kubectl(&["get", "muster", "-A"]).unwrap();
+    // kubectl remembers the kinds of a server for hours, and these are newer.
+    let fresh = cluster.plane.dir().join("fresh-cache");
+    let fresh = format!("--cache-dir={}", fresh.display());
+    let table = cluster
+        .plane
+        .kubectl(&["get", "muster", "-A", fresh.as_str()])
+        .unwrap();
     assert!(table.contains("train"), "{table}");
     assert!(table.contains("Running"), "{table}");
     assert!(

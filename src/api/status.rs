@@ -1,7 +1,7 @@
 //! What the core says of a gang, as a merge patch of `status` for the kind it came from.
 
 use super::upstream::INITIALLY_SCHEDULED;
-use crate::core::engine::{Condition, GangPhase, GangStatus};
+use crate::core::engine::{Condition, GangPhase, GangStatus, QueueStatus};
 use crate::core::model::Source;
 use crate::core::units::Time;
 use jiff::Timestamp;
@@ -18,6 +18,20 @@ pub fn patch(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {
         Source::Upstream => upstream(status, wall),
     };
     json!({ "status": fields })
+}
+
+/// The JSON merge patch `{"status": ...}` of a Queue: how many of its gangs are where.
+#[must_use]
+pub fn queue_patch(status: &QueueStatus) -> Value {
+    let gangs = |phase: GangPhase| status.gangs[phase as usize];
+    json!({ "status": {
+        "pending": gangs(GangPhase::Pending),
+        "inqueue": gangs(GangPhase::Inqueue),
+        "running": gangs(GangPhase::Running) + gangs(GangPhase::Scheduling),
+        "unknown": gangs(GangPhase::Unknown),
+        "finished": gangs(GangPhase::Finished),
+        "failed": gangs(GangPhase::Failed),
+    } })
 }
 
 fn muster(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {

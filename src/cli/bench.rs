@@ -7,6 +7,7 @@ use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use kube::Client;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -20,7 +21,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(90);
 /// nodes have no kubelet; on a cluster with a node lifecycle controller they are tainted as lost
 /// after about 40 s.
 #[derive(Args, Debug)]
-pub struct BenchArgs {
+pub(super) struct Arguments {
     /// Kubeconfig file; else $KUBECONFIG, the pod's service account, ~/.kube/config
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -95,13 +96,24 @@ enum Output {
     Json,
 }
 
-impl BenchArgs {
+/// Runs the command.
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    match arguments.bench() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Arguments {
     /// Measures and prints.
     ///
     /// # Errors
     /// When the flags contradict each other, the cluster refuses something, the scheduler ends,
     /// or not all pods are bound in time.
-    pub fn run(self) -> anyhow::Result<()> {
+    fn bench(self) -> anyhow::Result<()> {
         let quiet = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
         tracing_subscriber::fmt()
             .with_env_filter(quiet)
@@ -193,7 +205,7 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Shell {
         #[command(flatten)]
-        bench: BenchArgs,
+        bench: Arguments,
     }
 
     #[test]

@@ -3,15 +3,15 @@
 use crate::cluster::client::{self, Transport};
 use crate::cluster::lease::LeaseOptions;
 use crate::cluster::{Health, Metrics};
-use crate::core::engine::Policy;
-use crate::live::{self, BINDS_IN_FLIGHT, LEASE_ANSWER_WITHIN, Options};
+use crate::config::{self, LeaderElection, SchedulerConfiguration};
+use crate::live::{self, LEASE_ANSWER_WITHIN, Options};
 use crate::serve::{self, Shown};
 use anyhow::Context;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -25,9 +25,9 @@ const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// The lease's namespace outside of a cluster.
 const LEASE_NAMESPACE: &str = "kube-system";
 
-/// Schedule on a cluster.
-#[derive(Args, Debug)]
-pub struct RunArgs {
+/// Arguments of `muster run`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
     /// SchedulerConfiguration file; without it, the defaults hold
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -35,12 +35,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Where /metrics, /healthz and /readyz are served, without authentication
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10270")]
-    listen: SocketAddr,
+    /// [default: 127.0.0.1:10270]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
     /// Whether only the holder of a Lease schedules; `false` is for development
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
-    leader_elect: bool,
-    /// Namespace of the Lease `muster`; else the pod's own, else kube-system
+    /// [default: true]
+    #[arg(long, value_name = "BOOL")]
+    leader_elect: Option<bool>,
+    /// Namespace of the Lease; else the pod's own, else kube-system
     #[arg(long, value_name = "NAME")]
     lease_namespace: Option<String>,
     /// How the log is written, on standard error; $RUST_LOG says how much of it
@@ -57,58 +59,57 @@ enum LogFormat {
     Json,
 }
 
-impl RunArgs {
-    /// Runs until SIGTERM or SIGINT.
-    ///
-    /// # Errors
-    /// When Muster cannot start, loses its lease or stops by itself.
-    pub fn run(self) -> anyhow::Result<()> {
-        start_log(self.log_format);
-        tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()?
-            .block_on(self.schedule())
+/// Runs until SIGTERM or SIGINT.
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    start_log(arguments.log_format);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(arguments.schedule()),
+        Err(error) => Err(error.into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
     }
+}
 
+impl Arguments {
+    /// Schedules; returns an error when Muster cannot start, loses its lease or ends by itself.
     async fn schedule(self) -> anyhow::Result<()> {
-        let Self {
-            config: _,
-            kubeconfig,
-            listen,
-            leader_elect,
-            lease_namespace,
-            log_format: _,
-        } = self;
-        let cluster = client::kube_config(kubeconfig.as_deref()).await?;
+        let configuration = match &self.config {
+            Some(path) => config::load(path)?,
+            None => SchedulerConfiguration::default(),
+        };
+        let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
         let make = |within| client::client(&cluster, Transport::default(), within);
         let identity = identity();
-        let lease = if leader_elect {
-            let options = LeaseOptions {
-                namespace: lease_namespace
-                    .or_else(client::own_namespace)
-                    .unwrap_or_else(|| LEASE_NAMESPACE.to_owned()),
-                name: "muster".to_owned(),
-                identity: identity.clone(),
-            };
-            Some((make(LEASE_ANSWER_WITHIN)?, options))
-        } else {
-            None
+        let lease = match self.lease(&configuration.leader_election, &identity) {
+            Some(lease) => Some((make(LEASE_ANSWER_WITHIN)?, lease)),
+            None => None,
         };
+        let names = configuration.scheduler_names.iter();
         let options = Options {
             reader: make(READ_WITHIN)?,
             writer: make(WRITE_WITHIN)?,
-            policy: Policy::default(),
-            scheduler_names: vec!["muster".to_owned()],
+            policy: configuration.policy()?,
+            scheduler_names: names.cloned().map(String::from).collect(),
             lease,
-            binds_in_flight: BINDS_IN_FLIGHT,
+            binds_in_flight: configuration.bind_concurrency.get() as usize,
             instance: identity,
             health: Arc::new(Health::default()),
             metrics: Arc::new(Metrics::new()?),
         };
+        let listen = self.listen.unwrap_or_else(|| configuration.listen.get());
         let listener = TcpListener::bind(listen)
             .await
             .with_context(|| format!("--listen {listen}"))?;
+        tracing::info!(address = %listener.local_addr()?, "serving /metrics, /healthz, /readyz");
         let shown = Shown {
             health: Arc::clone(&options.health),
             metrics: Arc::clone(&options.metrics),
@@ -125,6 +126,25 @@ impl RunArgs {
         let result = live::run(options, stop).await;
         pages.abort();
         Ok(result?)
+    }
+
+    /// The lease to hold, if one is: flags first, then the configuration, then where we run.
+    fn lease(&self, configured: &LeaderElection, identity: &str) -> Option<LeaseOptions> {
+        if !self.leader_elect.unwrap_or(configured.enabled) {
+            return None;
+        }
+        let in_file = configured.lease_namespace.as_ref();
+        let namespace = self
+            .lease_namespace
+            .clone()
+            .or_else(|| in_file.map(|name| name.as_str().to_owned()))
+            .or_else(client::own_namespace)
+            .unwrap_or_else(|| LEASE_NAMESPACE.to_owned());
+        Some(LeaseOptions {
+            namespace,
+            name: configured.lease_name.as_str().to_owned(),
+            identity: identity.to_owned(),
+        })
     }
 }
 

@@ -20,13 +20,14 @@ const EVERY: Duration = Duration::from_secs(60);
 const EVERY_WHILE_MISSING: Duration = Duration::from_secs(5);
 
 /// What Muster writes: verb, group, resource, subresource. What it reads, the watches find out.
-const RIGHTS: [(&str, &str, &str, &str); 6] = [
+const RIGHTS: [(&str, &str, &str, &str); 7] = [
     ("create", "", "pods", "binding"),
     ("delete", "", "pods", ""),
     ("get", "", "pods", ""),
     ("patch", "", "pods", "status"),
     ("create", "events.k8s.io", "events", ""),
     ("patch", "muster.dev", "podgroups", "status"),
+    ("patch", "muster.dev", "queues", "status"),
 ];
 
 /// Asks again and again, for ever.

@@ -1,8 +1,10 @@
 //! An API server that answers from a script, in process: what was asked is recorded word for
 //! word. It knows nothing of Kubernetes.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use bytes::Bytes;
-use futures::stream::{self, StreamExt};
+use futures::stream::{self, Stream, StreamExt};
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
@@ -39,6 +41,8 @@ pub(crate) enum Reply {
     Lost,
     /// A stream of JSON lines that stays open.
     Open(Vec<Value>),
+    /// A stream of JSON lines that ends.
+    Closed(Vec<Value>),
 }
 
 /// A `Status` with this code and message.
@@ -124,11 +128,16 @@ fn respond(reply: Reply) -> Result<Answer, BoxError> {
             .header(http::header::RETRY_AFTER, seconds)
             .body(full(value).boxed_unsync())?,
         Reply::Open(lines) => {
-            let frames = stream::iter(lines)
-                .map(|line| Ok(Frame::data(Bytes::from(format!("{line}\n")))))
-                .chain(stream::pending());
+            let frames = frames(lines).chain(stream::pending());
             Response::builder().body(StreamBody::new(frames).boxed_unsync())?
+        }
+        Reply::Closed(lines) => {
+            Response::builder().body(StreamBody::new(frames(lines)).boxed_unsync())?
         }
     };
     Ok(answer)
+}
+
+fn frames(lines: Vec<Value>) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
+    stream::iter(lines).map(|line| Ok(Frame::data(Bytes::from(format!("{line}\n")))))
 }

@@ -1,5 +1,7 @@
 //! A real control plane with Muster's kinds, and Muster on it, in this process.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use kube::Config;
 use muster::cluster::client::{self, Transport};
 use muster::cluster::lease::LeaseOptions;

@@ -96,6 +96,7 @@ impl Lanes {
             }
             Effect::PodWaits(order) => self.slow.waits(order),
             Effect::GangStatus(status) => self.slow.gang(status),
+            Effect::QueueStatus(status) => self.slow.queue(status),
         }
     }
 

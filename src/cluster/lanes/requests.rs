@@ -3,7 +3,7 @@
 //! Bodies are minimal. Every write to an object names its uid, so that it never touches another
 //! one that took the name.
 
-use crate::core::engine::{Bind, PodWaits};
+use crate::core::engine::{Bind, PodWaits, QueueStatus};
 use crate::core::model::{GangKey, PodKey, Source};
 use crate::core::units::Time;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -93,6 +93,13 @@ fn condition(pod: &PodKey, condition: &Value) -> Made {
     });
     let path = format!("{}/status", path_of(pod));
     write(Method::PATCH, &path, STRATEGIC_PATCH, &body)
+}
+
+/// The status of a Queue.
+pub(super) fn queue_status(status: &QueueStatus, mut patch: Value) -> Made {
+    patch["metadata"] = json!({"uid": status.uid});
+    let path = format!("/apis/muster.dev/v1alpha1/queues/{}/status", status.queue);
+    write(Method::PATCH, &path, MERGE_PATCH, &patch)
 }
 
 /// The status of a gang's object, where that kind keeps it.

@@ -13,7 +13,7 @@ use super::{Context, MAX_MESSAGE};
 use crate::api::status;
 use crate::cluster::attempt::{Answer, is_transient};
 use crate::cluster::clock::wall;
-use crate::core::engine::{Evict, GangStatus, PodWaits};
+use crate::core::engine::{Evict, GangStatus, PodWaits, QueueStatus};
 use crate::core::model::{PodKey, Source};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,6 +48,7 @@ fn rest(answer: &Answer) -> Duration {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Gang(Source, String),
+    Queue(String),
     Condition(String),
     Event(String, &'static str),
 }
@@ -55,6 +56,7 @@ enum Key {
 #[derive(Clone, Debug)]
 enum Note {
     Status(Box<GangStatus>),
+    Queue(QueueStatus),
     Waits { order: PodWaits, first: bool },
     Event(PodEvent),
 }
@@ -71,14 +73,14 @@ struct PodEvent {
 impl Note {
     const fn rank(&self) -> Rank {
         match self {
-            Self::Status(_) => Rank::Status,
+            Self::Status(_) | Self::Queue(_) => Rank::Status,
             Self::Waits { .. } | Self::Event(_) => Rank::Pod,
         }
     }
 
     const fn kind(&self) -> &'static str {
         match self {
-            Self::Status(_) => "status",
+            Self::Status(_) | Self::Queue(_) => "status",
             Self::Waits { .. } => "condition",
             Self::Event(_) => "event",
         }
@@ -123,6 +125,11 @@ impl SlowLane {
     pub(super) fn gang(&self, status: GangStatus) {
         let key = Key::Gang(status.source, status.uid.clone());
         self.put(key, Note::Status(Box::new(status)));
+    }
+
+    /// A queue's counts changed.
+    pub(super) fn queue(&self, status: QueueStatus) {
+        self.put(Key::Queue(status.uid.clone()), Note::Queue(status));
     }
 
     /// A pod waits.
@@ -298,6 +305,7 @@ impl SlowLane {
                 let patch = status::patch(status, &wall);
                 requests::gang_status(&status.gang, status.source, &status.uid, patch)
             }
+            Note::Queue(status) => requests::queue_status(status, status::queue_patch(status)),
             Note::Waits { order, first } => {
                 let message = cut(&order.message, MAX_MESSAGE).to_owned();
                 let order = PodWaits {

@@ -72,6 +72,12 @@ impl Agenda {
         })
     }
 
+    /// How many gangs wait for a place.
+    #[must_use]
+    pub fn waiting_len(&self) -> usize {
+        self.queued.len() + self.parked.len()
+    }
+
     /// Whether a gang could be tried now.
     #[must_use]
     pub fn has_work(&self) -> bool {

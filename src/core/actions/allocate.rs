@@ -40,7 +40,8 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         }
         return queue_or_wait(cx, gang_id);
     }
-    let known = uniform_shape(cx.state, gang_id);
+    let anywhere = cx.profile.gang_domains.is_empty();
+    let known = uniform_shape(cx.state, gang_id).filter(|_| anywhere);
     if let Some((shape, size)) = known
         && let Some((smallest, why)) = refused.get(&shape)
         && size >= *smallest
@@ -72,6 +73,9 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
         return Err(explain(state, gang_id, &shortage));
     }
     let steps = finish::reserve(statement, cx.profile)?;
+    if steps.is_empty() {
+        return Err(Why::new("NotEnoughPods", "no member is left to be placed"));
+    }
     cx.orders.placed += steps.len() as u64;
     finish::permit(cx, gang_id, steps)
 }
@@ -107,11 +111,16 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
         Some(diagnosis) => diagnosis.message(state.dimensions()),
         None => format!("0/{nodes} nodes are available."),
     };
+    if shortage.member.is_none() {
+        let (placed, needed) = (shortage.placed, shortage.needed);
+        return Why::new("NotEnoughPods", format!("{placed} of {needed} pods exist"));
+    }
     let single = state.gang(gang_id).is_none_or(|gang| gang.is_single());
     if single {
         return Why::new("Unschedulable", histogram);
     }
-    let pod = state.pod(shortage.member).map_or("", |pod| &pod.key.name);
+    let pod = shortage.member.and_then(|id| state.pod(id));
+    let pod = pod.map_or("", |pod| &pod.key.name);
     let (placed, needed) = (shortage.placed, shortage.needed);
     let closest = shortage
         .diagnosis

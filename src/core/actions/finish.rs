@@ -64,13 +64,14 @@ pub fn ask_again(cx: &mut Cycle<'_>) {
         };
         cx.orders.seen.insert(gang_id);
         let nodes: Vec<_> = steps.iter().map(|step| step.node).collect();
-        let answer = if !steps.iter().all(|step| is_assumed(cx.state, *step)) {
+        if !steps.iter().all(|step| is_assumed(cx.state, *step)) {
+            // A member went away meanwhile.
             take_back(cx, &steps);
-            Err(Why::new(
-                "MemberLost",
-                "a member went away while the placement was held",
-            ))
-        } else if until <= cx.now {
+            cx.state.note_room(nodes);
+            queue_or_wait(cx, gang_id);
+            continue;
+        }
+        let answer = if until <= cx.now {
             take_back(cx, &steps);
             Err(Why::new(
                 "PermitTimedOut",

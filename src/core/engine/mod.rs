@@ -10,6 +10,7 @@
 //! gangs that a changed node could help. A slow sweep looks at all of them, as a safety net.
 
 mod plan;
+mod said;
 mod speak;
 mod stats;
 #[cfg(test)]
@@ -17,7 +18,7 @@ mod tests;
 
 pub use crate::core::actions::{Decision, Outcome};
 pub use crate::core::model::{Bind, Evict, PodWaits};
-pub use plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE, Plan};
+pub use plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE, PHASES, Plan, QueueStatus};
 pub use stats::Stats;
 
 use crate::core::actions::{
@@ -29,6 +30,7 @@ use crate::core::placement::Placer;
 use crate::core::plugins::registry;
 use crate::core::state::{ClusterState, GangId, NodeId, Place, QueueId, Stage};
 use crate::core::units::{Millis, Time};
+use said::Said;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the scheduler decides; the configuration file becomes one of these.
@@ -59,8 +61,7 @@ pub struct Scheduler {
     state: ClusterState,
     placer: Placer,
     agenda: Agenda,
-    /// The status last given out, by gang.
-    statuses: BTreeMap<GangId, GangStatus>,
+    said: Said,
     next_sweep: Option<Time>,
     /// The last cycle stopped at its bound.
     unfinished: bool,
@@ -82,7 +83,7 @@ impl Scheduler {
             state: ClusterState::default(),
             placer: Placer::default(),
             agenda: Agenda::default(),
-            statuses: BTreeMap::new(),
+            said: Said::default(),
             next_sweep: None,
             unfinished: false,
             stats: Stats::default(),
@@ -143,7 +144,7 @@ impl Scheduler {
             orders: Orders::default(),
         };
         fire_timers(&mut cycle);
-        take_in(&mut cycle, &mut self.statuses, &mut changed_nodes);
+        take_in(&mut cycle, &mut self.said, &mut changed_nodes);
         ask_again(&mut cycle);
         wake_parked(&mut cycle, &changed_nodes);
         let swept = sweep_if_due(&mut cycle, self.next_sweep);
@@ -178,7 +179,7 @@ impl Scheduler {
         speak::speak(
             &mut self.state,
             &self.agenda,
-            &mut self.statuses,
+            &mut self.said,
             &orders.seen,
             now,
             &mut effects,
@@ -237,23 +238,19 @@ impl Scheduler {
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
-            gangs: self.state.gangs().count() as u64,
-            waiting: self.agenda.waiting().count() as u64,
+            gangs: self.state.gang_count() as u64,
+            waiting: self.agenda.waiting_len() as u64,
             ..self.stats
         }
     }
 }
 
 /// Takes in what changed: forgets gangs that are gone, finds out what is next for the others.
-fn take_in(
-    cycle: &mut Cycle<'_>,
-    statuses: &mut BTreeMap<GangId, GangStatus>,
-    nodes: &mut BTreeSet<NodeId>,
-) {
+fn take_in(cycle: &mut Cycle<'_>, said: &mut Said, nodes: &mut BTreeSet<NodeId>) {
     let changes = cycle.state.take_changes();
     for (id, stage) in changes.removed {
         cycle.agenda.forget(id, stage);
-        statuses.remove(&id);
+        said.forget(id);
         cycle.orders.seen.remove(&id);
     }
     for id in changes.gangs {

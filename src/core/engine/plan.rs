@@ -30,6 +30,8 @@ pub enum Effect {
     PodWaits(PodWaits),
     /// Write a PodGroup's status. Only the latest one per PodGroup matters.
     GangStatus(GangStatus),
+    /// Write a Queue's status. Only the latest one per queue matters.
+    QueueStatus(QueueStatus),
 }
 
 /// The status of one PodGroup object.
@@ -60,6 +62,20 @@ pub struct GangStatus {
     /// Why it is where it is, by condition type.
     pub conditions: Vec<Condition>,
 }
+
+/// The status of one Queue object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueStatus {
+    /// Its name.
+    pub queue: String,
+    /// Its uid.
+    pub uid: String,
+    /// How many of its gangs are in each [`GangPhase`], in the order of that type.
+    pub gangs: [u32; PHASES],
+}
+
+/// How many phases there are.
+pub const PHASES: usize = 7;
 
 /// How far a gang is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

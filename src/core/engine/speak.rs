@@ -1,6 +1,7 @@
 //! What is said: the status of PodGroups, and on pods why they wait. Only when it is news.
 
 use super::plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE};
+use super::said::Said;
 use crate::core::actions::Agenda;
 use crate::core::model::PodWaits;
 use crate::core::state::{ClusterState, Gang, GangId, PodId, Progress, Stage, Standing, Why};
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn speak(
     state: &mut ClusterState,
     agenda: &Agenda,
-    statuses: &mut BTreeMap<GangId, GangStatus>,
+    said: &mut Said,
     seen: &BTreeSet<GangId>,
     now: Time,
     effects: &mut Vec<Effect>,
@@ -21,22 +22,28 @@ pub(super) fn speak(
         let Some(gang) = state.gang(*id) else {
             continue;
         };
+        if let Some(queue) = gang.queue {
+            said.note_phase(*id, queue, phase(gang, state.progress(*id)));
+        }
         if gang.definition().is_some() {
             let waits = is_waiting(state.progress(*id).stage);
             let places = places.get_or_insert_with(|| positions(state, agenda));
             let position = places.get(id).copied().filter(|_| waits);
             let mut new = status(state, *id, position);
-            let old = statuses.get(id);
             for condition in &mut new.conditions {
-                condition.since = known_since(old, condition).unwrap_or(now);
+                condition.since = known_since(said.status(*id), condition).unwrap_or(now);
             }
-            if old != Some(&new) {
-                statuses.insert(*id, new.clone());
+            if said.note_status(*id, &new) {
                 effects.push(Effect::GangStatus(new));
             }
         }
         tell_pods(state, *id, effects);
     }
+    effects.extend(
+        said.take_queue_news(state)
+            .into_iter()
+            .map(Effect::QueueStatus),
+    );
 }
 
 /// When a condition got the status it has.

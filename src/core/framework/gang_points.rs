@@ -24,7 +24,8 @@ pub trait PreEnqueue: Plugin {
 
 /// Offers the sets of nodes inside which a gang is placed as a whole, the best first.
 pub trait GangDomains: Plugin {
-    /// The domains; nothing to leave it to the next plugin.
+    /// The domains; nothing to leave it to the next plugin, and after the last one to the whole
+    /// cluster.
     fn domains(&self, state: &ClusterState, gang: &Gang) -> Vec<NodeSet>;
 }
 

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 /// Why a gang found no place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
-    /// The first member without a node.
-    pub member: PodId,
+    /// The first member without a node; `None` where too few members were there to try.
+    pub member: Option<PodId>,
     /// How many members found one.
     pub placed: u32,
     /// How many had to.
@@ -118,10 +118,9 @@ impl Placer {
                 first = first.or(Some(pod_id));
             }
         }
-        let Some(member) = first else { return Ok(()) };
-        let diagnosis = self.explain(statement.state(), profile, member);
+        let diagnosis = first.and_then(|pod| self.explain(statement.state(), profile, pod));
         Err(Shortage {
-            member,
+            member: first,
             placed: 0,
             needed: 1,
             diagnosis,
@@ -187,8 +186,8 @@ impl Placer {
         if left == 0 && wanted.iter().all(|one| *one == 0) {
             return None;
         }
-        let member = first?;
-        let diagnosis = self.explain(statement.state(), profile, member);
+        let diagnosis = first.and_then(|pod| self.explain(statement.state(), profile, pod));
+        let member = first;
         Some(Shortage {
             member,
             placed: needed - left,
@@ -306,18 +305,13 @@ impl Placer {
     }
 }
 
-/// The domains that the first plugin with an opinion offers.
+/// The domains that the first plugin with an opinion offers; the whole cluster if none has one.
 fn domains(state: &ClusterState, profile: &Profile, gang: GangId) -> Vec<NodeSet> {
-    let Some(gang) = state.gang(gang) else {
-        return Vec::new();
-    };
-    let mut offers = profile
-        .gang_domains
-        .iter()
-        .map(|plugin| plugin.domains(state, gang));
-    offers
-        .find(|domains| !domains.is_empty())
-        .unwrap_or_default()
+    let gang = state.gang(gang);
+    let plugins = profile.gang_domains.iter();
+    let mut offers = plugins.filter_map(|plugin| Some(plugin.domains(state, gang?)));
+    let offer = offers.find(|domains| !domains.is_empty());
+    offer.unwrap_or_else(|| vec![state.nodes().present().clone()])
 }
 
 /// The members that could be placed, in the order in which they are: by creation, then id.

@@ -21,6 +21,5 @@ mod submission;
 mod supported_fields;
 mod taints;
 mod valid_definition;
-mod whole_cluster;
 
 pub use packing::Weights;

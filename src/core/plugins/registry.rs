@@ -17,7 +17,6 @@ use super::submission::Submission;
 use super::supported_fields::SupportedFields;
 use super::taints::TaintToleration;
 use super::valid_definition::ValidDefinition;
-use super::whole_cluster::WholeCluster;
 use crate::core::framework::{Filter, Profile, QueueSort, Score, Weighted};
 use std::sync::Arc;
 
@@ -63,7 +62,6 @@ pub fn default_profile() -> Profile {
             Arc::new(SupportedFields),
             Arc::new(GangMembers),
         ],
-        gang_domains: vec![Arc::new(WholeCluster)],
         pre_filter: vec![Arc::new(GangSelector)],
         filter: filters(),
         score: scores()

@@ -1,0 +1,34 @@
+//! Why a configuration cannot be used: one line, as a compiler would print it.
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error("{file}: {error}")]
+    Unreadable {
+        /// The file, as given.
+        file: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{file}:{line}:{column}: {message}")]
+    Wrong {
+        /// The file, as given.
+        file: String,
+        /// From 1.
+        line: u64,
+        /// From 1.
+        column: u64,
+        /// What was found, and what is allowed.
+        message: String,
+    },
+    /// A plugin that was named is not there.
+    #[error("profile.{point}: there is no plugin {name}")]
+    UnknownPlugin {
+        /// The extension point.
+        point: &'static str,
+        /// The name.
+        name: String,
+    },
+}

@@ -1,0 +1,19 @@
+//! The configuration file: `SchedulerConfiguration`, version `config.muster.dev/v1alpha1`.
+//!
+//! What is written wrong is refused here, with its place in the file, what was found and what is
+//! allowed: whoever holds a [`SchedulerConfiguration`] holds one that can run. `types` has the
+//! fields, `values` what each may hold. Flags are no matter of this module: commands let them
+//! override what they read here. Every field is in `docs/configuration.md` (a test compares them).
+
+mod error;
+mod load;
+mod policy;
+mod types;
+mod values;
+
+pub use error::ConfigError;
+pub use load::{load, parse};
+pub use types::{
+    ApiVersion, Kind, LeaderElection, Profile, SchedulerConfiguration, WeightedPlugin,
+};
+pub use values::{Address, Bounded, ObjectName, PluginName, Point, SchedulerName, Span};

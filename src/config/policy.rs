@@ -1,0 +1,56 @@
+//! From a configuration to what the core decides by.
+
+use super::values::{FilterPoint, PluginName, Point, QueueSortPoint, ScorePoint};
+use super::{ConfigError, SchedulerConfiguration};
+use crate::core::engine::Policy;
+use crate::core::framework::{Plugin, Profile, Weighted};
+use crate::core::plugins::registry;
+use std::sync::Arc;
+
+impl SchedulerConfiguration {
+    /// What the core decides by. Points that the file cannot set keep their default plugins.
+    ///
+    /// # Errors
+    /// When a plugin's name is not in the registry: not after reading a file, which checks them.
+    pub fn policy(&self) -> Result<Policy, ConfigError> {
+        let chosen = &self.profile;
+        let sorts = registry::queue_sorts();
+        let filters = registry::filters();
+        let scores = registry::scores();
+        let score = |one: &super::WeightedPlugin| {
+            Ok(Weighted {
+                plugin: pick::<_, ScorePoint>(&scores, &one.name)?,
+                weight: i64::from(one.weight.get()),
+            })
+        };
+        Ok(Policy {
+            profile: Profile {
+                queue_sort: pick_all::<_, QueueSortPoint>(&sorts, &chosen.queue_sort)?,
+                filter: pick_all::<_, FilterPoint>(&filters, &chosen.filter)?,
+                score: chosen.score.iter().map(score).collect::<Result<_, _>>()?,
+                ..registry::default_profile()
+            },
+            sweep_interval: self.sweep_interval.millis(),
+        })
+    }
+}
+
+fn pick_all<T: Plugin + ?Sized, P: Point>(
+    known: &[Arc<T>],
+    names: &[PluginName<P>],
+) -> Result<Vec<Arc<T>>, ConfigError> {
+    names.iter().map(|name| pick(known, name)).collect()
+}
+
+fn pick<T: Plugin + ?Sized, P: Point>(
+    known: &[Arc<T>],
+    name: &PluginName<P>,
+) -> Result<Arc<T>, ConfigError> {
+    let found = known.iter().find(|one| one.name() == name.as_str());
+    found
+        .map(Arc::clone)
+        .ok_or_else(|| ConfigError::UnknownPlugin {
+            point: P::NAME,
+            name: name.as_str().to_owned(),
+        })
+}

@@ -1,0 +1,146 @@
+//! The fields of the configuration file, with their defaults.
+//!
+//! A field that is not known is refused. What a field may hold is a matter of its type: `values`.
+
+use super::values::{
+    Address, Bounded, FilterPoint, ObjectName, PluginName, Point, QueueSortPoint, SchedulerName,
+    ScorePoint, Span, filled, unique,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How Muster runs on a cluster, and how it decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SchedulerConfiguration {
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// The kind of this file.
+    pub kind: Kind,
+    /// Whose pods are scheduled: values of `spec.schedulerName`.
+    #[serde(default = "scheduler_names", deserialize_with = "filled")]
+    #[schemars(with = "Vec<String>")]
+    pub scheduler_names: Vec<SchedulerName>,
+    /// Binds in flight at once.
+    #[serde(default)]
+    #[schemars(with = "u32")]
+    pub bind_concurrency: Bounded<1, 512, 32>,
+    /// How often every waiting gang is looked at again, whether anything changed or not.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub sweep_interval: Span<1, 86_400, 300>,
+    /// Where metrics and health are served.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub listen: Address,
+    /// Who decides when several instances run.
+    #[serde(default)]
+    pub leader_election: LeaderElection,
+    /// The plugins.
+    #[serde(default)]
+    pub profile: Profile,
+}
+
+/// The version of the format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ApiVersion {
+    /// The only one there is.
+    #[default]
+    #[serde(rename = "config.muster.dev/v1alpha1")]
+    V1Alpha1,
+}
+
+/// The kind of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Kind {
+    /// The only one there is.
+    #[default]
+    SchedulerConfiguration,
+}
+
+/// Who decides when several instances run: the one that holds a Lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LeaderElection {
+    /// Whether only the holder of the Lease schedules.
+    pub enabled: bool,
+    /// The Lease's name.
+    #[schemars(with = "String")]
+    pub lease_name: ObjectName,
+    /// The Lease's namespace; by default the pod's own, outside of a cluster `kube-system`.
+    #[schemars(with = "Option<String>")]
+    pub lease_namespace: Option<ObjectName>,
+}
+
+/// Which plugins run, in which order. A list that is given replaces the default whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Profile {
+    /// The order of gangs: the first plugin on which two gangs differ decides.
+    #[serde(deserialize_with = "unique")]
+    #[schemars(with = "Vec<String>")]
+    pub queue_sort: Vec<PluginName<QueueSortPoint>>,
+    /// What makes a node unfit for a pod.
+    #[serde(deserialize_with = "unique")]
+    #[schemars(with = "Vec<String>")]
+    pub filter: Vec<PluginName<FilterPoint>>,
+    /// Which of the nodes that are fit is the best.
+    #[serde(deserialize_with = "unique")]
+    pub score: Vec<WeightedPlugin>,
+}
+
+/// A score plugin and how much it counts against the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WeightedPlugin {
+    /// The plugin.
+    #[schemars(with = "String")]
+    pub name: PluginName<ScorePoint>,
+    /// How much its score counts.
+    #[serde(default)]
+    #[schemars(with = "u32")]
+    pub weight: Bounded<1, 100, 1>,
+}
+
+fn scheduler_names() -> Vec<SchedulerName> {
+    vec![SchedulerName::default()]
+}
+
+impl Default for SchedulerConfiguration {
+    fn default() -> Self {
+        Self {
+            api_version: ApiVersion::default(),
+            kind: Kind::default(),
+            scheduler_names: scheduler_names(),
+            bind_concurrency: Bounded::default(),
+            sweep_interval: Span::default(),
+            listen: Address::default(),
+            leader_election: LeaderElection::default(),
+            profile: Profile::default(),
+        }
+    }
+}
+
+impl Default for LeaderElection {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            lease_name: ObjectName::default(),
+            lease_namespace: None,
+        }
+    }
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        let score = |name| WeightedPlugin {
+            name,
+            weight: Bounded::default(),
+        };
+        Self {
+            queue_sort: QueueSortPoint::all(),
+            filter: FilterPoint::all(),
+            score: ScorePoint::all().into_iter().map(score).collect(),
+        }
+    }
+}

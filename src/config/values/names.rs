@@ -1,0 +1,284 @@
+//! Names: of schedulers, of objects, of plugins; and an address.
+
+use super::Entry;
+use crate::config::WeightedPlugin;
+use crate::core::plugins::registry;
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// A value of a pod's `spec.schedulerName`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SchedulerName(String);
+
+/// The name of a Kubernetes object: a DNS name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ObjectName(String);
+
+/// An IP address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Address(SocketAddr);
+
+/// The name of a plugin that exists at an extension point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String", bound = "P: Point")]
+pub struct PluginName<P> {
+    name: String,
+    point: PhantomData<P>,
+}
+
+/// An extension point whose plugins can be chosen.
+pub trait Point: Clone {
+    /// Its field in `profile`.
+    const NAME: &'static str;
+
+    /// The names of its plugins, in their default order.
+    fn known() -> Vec<&'static str>;
+
+    /// All of its plugins, in their default order.
+    #[must_use]
+    fn all() -> Vec<PluginName<Self>> {
+        let name = |name: &str| PluginName {
+            name: name.to_owned(),
+            point: PhantomData,
+        };
+        Self::known().into_iter().map(name).collect()
+    }
+}
+
+/// The point QueueSort.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueueSortPoint {}
+
+/// The point Filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilterPoint {}
+
+/// The point Score.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScorePoint {}
+
+impl Point for QueueSortPoint {
+    const NAME: &'static str = "queueSort";
+
+    fn known() -> Vec<&'static str> {
+        let plugins = registry::queue_sorts();
+        plugins.iter().map(|one| one.name()).collect()
+    }
+}
+
+impl Point for FilterPoint {
+    const NAME: &'static str = "filter";
+
+    fn known() -> Vec<&'static str> {
+        registry::filters().iter().map(|one| one.name()).collect()
+    }
+}
+
+impl Point for ScorePoint {
+    const NAME: &'static str = "score";
+
+    fn known() -> Vec<&'static str> {
+        registry::scores().iter().map(|one| one.name()).collect()
+    }
+}
+
+impl<P> PluginName<P> {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<P: Point> TryFrom<String> for PluginName<P> {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let known = P::known();
+        if known.contains(&name.as_str()) {
+            let point = PhantomData;
+            return Ok(Self { name, point });
+        }
+        let (point, known) = (P::NAME, known.join(", "));
+        Err(format!(
+            "found {name:?}: no plugin of {point} has this name; known are {known}"
+        ))
+    }
+}
+
+impl<P> From<PluginName<P>> for String {
+    fn from(plugin: PluginName<P>) -> Self {
+        plugin.name
+    }
+}
+
+/// Kubernetes checks `spec.schedulerName` for being there only.
+const MAX_SCHEDULER_NAME: usize = 253;
+
+impl TryFrom<String> for SchedulerName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let fine = (1..=MAX_SCHEDULER_NAME).contains(&name.len());
+        if fine && !name.contains(char::is_whitespace) {
+            return Ok(Self(name));
+        }
+        Err(format!(
+            "found {name:?}: expected a scheduler's name, 1 to 253 bytes without white space"
+        ))
+    }
+}
+
+impl From<SchedulerName> for String {
+    fn from(name: SchedulerName) -> Self {
+        name.0
+    }
+}
+
+impl Default for SchedulerName {
+    fn default() -> Self {
+        Self("muster".to_owned())
+    }
+}
+
+impl ObjectName {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ObjectName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let outer = |c: char| inner(c) && c != '-';
+        let label = |part: &str| part.starts_with(outer) && part.ends_with(outer);
+        if name.len() <= 253
+            && name.split('.').all(label)
+            && name.chars().all(|c| inner(c) || c == '.')
+        {
+            return Ok(Self(name));
+        }
+        Err(format!(
+            "found {name:?}: expected the name of an object: a-z, 0-9, '-' and '.', at most 253"
+        ))
+    }
+}
+
+impl From<ObjectName> for String {
+    fn from(name: ObjectName) -> Self {
+        name.0
+    }
+}
+
+impl Default for ObjectName {
+    fn default() -> Self {
+        Self("muster".to_owned())
+    }
+}
+
+impl Address {
+    /// The address.
+    #[must_use]
+    pub const fn get(self) -> SocketAddr {
+        self.0
+    }
+}
+
+impl TryFrom<String> for Address {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse().map(Self).map_err(|_| {
+            format!("found {text:?}: expected an IP address and a port, such as 127.0.0.1:10270")
+        })
+    }
+}
+
+impl From<Address> for String {
+    fn from(address: Address) -> Self {
+        address.0.to_string()
+    }
+}
+
+/// Loopback: what is served there has no authentication.
+impl Default for Address {
+    fn default() -> Self {
+        Self(SocketAddr::from((Ipv4Addr::LOCALHOST, 10_270)))
+    }
+}
+
+impl Entry for SchedulerName {
+    fn key(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<P> Entry for PluginName<P> {
+    fn key(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Entry for WeightedPlugin {
+    fn key(&self) -> &str {
+        self.name.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_objects_are_dns_names() {
+        for name in ["muster", "a-b.c", "0"] {
+            assert!(ObjectName::try_from(name.to_owned()).is_ok(), "{name}");
+        }
+        for name in [
+            "",
+            "A",
+            "-a",
+            "a-",
+            "a..b",
+            "a.",
+            "ä",
+            "a b",
+            &"a".repeat(254),
+        ] {
+            assert!(ObjectName::try_from(name.to_owned()).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_schedulers_have_no_white_space() {
+        for name in ["", "a b", "a\n"] {
+            assert!(SchedulerName::try_from(name.to_owned()).is_err(), "{name}");
+        }
+        assert!(SchedulerName::try_from("default-scheduler".to_owned()).is_ok());
+    }
+
+    #[test]
+    fn an_unknown_plugin_is_refused_with_the_list_of_known_ones() {
+        let wrong = PluginName::<FilterPoint>::try_from("NodeNames".to_owned()).unwrap_err();
+        assert!(wrong.contains("\"NodeNames\"") && wrong.contains("NodeName, TaintToleration"));
+        // The name is known, at another point.
+        assert!(PluginName::<FilterPoint>::try_from("Packing".to_owned()).is_err());
+        assert!(PluginName::<ScorePoint>::try_from("Packing".to_owned()).is_ok());
+    }
+
+    #[test]
+    fn an_address_needs_a_port() {
+        for text in ["127.0.0.1", "localhost:1", ":10270", "1.2.3.4:65536"] {
+            assert!(Address::try_from(text.to_owned()).is_err(), "{text}");
+        }
+        assert!(Address::try_from("[::]:10270".to_owned()).is_ok());
+    }
+}

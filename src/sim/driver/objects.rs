@@ -1,0 +1,99 @@
+//! The objects of the scenario come and go, and what the controllers of Kubernetes do about it.
+
+use super::{COLLECTION, Driver, Happening};
+use crate::core::model::NodeSpec;
+use crate::sim::scenario::{Object, OnEviction};
+use crate::sim::server::Pod;
+
+impl Driver {
+    pub(super) fn create(&mut self, index: usize) {
+        let Some(entry) = &mut self.entries[index] else {
+            return;
+        };
+        let deleted_later = entry.delete_at.is_some();
+        let object = if deleted_later {
+            entry.object.clone()
+        } else {
+            match self.entries[index].take() {
+                Some(entry) => entry.object,
+                None => return,
+            }
+        };
+        self.last_change = self.now;
+        match object {
+            Object::Node(node) => self.put_node(node),
+            Object::Pod(plan) => {
+                self.add_pod(*plan, None);
+            }
+            Object::Job(plan) => {
+                for pod in self.jobs.create(index, *plan) {
+                    self.add_pod(pod, Some(index));
+                }
+            }
+            Object::Gang(gang) => {
+                let key = gang.key.clone();
+                self.server.put_gang(*gang, self.now);
+                if let Some(gang) = self.server.gang(&key) {
+                    self.ledger.gang_created(gang, self.now);
+                }
+            }
+            Object::Queue(queue) => self.server.put_queue(queue),
+            Object::PriorityClass(class) => self.server.put_class(class),
+            Object::Namespace(namespace) => self.server.put_namespace(namespace),
+        }
+    }
+
+    pub(super) fn delete(&mut self, index: usize) {
+        let Some(entry) = self.entries[index].take() else {
+            return;
+        };
+        self.last_change = self.now;
+        match entry.object {
+            Object::Node(node) => self.delete_node(&node.name),
+            Object::Pod(plan) => {
+                let key = &plan.spec.key;
+                self.delete_named(&key.namespace, &key.name);
+            }
+            Object::Job(_) => {
+                for line in self.jobs.delete(index) {
+                    let line = &self.ledger.pods[line];
+                    let (namespace, name) = (line.namespace.clone(), line.name.clone());
+                    self.delete_named(&namespace, &name);
+                }
+            }
+            Object::Gang(gang) => self.server.delete_gang(&gang.key, gang.source),
+            Object::Queue(queue) => self.server.delete_queue(&queue.name),
+            Object::PriorityClass(class) => self.server.delete_class(&class.name),
+            Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
+        }
+    }
+
+    pub(super) fn put_node(&mut self, node: NodeSpec) {
+        self.last_change = self.now;
+        self.ledger.usage.offer(&node.allocatable, self.now);
+        self.server.put_node(node);
+    }
+
+    pub(super) fn delete_node(&mut self, name: &str) {
+        if let Some(node) = self.server.delete_node(name) {
+            self.ledger.usage.withdraw(&node.allocatable, self.now);
+            let collect = Happening::CollectPods(name.to_owned());
+            self.heap.push(self.now + COLLECTION, collect);
+        }
+    }
+
+    /// What the garbage collector of pods does for a node that is gone.
+    pub(super) fn collect_pods(&mut self, node: &str) {
+        if self.server.node(node).is_some() {
+            return;
+        }
+        let on_node = |pod: &&Pod| pod.spec.node.as_deref() == Some(node);
+        let pods = self.server.pods().filter(on_node);
+        let pods: Vec<_> = pods
+            .map(|pod| (pod.spec.key.clone(), pod.run.on_eviction))
+            .collect();
+        for (key, on_eviction) in pods {
+            self.terminate(&key, on_eviction == OnEviction::Requeue);
+        }
+    }
+}

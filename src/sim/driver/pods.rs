@@ -1,0 +1,109 @@
+//! The life of a pod: created, started by its kubelet, ended or told to go, made again.
+
+use super::{COLLECTION, Driver, Happening, TERMINATION};
+use crate::core::model::{PodKey, PodPhase};
+use crate::core::units::Millis;
+use crate::sim::scenario::PodPlan;
+use crate::sim::server::Pod;
+
+impl Driver {
+    pub(super) fn add_pod(&mut self, plan: PodPlan, job: Option<usize>) {
+        let line = self.ledger.open(&plan.spec, self.now);
+        self.plans.push(plan);
+        if let Some(job) = job {
+            self.jobs.owns(job, line);
+        }
+        self.create_pod(line);
+    }
+
+    pub(super) fn create_pod(&mut self, line: usize) {
+        self.last_change = self.now;
+        let plan = &self.plans[line];
+        let runs_already = plan.spec.node.is_some();
+        let created = self.server.create_pod(plan, line, self.now);
+        if let Some(key) = created
+            && runs_already
+        {
+            self.start(&key);
+        }
+    }
+
+    /// The kubelet starts a pod that was bound.
+    pub(super) fn start(&mut self, key: &PodKey) {
+        self.last_change = self.now;
+        let Some(pod) = self.server.pod(key) else {
+            return;
+        };
+        self.ledger.bound(pod, &self.server, self.now);
+        if let Some(duration) = pod.run.duration {
+            let finished = Happening::Finished(key.clone());
+            self.heap.push(self.now + duration, finished);
+        }
+        let node = pod.spec.node.clone().unwrap_or_default();
+        if self.server.node(&node).is_none() {
+            let collect = Happening::CollectPods(node);
+            return self.heap.push(self.now + COLLECTION, collect);
+        }
+        let running = |pod: &mut Pod| pod.spec.phase = PodPhase::Running;
+        if let Some(pod) = self.server.change_pod(key, running) {
+            self.ledger.started(pod);
+        }
+    }
+
+    pub(super) fn finish(&mut self, key: &PodKey) {
+        if self.server.pod(key).is_none_or(|pod| !pod.is_bound()) {
+            return;
+        }
+        self.last_change = self.now;
+        let done = |pod: &mut Pod| pod.spec.phase = PodPhase::Succeeded;
+        self.server.change_pod(key, done);
+        let Some(pod) = self.server.pod(key) else {
+            return;
+        };
+        self.ledger.finished(pod, &self.server, self.now);
+        if let Some((job, next)) = self.jobs.finished(pod.line) {
+            self.add_pod(next, Some(job));
+        }
+    }
+
+    pub(super) fn delete_named(&mut self, namespace: &str, name: &str) {
+        let key = self
+            .server
+            .pod_named(namespace, name)
+            .map(|pod| pod.spec.key.clone());
+        if let Some(key) = key {
+            self.terminate(&key, false);
+        }
+    }
+
+    /// A pod is told to go, and goes when its kubelet is done; one that is not on a node at once.
+    pub(super) fn terminate(&mut self, key: &PodKey, comes_back: bool) {
+        let Some(pod) = self.server.pod(key) else {
+            return;
+        };
+        if pod.is_bound() {
+            self.ledger.leaving(pod, &self.server, self.now);
+        }
+        let (first, takes_room) = (!pod.spec.terminating, pod.takes_room());
+        self.last_change = self.now;
+        self.server.delete_pod(key, comes_back);
+        if first {
+            let wait = if takes_room { TERMINATION } else { Millis(0) };
+            self.heap
+                .push(self.now + wait, Happening::Removed(key.clone()));
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: &PodKey) {
+        let Some(pod) = self.server.remove_pod(key) else {
+            return;
+        };
+        self.last_change = self.now;
+        self.ledger.removed(&pod, &self.server, self.now);
+        if pod.comes_back {
+            // Whatever bound it, its controller makes an unbound one.
+            self.plans[pod.line].spec.node = None;
+            self.heap.push(self.now, Happening::Recreate(pod.line));
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What happened to every pod and gang: the truth a report and an oracle are made from.
+//!
+//! It is told by the driver; it decides nothing and no scheduler sees it.
+
+use super::server::{Pod, Server};
+use super::usage::Usage;
+use crate::core::engine::{GangStatus, PodWaits};
+use crate::core::model::{GangKey, GangRef, GangSpec, PodPhase, PodSpec};
+use crate::core::units::Time;
+use std::collections::BTreeMap;
+
+/// The story of all pods that followed each other under one name.
+#[derive(Clone, Debug)]
+pub struct PodLine {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Whether it is ours to schedule.
+    pub ours: bool,
+    /// The PodGroup it belongs to.
+    pub gang: Option<GangKey>,
+    /// The queue it asks for when it belongs to no PodGroup.
+    pub queue: Option<String>,
+    /// Where it is or was last.
+    pub node: Option<String>,
+    /// Its phase; `None` once it is deleted.
+    pub phase: Option<PodPhase>,
+    /// When the first of them was created.
+    pub submitted_at: Time,
+    /// When the first of them was bound.
+    pub first_bound_at: Option<Time>,
+    /// When the last of them was bound.
+    pub bound_at: Option<Time>,
+    /// When it ended or was deleted for good.
+    pub finished_at: Option<Time>,
+    /// How often it was evicted.
+    pub evictions: u32,
+    /// Why it waits, as last said: the uid it was said of, and the message.
+    pub waits: Option<(String, String)>,
+}
+
+/// Members of a gang or subgroup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bound, neither ended nor leaving.
+    pub bound: u32,
+    /// Ended well.
+    pub succeeded: u32,
+}
+
+/// The story of one gang.
+#[derive(Clone, Debug, Default)]
+pub struct GangLine {
+    /// Its members now, by subgroup label.
+    pub members: BTreeMap<Option<String>, Counts>,
+    /// Its PodGroup as it was created.
+    pub spec: Option<GangSpec>,
+    /// When its PodGroup was created.
+    pub submitted_at: Time,
+    /// When its minimum was bound for the first time.
+    pub scheduled_at: Option<Time>,
+    /// Since when it is bound in part.
+    pub partly_since: Option<Time>,
+    /// The last status written.
+    pub status: Option<GangStatus>,
+}
+
+impl GangLine {
+    /// Its members over all subgroups.
+    #[must_use]
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for counts in self.members.values() {
+            total.bound += counts.bound;
+            total.succeeded += counts.succeeded;
+        }
+        total
+    }
+
+    /// Whether every minimum is met.
+    #[must_use]
+    pub fn is_whole(&self, spec: &GangSpec) -> bool {
+        let enough = |counts: Counts, min| counts.bound + counts.succeeded >= min;
+        let of = |name: &String| self.members.get(&Some(name.clone())).copied();
+        enough(self.total(), spec.min_available)
+            && spec
+                .subgroups
+                .iter()
+                .all(|one| enough(of(&one.name).unwrap_or_default(), one.min))
+    }
+
+    /// Whether members hold room although a minimum is not met.
+    #[must_use]
+    pub fn is_partly_bound(&self, spec: &GangSpec) -> bool {
+        self.total().bound > 0 && !self.is_whole(spec)
+    }
+
+    fn judge(&mut self, spec: &GangSpec, now: Time) {
+        if self.total().bound > 0 && self.is_whole(spec) {
+            self.scheduled_at.get_or_insert(now);
+        }
+        if self.is_partly_bound(spec) {
+            self.partly_since.get_or_insert(now);
+        } else {
+            self.partly_since = None;
+        }
+    }
+}
+
+/// All that happened.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// The pods, in order of creation.
+    pub pods: Vec<PodLine>,
+    /// The gangs that have a PodGroup or members.
+    pub gangs: BTreeMap<GangKey, GangLine>,
+    /// Room in use.
+    pub usage: Usage,
+    /// What must never happen and did.
+    pub violations: Vec<String>,
+    /// Pods that were bound at least once.
+    pub started: usize,
+}
+
+impl Ledger {
+    /// Opens the line of a pod that is created for the first time.
+    pub fn open(&mut self, spec: &PodSpec, now: Time) -> usize {
+        let gang = match &spec.gang {
+            GangRef::Own => None,
+            GangRef::Named { .. } => Some(spec.gang_key()),
+        };
+        self.pods.push(PodLine {
+            namespace: spec.key.namespace.clone(),
+            name: spec.key.name.clone(),
+            ours: spec.ours,
+            gang,
+            queue: spec.queue.clone(),
+            node: None,
+            phase: Some(PodPhase::Pending),
+            submitted_at: now,
+            first_bound_at: None,
+            bound_at: None,
+            finished_at: None,
+            evictions: 0,
+            waits: None,
+        });
+        self.pods.len() - 1
+    }
+
+    /// A pod is made again under its name.
+    pub fn reopen(&mut self, line: usize) {
+        let line = &mut self.pods[line];
+        line.phase = Some(PodPhase::Pending);
+        line.node = None;
+        line.bound_at = None;
+    }
+
+    /// A pod was bound.
+    pub fn bound(&mut self, pod: &Pod, server: &Server, now: Time) {
+        let Some(node) = &pod.spec.node else { return };
+        let line = &mut self.pods[pod.line];
+        line.node = Some(node.clone());
+        line.bound_at = Some(now);
+        self.started += usize::from(line.first_bound_at.is_none());
+        line.first_bound_at.get_or_insert(now);
+        line.waits = None;
+        self.usage.take(node, &pod.spec.shape.requests, now);
+        if let Some(found) = server.node(node)
+            && let Some((resource, used, offered)) = self.usage.excess(node, &found.allocatable)
+        {
+            self.violations.push(format!(
+                "{now:?}: node {node} has {used} of {offered} {resource} in use after {} was bound",
+                pod.spec.key
+            ));
+        }
+        self.count(pod, server, now, |counts| counts.bound += 1);
+    }
+
+    /// A pod started.
+    pub fn started(&mut self, pod: &Pod) {
+        self.pods[pod.line].phase = Some(PodPhase::Running);
+    }
+
+    /// A bound pod ended well.
+    pub fn finished(&mut self, pod: &Pod, server: &Server, now: Time) {
+        let line = &mut self.pods[pod.line];
+        line.phase = Some(PodPhase::Succeeded);
+        line.finished_at = Some(now);
+        if let Some(node) = &pod.spec.node {
+            self.usage.give(node, &pod.spec.shape.requests, now);
+        }
+        self.count(pod, server, now, |counts| {
+            counts.bound = counts.bound.saturating_sub(1);
+            counts.succeeded += 1;
+        });
+    }
+
+    /// A pod that is bound and has not ended begins to leave.
+    pub fn leaving(&mut self, pod: &Pod, server: &Server, now: Time) {
+        self.count(pod, server, now, |counts| {
+            counts.bound = counts.bound.saturating_sub(1);
+        });
+    }
+
+    /// The eviction of a pod was accepted.
+    pub fn evicted(&mut self, line: usize) {
+        self.pods[line].evictions += 1;
+    }
+
+    /// A pod is gone; `pod` is as it was last.
+    pub fn removed(&mut self, pod: &Pod, server: &Server, now: Time) {
+        let line = &mut self.pods[pod.line];
+        if !pod.comes_back && !pod.spec.phase.is_terminal() {
+            line.phase = None;
+            line.finished_at = Some(now);
+        }
+        if pod.takes_room()
+            && let Some(node) = &pod.spec.node
+        {
+            self.usage.give(node, &pod.spec.shape.requests, now);
+        }
+        if pod.has_succeeded() {
+            self.count(pod, server, now, |counts| {
+                counts.succeeded = counts.succeeded.saturating_sub(1);
+            });
+        }
+    }
+
+    /// A PodGroup was created.
+    pub fn gang_created(&mut self, spec: &GangSpec, now: Time) {
+        let line = self.gangs.entry(spec.key.clone()).or_default();
+        line.submitted_at = now;
+        line.spec = Some(spec.clone());
+        line.judge(spec, now);
+    }
+
+    /// A PodGroup's status was written.
+    pub fn gang_status(&mut self, status: GangStatus) {
+        let line = self.gangs.entry(status.gang.clone()).or_default();
+        line.status = Some(status);
+    }
+
+    /// It was said why a pod waits.
+    pub fn waits(&mut self, waits: PodWaits, server: &Server) {
+        if let Some(pod) = server.pod(&waits.pod) {
+            self.pods[pod.line].waits = Some((waits.pod.uid, waits.message));
+        }
+    }
+
+    fn count(&mut self, pod: &Pod, server: &Server, now: Time, change: impl Fn(&mut Counts)) {
+        if pod.spec.gang == GangRef::Own {
+            return;
+        }
+        let key = pod.spec.gang_key();
+        let spec = server.gang(&key);
+        let line = self.gangs.entry(key).or_default();
+        let subgroup = pod.spec.subgroup.clone();
+        change(line.members.entry(subgroup).or_default());
+        let Some(spec) = spec else { return };
+        line.judge(spec, now);
+    }
+}

@@ -1,0 +1,17 @@
+//! The same scheduler on virtual time: a scenario is played against a simulated API server and
+//! simulated kubelets, without a cluster, a network or a clock.
+//!
+//! [`scenario`] says what exists when; [`driver`] plays it; [`ledger`] keeps what happened. Normal
+//! play is calm; [`network`] can also lose, delay and refuse, all from one seed.
+
+pub mod brain;
+pub mod driver;
+pub mod heap;
+pub mod jobs;
+pub mod ledger;
+pub mod network;
+pub mod random;
+pub mod report;
+pub mod scenario;
+pub mod server;
+pub mod usage;

@@ -1,0 +1,301 @@
+//! What lies between the scheduler and the simulated API server: delay, loss, refusals, crashes.
+//!
+//! Calm, everything arrives at once. Otherwise every fault is drawn from one seed, with rates that
+//! are themselves drawn (swarm testing), until the faults stop; from then on it is calm.
+//!
+//! A request is carried out within [`REQUEST_TIMEOUT`] or never, as a deadline sent along with it
+//! makes sure on a real API server; and a new scheduler starts only after the lease of the old
+//! one has run out, which is longer. Without these two nobody could know the outcome of a write.
+
+use super::random::Random;
+use super::server::Stream;
+use crate::cluster::attempt::Answer;
+use crate::core::model::PodKey;
+use crate::core::units::{Millis, Time};
+use std::collections::BTreeMap;
+
+/// How long a client waits for an answer.
+pub const REQUEST_TIMEOUT: Millis = Millis(2_000);
+
+/// A request on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// `POST pods/binding`.
+    Bind(PodKey, String),
+    /// `DELETE` the pod.
+    Delete(PodKey),
+    /// `GET` the pod.
+    Read(PodKey),
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// When the API server carries it out; `None`: never.
+    pub lands_in: Option<Millis>,
+    /// When the answer, or the loss of it, is noticed.
+    pub answers_in: Millis,
+    /// What comes back instead of the true answer.
+    pub instead: Option<Answer>,
+}
+
+/// Something bad that happens by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mischief {
+    /// A pod is deleted; its controller makes it again.
+    DeletePod,
+    /// A node is deleted and comes back later.
+    DeleteNode,
+    /// The scheduler dies.
+    KillScheduler,
+    /// The scheduler will die in the middle of a plan.
+    KillInPlan,
+}
+
+/// How often things go wrong, in thousandths, and how long they take at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rates {
+    /// Binds refused for good, by pod.
+    pub refused_pods: u64,
+    /// Binds refused for good, by node.
+    pub refused_nodes: u64,
+    /// Requests answered 429.
+    pub busy: u64,
+    /// Requests answered 5xx, carried out or not.
+    pub broken: u64,
+    /// Requests without an answer, carried out or not.
+    pub lost: u64,
+    /// The longest way of a request or an answer.
+    pub delay: Millis,
+    /// The longest delay of each watch.
+    pub lags: BTreeMap<Stream, Millis>,
+    /// The longest time between news and cycle.
+    pub debounce: Millis,
+    /// The mean time between two pieces of mischief; zero: none.
+    pub mischief_every: Millis,
+    /// Among mischief: nodes deleted.
+    pub nodes_deleted: u64,
+    /// Among mischief: the scheduler killed.
+    pub kills: u64,
+}
+
+impl Rates {
+    /// Draws rates; each kind of fault is absent from about every second draw.
+    #[must_use]
+    pub fn draw(random: &mut Random) -> Self {
+        let mut some = |most: u64| {
+            let rate = random.below(most + 1);
+            if random.per_mille(500) { rate } else { 0 }
+        };
+        Self {
+            refused_pods: some(150),
+            refused_nodes: some(300),
+            busy: some(400),
+            broken: some(300),
+            lost: some(300),
+            delay: Millis(some(900)),
+            lags: Stream::ALL
+                .into_iter()
+                .map(|stream| (stream, Millis(some(4_000))))
+                .collect(),
+            debounce: Millis(some(100)),
+            mischief_every: Millis(some(4_000)),
+            nodes_deleted: some(400),
+            kills: some(600),
+        }
+    }
+}
+
+/// What went wrong, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Binds refused for good.
+    pub refused: u64,
+    /// Requests answered 429.
+    pub busy: u64,
+    /// Requests answered 5xx.
+    pub broken: u64,
+    /// Requests without an answer.
+    pub lost: u64,
+    /// Among those answered 5xx or not at all: carried out.
+    pub carried_out: u64,
+    /// Pods deleted.
+    pub pods_deleted: u64,
+    /// Nodes deleted.
+    pub nodes_deleted: u64,
+    /// Schedulers killed.
+    pub kills: u64,
+}
+
+/// The way between scheduler and API server.
+#[derive(Debug)]
+pub struct Network {
+    met: Met,
+    rates: Rates,
+    random: Random,
+    salt: u64,
+    calm_from: Time,
+}
+
+impl Network {
+    /// No delay, no loss, no faults: nothing is drawn from the seed so far.
+    #[must_use]
+    pub fn calm(seed: u64) -> Self {
+        Self::faulty(Rates::default(), Random::new(seed), Time::ZERO)
+    }
+
+    /// Faults at these rates until `calm_from`.
+    #[must_use]
+    pub fn faulty(rates: Rates, mut random: Random, calm_from: Time) -> Self {
+        let salt = random.bits();
+        Self {
+            met: Met::default(),
+            rates,
+            random,
+            salt,
+            calm_from,
+        }
+    }
+
+    /// What went wrong so far.
+    #[must_use]
+    pub const fn met(&self) -> &Met {
+        &self.met
+    }
+
+    /// Counts something that went wrong.
+    pub fn count(&mut self, count: impl FnOnce(&mut Met)) {
+        count(&mut self.met);
+    }
+
+    /// When faults stop.
+    #[must_use]
+    pub const fn calm_from(&self) -> Time {
+        self.calm_from
+    }
+
+    fn is_calm(&self, now: Time) -> bool {
+        now >= self.calm_from
+    }
+
+    /// What becomes of a request sent now.
+    pub fn fate(&mut self, request: &Request, now: Time) -> Fate {
+        if self.is_calm(now) {
+            return Fate {
+                lands_in: Some(Millis(0)),
+                answers_in: Millis(0),
+                instead: None,
+            };
+        }
+        let there = self.some_of(self.rates.delay);
+        let back = there.0 + self.some_of(self.rates.delay).0;
+        let answered = |lands_in, instead| Fate {
+            lands_in,
+            answers_in: Millis(back),
+            instead,
+        };
+        if self.refuses(request) {
+            self.met.refused += 1;
+            let message = "denied by policy \"refuse-some-binds\"";
+            return answered(None, Some(status(422, message, None)));
+        }
+        if self.random.per_mille(self.rates.busy) {
+            self.met.busy += 1;
+            let asked = self.random.per_mille(300).then_some(Millis(1_000));
+            return answered(None, Some(status(429, "too many requests", asked)));
+        }
+        let carried_out = self.random.per_mille(500).then_some(there);
+        if self.random.per_mille(self.rates.broken) {
+            self.met.broken += 1;
+            self.met.carried_out += u64::from(carried_out.is_some());
+            let code = [500, 503, 504][self.random.below(3) as usize];
+            return answered(carried_out, Some(status(code, "server error", None)));
+        }
+        if self.random.per_mille(self.rates.lost) {
+            self.met.lost += 1;
+            self.met.carried_out += u64::from(carried_out.is_some());
+            return Fate {
+                lands_in: carried_out.map(|_| self.some_of(REQUEST_TIMEOUT)),
+                answers_in: REQUEST_TIMEOUT,
+                instead: Some(Answer::Lost),
+            };
+        }
+        answered(Some(there), None)
+    }
+
+    /// Whether a policy refuses this bind now; the same pod or node always, while there are
+    /// faults.
+    fn refuses(&self, request: &Request) -> bool {
+        let Request::Bind(pod, node) = request else {
+            return false;
+        };
+        let hit = |text: &str, rate| Random::new(self.salt ^ hash(text)).per_mille(rate);
+        hit(&pod.name, self.rates.refused_pods) || hit(node, self.rates.refused_nodes)
+    }
+
+    /// How late a piece of news arrives.
+    pub fn lag(&mut self, stream: Stream, now: Time) -> Millis {
+        if self.is_calm(now) {
+            return Millis(0);
+        }
+        let most = self.rates.lags.get(&stream).copied().unwrap_or_default();
+        self.some_of(most)
+    }
+
+    /// How long after news the scheduler begins a cycle.
+    pub fn debounce(&mut self, now: Time) -> Millis {
+        if self.is_calm(now) {
+            return Millis(0);
+        }
+        self.some_of(self.rates.debounce)
+    }
+
+    /// The next mischief and when it comes.
+    pub fn mischief(&mut self, now: Time) -> Option<(Time, Mischief)> {
+        let every = self.rates.mischief_every;
+        if every == Millis(0) {
+            return None;
+        }
+        let at = now + Millis(1) + self.some_of(Millis(every.0 * 2));
+        let what = if self.random.per_mille(self.rates.kills) {
+            if self.random.per_mille(700) {
+                Mischief::KillInPlan
+            } else {
+                Mischief::KillScheduler
+            }
+        } else if self.random.per_mille(self.rates.nodes_deleted) {
+            Mischief::DeleteNode
+        } else {
+            Mischief::DeletePod
+        };
+        (at < self.calm_from).then_some((at, what))
+    }
+
+    /// How long a new scheduler waits for the lease of one that died, and other long delays.
+    pub fn pause(&mut self) -> Millis {
+        Millis(REQUEST_TIMEOUT.0 + self.some_of(Millis(3_000)).0)
+    }
+
+    /// One of so many; zero if there are none.
+    pub fn pick(&mut self, count: usize) -> usize {
+        usize::try_from(self.random.below(count as u64)).unwrap_or(0)
+    }
+
+    fn some_of(&mut self, most: Millis) -> Millis {
+        Millis(self.random.below(most.0 + 1))
+    }
+}
+
+fn status(code: u16, message: &str, retry_after: Option<Millis>) -> Answer {
+    Answer::Status {
+        code,
+        message: message.to_owned(),
+        retry_after,
+    }
+}
+
+/// FNV-1a: a hash that is the same everywhere and always.
+fn hash(text: &str) -> u64 {
+    let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}

@@ -1,0 +1,325 @@
+//! What a played scenario came to: the object that `--output json` prints.
+//!
+//! Its shape is a contract (mission.md): a field whose feature does not exist yet is null or zero,
+//! never missing. Times are in seconds.
+
+mod table;
+
+pub use table::table;
+
+use super::driver::Driver;
+use super::ledger::{GangLine, Ledger, PodLine};
+use super::server::Server;
+use crate::core::engine::{Condition, GangPhase};
+use crate::core::model::{DEFAULT_QUEUE, GangKey, PodPhase, QueueSpec};
+use crate::core::units::{Millis, Time};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The whole report.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// When the last thing happened.
+    pub end: f64,
+    /// The pods, by namespace and name.
+    pub pods: Vec<PodReport>,
+    /// The PodGroups, by namespace and name.
+    pub pod_groups: Vec<GangReport>,
+    /// The queues that were declared or used, by name.
+    pub queues: Vec<QueueReport>,
+    /// Figures over all.
+    pub metrics: Metrics,
+}
+
+/// One pod, or all that followed each other under one name.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodReport {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Where it is or was last.
+    pub node: Option<String>,
+    /// `Pending`, `Running`, `Succeeded`, `Failed`, or `Deleted` when it is gone.
+    pub phase: &'static str,
+    /// Its PodGroup.
+    pub pod_group: Option<String>,
+    /// Its queue; another scheduler's pod has none.
+    pub queue: Option<String>,
+    /// When it was created.
+    pub submitted_at: f64,
+    /// When it was bound, the last time.
+    pub bound_at: Option<f64>,
+    /// When it ended or was deleted.
+    pub finished_at: Option<f64>,
+    /// How often it was evicted.
+    pub evictions: u32,
+    /// How long it waited until it was bound for the first time.
+    #[serde(skip)]
+    pub waited: Option<Millis>,
+    /// Why it waits.
+    #[serde(skip)]
+    pub message: Option<String>,
+}
+
+/// One PodGroup.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GangReport {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Its queue.
+    pub queue: String,
+    /// How far it is.
+    pub phase: &'static str,
+    /// How many must run.
+    pub min_available: u32,
+    /// Members bound and not ended.
+    pub bound: u32,
+    /// Why it is not further, typed.
+    pub reason: Option<&'static str>,
+    /// Why it is not further, in words.
+    pub message: Option<String>,
+    /// Its place among those that wait, from 1.
+    pub position: Option<u32>,
+    /// When it was created.
+    pub submitted_at: f64,
+    /// When its minimum was bound for the first time.
+    pub scheduled_at: Option<f64>,
+    /// The greatest distance between two of its pods.
+    pub max_hops: Option<u32>,
+    /// What its placement leaves unusable.
+    pub lost_opportunity: Option<f64>,
+    /// Members that ended well.
+    #[serde(skip)]
+    pub succeeded: u32,
+    /// How long it waited for its minimum.
+    #[serde(skip)]
+    pub waited: Option<Millis>,
+    /// The nodes of its members.
+    #[serde(skip)]
+    pub nodes: BTreeSet<String>,
+}
+
+/// One queue.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueReport {
+    /// Name.
+    pub name: String,
+    /// Its part among its siblings.
+    pub weight: u32,
+    /// What it is entitled to.
+    pub fair_share: f64,
+    /// What it uses.
+    pub usage: f64,
+    /// What it used lately.
+    pub flow: f64,
+    /// Its tier.
+    #[serde(skip)]
+    pub tier: i32,
+}
+
+/// Figures over all.
+#[derive(Clone, Debug, Serialize)]
+pub struct Metrics {
+    /// Used of allocatable from zero to the end, by resource.
+    pub utilisation: BTreeMap<String, f64>,
+    /// Half of our pods waited no longer until they were bound for the first time.
+    #[serde(rename = "waitP50")]
+    pub wait_p50: Option<f64>,
+    /// Ninety-nine of a hundred waited no longer.
+    #[serde(rename = "waitP99")]
+    pub wait_p99: Option<f64>,
+    /// Evictions of all pods.
+    pub evictions: u64,
+    /// From the first submission to the last end of a pod.
+    pub makespan: Option<f64>,
+}
+
+/// Sums up what was played until `end`.
+#[must_use]
+pub fn report(driver: &mut Driver, end: Time) -> Report {
+    let utilisation = driver.ledger_mut().usage.utilisation(end);
+    let (ledger, server) = (driver.ledger(), driver.server());
+    let mut pods: Vec<_> = ledger
+        .pods
+        .iter()
+        .map(|line| pod_report(line, ledger, server))
+        .collect();
+    pods.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+    let pod_groups = gang_reports(ledger, server);
+    Report {
+        end: seconds(end),
+        queues: queue_reports(&pods, &pod_groups, server),
+        metrics: metrics(&pods, ledger, utilisation),
+        pods,
+        pod_groups,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "virtual time stays far below 2^53 ms"
+)]
+fn seconds(time: Time) -> f64 {
+    time.0 as f64 / 1000.0
+}
+
+fn pod_report(line: &PodLine, ledger: &Ledger, server: &Server) -> PodReport {
+    let named = match &line.gang {
+        Some(key) => gang_queue(ledger.gangs.get(key)),
+        None => line.queue.clone(),
+    };
+    PodReport {
+        namespace: line.namespace.clone(),
+        name: line.name.clone(),
+        node: line.node.clone(),
+        phase: phase(line.phase),
+        pod_group: line.gang.as_ref().map(|key| key.name.clone()),
+        queue: line.ours.then(|| queue(named, &line.namespace, server)),
+        submitted_at: seconds(line.submitted_at),
+        bound_at: line.bound_at.map(seconds),
+        finished_at: line.finished_at.map(seconds),
+        evictions: line.evictions,
+        waited: line.first_bound_at.map(|at| at.since(line.submitted_at)),
+        message: line.waits.as_ref().map(|(_, message)| message.clone()),
+    }
+}
+
+const fn phase(phase: Option<PodPhase>) -> &'static str {
+    match phase {
+        None => "Deleted",
+        Some(PodPhase::Pending) => "Pending",
+        Some(PodPhase::Running) => "Running",
+        Some(PodPhase::Succeeded) => "Succeeded",
+        Some(PodPhase::Failed) => "Failed",
+    }
+}
+
+fn gang_queue(line: Option<&GangLine>) -> Option<String> {
+    line?.spec.as_ref()?.queue.clone()
+}
+
+/// The queue that is named, else the namespace's, else the default one.
+fn queue(named: Option<String>, namespace: &str, server: &Server) -> String {
+    let of_namespace = || server.namespace(namespace)?.queue.clone();
+    named
+        .or_else(of_namespace)
+        .unwrap_or_else(|| DEFAULT_QUEUE.to_owned())
+}
+
+fn gang_reports(ledger: &Ledger, server: &Server) -> Vec<GangReport> {
+    let mut nodes: BTreeMap<&GangKey, BTreeSet<String>> = BTreeMap::new();
+    for line in &ledger.pods {
+        if let (Some(gang), Some(node)) = (&line.gang, &line.node) {
+            nodes.entry(gang).or_default().insert(node.clone());
+        }
+    }
+    let known = ledger.gangs.iter();
+    let known = known.filter_map(|(key, line)| Some((key, line, line.spec.as_ref()?)));
+    let reports = known.map(|(key, line, spec)| {
+        let status = line.status.as_ref();
+        let why = status.and_then(|status| why_not(&status.conditions));
+        let total = line.total();
+        GangReport {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+            queue: queue(spec.queue.clone(), &key.namespace, server),
+            phase: status
+                .map_or(GangPhase::default(), |status| status.phase)
+                .as_str(),
+            min_available: status.map_or(spec.min_available, |status| status.min_available),
+            bound: total.bound,
+            reason: why.map(|condition| condition.reason),
+            message: why.map(|condition| condition.message.clone()),
+            position: status.and_then(|status| status.position),
+            submitted_at: seconds(line.submitted_at),
+            scheduled_at: line.scheduled_at.map(seconds),
+            max_hops: None,
+            lost_opportunity: None,
+            succeeded: total.succeeded,
+            waited: line.scheduled_at.map(|at| at.since(line.submitted_at)),
+            nodes: nodes.remove(key).unwrap_or_default(),
+        }
+    });
+    reports.collect()
+}
+
+/// The condition that says why a gang is not further.
+fn why_not(conditions: &[Condition]) -> Option<&Condition> {
+    let failed = |kind| {
+        let mut conditions = conditions.iter();
+        conditions.find(|one| one.kind == kind && !one.status)
+    };
+    failed("Admitted").or_else(|| failed("Scheduled"))
+}
+
+fn queue_reports(pods: &[PodReport], gangs: &[GangReport], server: &Server) -> Vec<QueueReport> {
+    let mut queues: BTreeMap<&str, Option<&QueueSpec>> = BTreeMap::new();
+    for name in pods.iter().filter_map(|pod| pod.queue.as_deref()) {
+        queues.insert(name, None);
+    }
+    for name in gangs.iter().map(|gang| gang.queue.as_str()) {
+        queues.insert(name, None);
+    }
+    for spec in server.queues() {
+        queues.insert(&spec.name, Some(spec));
+    }
+    // A queue that is only named exists if it is the default one.
+    queues.retain(|name, spec| spec.is_some() || *name == DEFAULT_QUEUE);
+    let report = |(name, spec): (&str, Option<&QueueSpec>)| QueueReport {
+        name: name.to_owned(),
+        weight: spec.map_or(QueueSpec::default().weight, |spec| spec.weight),
+        fair_share: 0.0,
+        usage: 0.0,
+        flow: 0.0,
+        tier: spec.map_or(0, |spec| spec.tier),
+    };
+    queues.into_iter().map(report).collect()
+}
+
+fn metrics(pods: &[PodReport], ledger: &Ledger, utilisation: BTreeMap<String, f64>) -> Metrics {
+    let ours = pods.iter().filter(|pod| pod.queue.is_some());
+    let mut waits: Vec<Millis> = ours.filter_map(|pod| pod.waited).collect();
+    waits.sort_unstable();
+    let first = ledger.pods.iter().map(|line| line.submitted_at).min();
+    let last = ledger.pods.iter().filter_map(|line| line.finished_at).max();
+    let makespan = first.zip(last).map(|(first, last)| last.since(first));
+    let span = |span: Millis| seconds(Time::ZERO + span);
+    Metrics {
+        utilisation: utilisation.into_iter().map(rounded).collect(),
+        wait_p50: percentile(&waits, 50).map(span),
+        wait_p99: percentile(&waits, 99).map(span),
+        evictions: pods.iter().map(|pod| u64::from(pod.evictions)).sum(),
+        makespan: makespan.map(span),
+    }
+}
+
+fn rounded((resource, ratio): (String, f64)) -> (String, f64) {
+    (resource, (ratio * 1e6).round() / 1e6)
+}
+
+/// The nearest-rank percentile of sorted values.
+fn percentile(sorted: &[Millis], percent: usize) -> Option<Millis> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_nearest_rank() {
+        let values: Vec<Millis> = (1..=200).map(Millis).collect();
+        assert_eq!(percentile(&values, 50), Some(Millis(100)));
+        assert_eq!(percentile(&values, 99), Some(Millis(198)));
+        assert_eq!(percentile(&values[..1], 99), Some(Millis(1)));
+        assert_eq!(percentile(&[], 50), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Splits a file into YAML documents that remember their lines.
+//!
+//! A line that begins with `---` in its first column can only be a document's start, so this needs
+//! no parser; each document is then parsed by itself, and an error in one leaves the others alone.
+
+use super::problems::Place;
+use serde_json::Value;
+
+/// One YAML document of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Document<'a> {
+    /// The file's name, as given.
+    pub(super) file: &'a str,
+    /// The line of the file its text begins with, from 1.
+    first_line: usize,
+    text: &'a str,
+}
+
+/// The documents of a file that contain anything.
+pub(super) fn split<'a>(file: &'a str, text: &'a str) -> Vec<Document<'a>> {
+    let mut documents = Vec::new();
+    let (mut start, mut start_line) = (0, 1);
+    let mut offset = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if is_marker(line) {
+            documents.push((start, offset, start_line));
+            // What follows the marker on its line belongs to the document.
+            (start, start_line) = (offset + 3, index + 1);
+        }
+        offset += line.len();
+    }
+    documents.push((start, offset, start_line));
+    let documents = documents.into_iter().map(|(start, end, first_line)| {
+        let text = &text[start..end];
+        Document {
+            file,
+            first_line,
+            text,
+        }
+    });
+    documents.filter(Document::has_content).collect()
+}
+
+fn is_marker(line: &str) -> bool {
+    line.strip_prefix("---")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+}
+
+impl Document<'_> {
+    fn has_content(&self) -> bool {
+        let mut lines = self.text.lines().map(str::trim);
+        lines.any(|line| !line.is_empty() && !line.starts_with(['#', '%']) && line != "...")
+    }
+
+    /// The first line that is neither empty nor a comment.
+    pub(super) fn place(&self) -> Place {
+        let blank = |line: &&str| line.trim().is_empty() || line.trim().starts_with('#');
+        let skipped = self.text.lines().take_while(blank).count();
+        self.line(skipped)
+    }
+
+    fn line(&self, index: usize) -> Place {
+        Place {
+            file: self.file.to_owned(),
+            line: self.first_line + index,
+            column: None,
+        }
+    }
+
+    /// The document as plain data.
+    pub(super) fn value(&self) -> Result<Value, (Place, String)> {
+        serde_saphyr::from_str(self.text).map_err(|error| {
+            let mut place = self.place();
+            if let Some(location) = error.location() {
+                let line = usize::try_from(location.line()).unwrap_or(1).max(1);
+                place = self.line(line - 1);
+                place.column = usize::try_from(location.column()).ok();
+            }
+            (place, plain(&error.without_snippet().to_string()))
+        })
+    }
+
+    /// Where the field of this path stands, as nearly as its keys tell: the path is followed line
+    /// by line, and the last key found counts.
+    pub(super) fn place_of(&self, path: &str) -> Place {
+        let mut place = self.place();
+        let mut lines = self.text.lines().enumerate();
+        for key in path.split('.').filter(|key| key.parse::<usize>().is_err()) {
+            let has_key = |line: &str| {
+                let line = line.trim_start().trim_start_matches("- ");
+                let line = line.trim_start().trim_start_matches(['"', '\'']);
+                line.strip_prefix(key)
+                    .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':'))
+            };
+            match lines.find(|(_, line)| has_key(line)) {
+                Some((index, line)) => {
+                    place = self.line(index);
+                    place.column = line.find(key).map(|column| column + 1);
+                }
+                None => return place,
+            }
+        }
+        place
+    }
+}
+
+/// The parser's message without the place in it, which would be counted from the document's start.
+fn plain(message: &str) -> String {
+    let cut = message.find(" at line ").unwrap_or(message.len());
+    let text = message[..cut].trim_end_matches([':', ',', ' ']);
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    text.lines().next().unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# a comment\n---\nkind: A\n---  # said\n\n# only this\n--- {kind: B}\n...\n---\nkind: C\ntext: |\n  --- no marker\n";
+
+    #[test]
+    fn documents_are_split_at_markers_and_know_their_lines() {
+        let found = split("f.yaml", TEXT);
+        let kinds: Vec<(usize, Value)> = found
+            .iter()
+            .map(|document| {
+                (
+                    document.place().line,
+                    document.value().unwrap()["kind"].clone(),
+                )
+            })
+            .collect();
+        assert_eq!(kinds, [(3, "A".into()), (7, "B".into()), (10, "C".into())]);
+    }
+
+    #[test]
+    fn errors_are_placed_in_the_file() {
+        let text = "kind: A\n---\nkind: B\nbad: [1, 2\nmore: x\n";
+        let documents = split("f.yaml", text);
+        let (place, message) = documents[1].value().unwrap_err();
+        assert!((4..=6).contains(&place.line), "{place}: {message}");
+        assert!(place.column.is_some());
+        assert!(!message.contains(" line "), "{message}");
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_path() {
+        let text = "\n---\nkind: Pod\nspec:\n  a: 1\n  containers:\n  - name: x\n    typo: 1\n";
+        let document = split("f.yaml", text)[0];
+        assert_eq!(document.place_of("spec.containers.0.typo").line, 8);
+        assert_eq!(document.place_of("spec.containers").line, 6);
+    }
+}

@@ -1,0 +1,16 @@
+//! A scenario: what exists when, read from ordinary Kubernetes YAML.
+//!
+//! Everything that is wrong is found before anything is played, and named with file and line.
+
+mod behaviour;
+mod documents;
+mod jobs;
+mod kinds;
+mod load;
+mod model;
+mod problems;
+mod schema;
+
+pub use load::{Source, load, load_files, stamped};
+pub use model::{Entry, JobPlan, Object, OnEviction, PodPlan, Run, Scenario};
+pub use problems::ScenarioError;

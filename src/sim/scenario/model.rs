@@ -1,0 +1,86 @@
+//! A scenario as plain data. Copies are stamped and jobs are expanded; nothing is checked here.
+
+use crate::core::model::{
+    GangSpec, NamespaceSpec, NodeSpec, PodSpec, PriorityClassSpec, QueueSpec,
+};
+use crate::core::units::{Millis, Time};
+
+/// All that is to be played.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scenario {
+    /// The objects, in the order of the files.
+    pub entries: Vec<Entry>,
+    /// What was odd but can be played, with file and line.
+    pub warnings: Vec<String>,
+}
+
+/// One object and when it exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it is created.
+    pub at: Time,
+    /// When it is deleted.
+    pub delete_at: Option<Time>,
+    /// What it is.
+    pub object: Object,
+}
+
+/// An object of a kind that is played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// A node.
+    Node(NodeSpec),
+    /// A pod.
+    Pod(Box<PodPlan>),
+    /// A job, which makes its pods.
+    Job(Box<JobPlan>),
+    /// A PodGroup of any kind.
+    Gang(Box<GangSpec>),
+    /// A queue.
+    Queue(QueueSpec),
+    /// A priority class.
+    PriorityClass(PriorityClassSpec),
+    /// A namespace.
+    Namespace(NamespaceSpec),
+}
+
+/// A pod and how it behaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodPlan {
+    /// The pod; uid and creation time are given when it is created.
+    pub spec: PodSpec,
+    /// How it behaves.
+    pub run: Run,
+}
+
+/// How a pod behaves once it is bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// How long it runs; `None` is for ever.
+    pub duration: Option<Millis>,
+    /// What becomes of it when it is evicted.
+    pub on_eviction: OnEviction,
+}
+
+/// What becomes of an evicted pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnEviction {
+    /// It is made again under its name and waits again.
+    #[default]
+    Requeue,
+    /// It does not come back.
+    Gone,
+}
+
+/// A job: pods of which so many exist at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobPlan {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// All its pods, in the order in which they are made.
+    pub pods: Vec<PodPlan>,
+    /// How many of them may be unfinished at a time.
+    pub parallelism: usize,
+}

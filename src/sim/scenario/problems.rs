@@ -1,0 +1,73 @@
+//! What is wrong or odd about a scenario, with file and line.
+
+use std::fmt;
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) file: String,
+    /// From 1.
+    pub(super) line: usize,
+    /// From 1, where it is known.
+    pub(super) column: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        self.column.map_or(Ok(()), |column| write!(f, ":{column}"))
+    }
+}
+
+/// Why a scenario cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// A file could not be read.
+    #[error("{file}: {error}")]
+    Unreadable {
+        /// The file's name, as given.
+        file: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Something in it is wrong; one line for each thing.
+    #[error("{}", .0.join("\n"))]
+    Wrong(Vec<String>),
+}
+
+/// After so many things that are wrong the rest is left out.
+const MAX_PROBLEMS: usize = 20;
+
+/// Collects what is wrong and what is odd.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    errors: Vec<String>,
+    left_out: usize,
+    /// What was odd.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Problems {
+    pub(super) fn error(&mut self, place: &Place, message: impl fmt::Display) {
+        if self.errors.len() < MAX_PROBLEMS {
+            self.errors.push(format!("{place}: {message}"));
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    pub(super) fn warn(&mut self, place: &Place, message: impl fmt::Display) {
+        self.warnings.push(format!("{place}: {message}"));
+    }
+
+    /// The warnings, if nothing is wrong.
+    pub(super) fn finish(mut self) -> Result<Vec<String>, ScenarioError> {
+        if self.errors.is_empty() {
+            return Ok(self.warnings);
+        }
+        if self.left_out > 0 {
+            self.errors.push(format!("and {} more", self.left_out));
+        }
+        Err(ScenarioError::Wrong(self.errors))
+    }
+}

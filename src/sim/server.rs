@@ -1,0 +1,368 @@
+//! The simulated API server: objects, verbs, and the news that watches would deliver.
+//!
+//! It answers as kube-apiserver does, down to what a bind does not check: whether the node exists
+//! and whether the pod fits. It knows no time but what it is told.
+
+use super::scenario::{PodPlan, Run};
+use crate::cluster::attempt::Answer;
+use crate::core::model::{
+    Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodPhase, PodSpec,
+    PriorityClassSpec, QueueSpec, Source,
+};
+use crate::core::units::Time;
+use std::collections::BTreeMap;
+
+/// Namespace and name.
+pub type PodName = (String, String);
+
+/// A pod that exists.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    /// As the API shows it.
+    pub spec: PodSpec,
+    /// How it behaves.
+    pub run: Run,
+    /// Its line in the ledger, the same for all pods that follow each other under its name.
+    pub line: usize,
+    /// Whether a pod of the same name is made when this one is gone.
+    pub comes_back: bool,
+}
+
+/// One of the watches a scheduler holds; the order within one is kept, between them it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// Nodes.
+    Nodes,
+    /// Pods.
+    Pods,
+    /// PodGroups of all kinds.
+    Gangs,
+    /// Queues.
+    Queues,
+    /// Priority classes and namespaces.
+    Others,
+}
+
+impl Stream {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Nodes,
+        Self::Pods,
+        Self::Gangs,
+        Self::Queues,
+        Self::Others,
+    ];
+}
+
+/// What the API server holds.
+#[derive(Debug, Default)]
+pub struct Server {
+    nodes: BTreeMap<String, NodeSpec>,
+    pods: BTreeMap<PodName, Pod>,
+    gangs: BTreeMap<(GangKey, Source), GangSpec>,
+    queues: BTreeMap<String, QueueSpec>,
+    classes: BTreeMap<String, PriorityClassSpec>,
+    namespaces: BTreeMap<String, NamespaceSpec>,
+    uids: u64,
+    news: Vec<(Stream, Event)>,
+}
+
+impl Server {
+    /// Takes what watches would deliver since this was last called, in the order of the writes.
+    pub fn take_news(&mut self) -> Vec<(Stream, Event)> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// What a list of this kind returns now.
+    #[must_use]
+    pub fn list(&self, stream: Stream) -> Vec<Event> {
+        match stream {
+            Stream::Nodes => self.nodes.values().cloned().map(Event::Node).collect(),
+            Stream::Pods => {
+                let pods = self.pods.values();
+                pods.map(|pod| Event::Pod(Box::new(pod.spec.clone())))
+                    .collect()
+            }
+            Stream::Gangs => {
+                let gangs = self.gangs.values();
+                gangs
+                    .map(|gang| Event::Gang(Box::new(gang.clone())))
+                    .collect()
+            }
+            Stream::Queues => self.queues.values().cloned().map(Event::Queue).collect(),
+            Stream::Others => {
+                let classes = self.classes.values().cloned().map(Event::PriorityClass);
+                let namespaces = self.namespaces.values().cloned().map(Event::Namespace);
+                classes.chain(namespaces).collect()
+            }
+        }
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeSpec> {
+        self.nodes.values()
+    }
+
+    /// The node of this name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&NodeSpec> {
+        self.nodes.get(name)
+    }
+
+    /// The pods.
+    pub fn pods(&self) -> impl Iterator<Item = &Pod> {
+        self.pods.values()
+    }
+
+    /// The PodGroups, each kind for itself.
+    pub fn gangs(&self) -> impl Iterator<Item = &GangSpec> {
+        self.gangs.values()
+    }
+
+    /// The PodGroup that defines a gang.
+    #[must_use]
+    pub fn gang(&self, key: &GangKey) -> Option<&GangSpec> {
+        let of = |source| self.gangs.get(&(key.clone(), source));
+        of(Source::Muster)
+            .or_else(|| of(Source::Volcano))
+            .or_else(|| of(Source::Upstream))
+    }
+
+    /// The queues.
+    pub fn queues(&self) -> impl Iterator<Item = &QueueSpec> {
+        self.queues.values()
+    }
+
+    /// The namespace of this name.
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> Option<&NamespaceSpec> {
+        self.namespaces.get(name)
+    }
+
+    /// The pod of this key, if it is still the same one.
+    #[must_use]
+    pub fn pod(&self, key: &PodKey) -> Option<&Pod> {
+        let pod = self.pods.get(&(key.namespace.clone(), key.name.clone()))?;
+        (pod.spec.key.uid == key.uid).then_some(pod)
+    }
+
+    /// The pod that has this name now.
+    #[must_use]
+    pub fn pod_named(&self, namespace: &str, name: &str) -> Option<&Pod> {
+        self.pods.get(&(namespace.to_owned(), name.to_owned()))
+    }
+
+    /// Creates or changes a node.
+    pub fn put_node(&mut self, node: NodeSpec) {
+        self.news.push((Stream::Nodes, Event::Node(node.clone())));
+        self.nodes.insert(node.name.clone(), node);
+    }
+
+    /// Deletes a node; its pods stay until somebody collects them.
+    pub fn delete_node(&mut self, name: &str) -> Option<NodeSpec> {
+        let node = self.nodes.remove(name)?;
+        let event = Event::NodeDeleted(name.to_owned());
+        self.news.push((Stream::Nodes, event));
+        Some(node)
+    }
+
+    /// Creates a PodGroup.
+    pub fn put_gang(&mut self, mut gang: GangSpec, now: Time) {
+        gang.created = now;
+        gang.uid = self.new_uid();
+        let event = Event::Gang(Box::new(gang.clone()));
+        self.news.push((Stream::Gangs, event));
+        self.gangs.insert((gang.key.clone(), gang.source), gang);
+    }
+
+    /// Deletes a PodGroup.
+    pub fn delete_gang(&mut self, key: &GangKey, source: Source) {
+        if self.gangs.remove(&(key.clone(), source)).is_some() {
+            let event = Event::GangDeleted(key.clone(), source);
+            self.news.push((Stream::Gangs, event));
+        }
+    }
+
+    /// Creates a queue.
+    pub fn put_queue(&mut self, mut queue: QueueSpec) {
+        queue.uid = self.new_uid();
+        let event = Event::Queue(queue.clone());
+        self.news.push((Stream::Queues, event));
+        self.queues.insert(queue.name.clone(), queue);
+    }
+
+    /// Deletes a queue.
+    pub fn delete_queue(&mut self, name: &str) {
+        if self.queues.remove(name).is_some() {
+            let event = Event::QueueDeleted(name.to_owned());
+            self.news.push((Stream::Queues, event));
+        }
+    }
+
+    /// Creates a priority class.
+    pub fn put_class(&mut self, class: PriorityClassSpec) {
+        let event = Event::PriorityClass(class.clone());
+        self.news.push((Stream::Others, event));
+        self.classes.insert(class.name.clone(), class);
+    }
+
+    /// Deletes a priority class.
+    pub fn delete_class(&mut self, name: &str) {
+        if self.classes.remove(name).is_some() {
+            let event = Event::PriorityClassDeleted(name.to_owned());
+            self.news.push((Stream::Others, event));
+        }
+    }
+
+    /// Creates a namespace.
+    pub fn put_namespace(&mut self, namespace: NamespaceSpec) {
+        let event = Event::Namespace(namespace.clone());
+        self.news.push((Stream::Others, event));
+        self.namespaces.insert(namespace.name.clone(), namespace);
+    }
+
+    /// Deletes a namespace (not what is in it).
+    pub fn delete_namespace(&mut self, name: &str) {
+        if self.namespaces.remove(name).is_some() {
+            let event = Event::NamespaceDeleted(name.to_owned());
+            self.news.push((Stream::Others, event));
+        }
+    }
+
+    /// Creates a pod under a uid of its own; `None` if the name is taken.
+    pub fn create_pod(&mut self, plan: &PodPlan, line: usize, now: Time) -> Option<PodKey> {
+        let mut spec = plan.spec.clone();
+        let name = (spec.key.namespace.clone(), spec.key.name.clone());
+        if self.pods.contains_key(&name) {
+            return None;
+        }
+        spec.key.uid = self.new_uid();
+        spec.created = now;
+        let key = spec.key.clone();
+        let pod = Pod {
+            spec,
+            run: plan.run,
+            line,
+            comes_back: false,
+        };
+        self.tell(&pod.spec);
+        self.pods.insert(name, pod);
+        Some(key)
+    }
+
+    /// Changes a pod that still exists and tells the watches; returns it as it is then.
+    pub fn change_pod(&mut self, key: &PodKey, change: impl FnOnce(&mut Pod)) -> Option<&Pod> {
+        let name = (key.namespace.clone(), key.name.clone());
+        let pod = self.pods.get_mut(&name)?;
+        if pod.spec.key.uid != key.uid {
+            return None;
+        }
+        change(pod);
+        let event = Event::Pod(Box::new(pod.spec.clone()));
+        self.news.push((Stream::Pods, event));
+        Some(pod)
+    }
+
+    /// Removes a pod for good.
+    pub fn remove_pod(&mut self, key: &PodKey) -> Option<Pod> {
+        self.pod(key)?;
+        let name = (key.namespace.clone(), key.name.clone());
+        let pod = self.pods.remove(&name)?;
+        let event = Event::PodDeleted(key.clone());
+        self.news.push((Stream::Pods, event));
+        Some(pod)
+    }
+
+    /// `POST pods/binding`: 404 without such a pod; 409 for another uid, a bound, a terminating
+    /// or a gated pod; else it is bound.
+    pub fn bind(&mut self, key: &PodKey, node: &str) -> Answer {
+        let name = (key.namespace.clone(), key.name.clone());
+        let Some(found) = self.pods.get(&name) else {
+            return status(404, format!("pods \"{}\" not found", key.name));
+        };
+        let spec = &found.spec;
+        if spec.key.uid != key.uid {
+            return status(409, "Precondition failed: UID in precondition".to_owned());
+        }
+        if spec.terminating {
+            return status(409, "pod is being deleted, cannot be assigned".to_owned());
+        }
+        if let Some(node) = &spec.node {
+            return status(409, format!("pod is already assigned to node \"{node}\""));
+        }
+        if !spec.gates.is_empty() {
+            return status(409, "pod has non-empty .spec.schedulingGates".to_owned());
+        }
+        self.change_pod(key, |pod| pod.spec.node = Some(node.to_owned()));
+        Answer::Accepted
+    }
+
+    /// `DELETE` with the uid as precondition. A pod that has not started goes at once; another
+    /// one is terminating until its kubelet is done.
+    pub fn delete_pod(&mut self, key: &PodKey, comes_back: bool) -> Answer {
+        let name = (key.namespace.clone(), key.name.clone());
+        let Some(found) = self.pods.get(&name) else {
+            return status(404, format!("pods \"{}\" not found", key.name));
+        };
+        if found.spec.key.uid != key.uid {
+            return status(409, "Precondition failed: UID in precondition".to_owned());
+        }
+        self.change_pod(key, |pod| {
+            pod.comes_back = comes_back && (!pod.spec.terminating || pod.comes_back);
+            pod.spec.terminating = true;
+        });
+        Answer::Accepted
+    }
+
+    /// `GET` a pod.
+    #[must_use]
+    pub fn read(&self, key: &PodKey) -> Answer {
+        let name = (key.namespace.clone(), key.name.clone());
+        self.pods.get(&name).map_or_else(
+            || status(404, format!("pods \"{}\" not found", key.name)),
+            |pod| Answer::Pod {
+                uid_matches: pod.spec.key.uid == key.uid,
+                node: pod.spec.node.clone(),
+                terminating: pod.spec.terminating,
+            },
+        )
+    }
+
+    fn tell(&mut self, pod: &PodSpec) {
+        let event = Event::Pod(Box::new(pod.clone()));
+        self.news.push((Stream::Pods, event));
+    }
+
+    fn new_uid(&mut self) -> String {
+        self.uids += 1;
+        format!("uid-{:08}", self.uids)
+    }
+}
+
+fn status(code: u16, message: String) -> Answer {
+    Answer::Status {
+        code,
+        message,
+        retry_after: None,
+    }
+}
+
+impl Pod {
+    /// Whether it takes room on a node.
+    #[must_use]
+    pub fn takes_room(&self) -> bool {
+        self.spec.node.is_some() && !self.spec.phase.is_terminal()
+    }
+
+    /// Whether it is on a node and neither ended nor leaving.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.takes_room() && !self.spec.terminating
+    }
+
+    /// Whether it ended well.
+    #[must_use]
+    pub fn has_succeeded(&self) -> bool {
+        self.spec.phase == PodPhase::Succeeded
+    }
+}

@@ -1,0 +1,155 @@
+//! What is used on which node, and how much of the cluster that is over time.
+
+use crate::core::model::Amounts;
+use crate::core::units::Time;
+use std::collections::BTreeMap;
+
+/// Amounts in use and on offer, added up over time.
+#[derive(Debug, Default)]
+pub struct Usage {
+    /// Used amounts by node name, whether or not the node exists.
+    nodes: BTreeMap<String, Amounts>,
+    /// One line a resource, in the order of their first appearance.
+    totals: Vec<Total>,
+    since: Time,
+}
+
+/// One resource over the whole cluster.
+#[derive(Debug, Default)]
+struct Total {
+    resource: String,
+    used: i128,
+    offered: i128,
+    used_ms: i128,
+    offered_ms: i128,
+}
+
+impl Usage {
+    /// A pod takes room on a node.
+    pub fn take(&mut self, node: &str, requests: &Amounts, now: Time) {
+        self.change(node, requests, 1, now);
+    }
+
+    /// A pod leaves a node.
+    pub fn give(&mut self, node: &str, requests: &Amounts, now: Time) {
+        self.change(node, requests, -1, now);
+    }
+
+    /// A node appears.
+    pub fn offer(&mut self, allocatable: &Amounts, now: Time) {
+        self.advance(now);
+        for (resource, amount) in allocatable {
+            self.total(resource).offered += i128::from(*amount);
+        }
+    }
+
+    /// A node goes.
+    pub fn withdraw(&mut self, allocatable: &Amounts, now: Time) {
+        self.advance(now);
+        for (resource, amount) in allocatable {
+            self.total(resource).offered -= i128::from(*amount);
+        }
+    }
+
+    /// The first resource of which more is used on the node than it has, with used and offered.
+    #[must_use]
+    pub fn excess(&self, node: &str, allocatable: &Amounts) -> Option<(String, i64, i64)> {
+        let used = self.nodes.get(node)?;
+        used.iter().find_map(|(resource, used)| {
+            let offered = allocatable.iter().find(|(name, _)| name == resource);
+            let offered = offered.map_or(0, |(_, amount)| *amount);
+            (*used > offered.max(0)).then(|| (resource.clone(), *used, offered))
+        })
+    }
+
+    /// What is used on a node.
+    #[must_use]
+    pub fn used_on(&self, node: &str, resource: &str) -> i64 {
+        let used = self.nodes.get(node).and_then(|amounts| {
+            let mut amounts = amounts.iter();
+            amounts.find(|(name, _)| name == resource)
+        });
+        used.map_or(0, |(_, amount)| *amount)
+    }
+
+    /// Used of offered from zero to `end` by resource; what no node ever offered is left out.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for the reader")]
+    pub fn utilisation(&mut self, end: Time) -> BTreeMap<String, f64> {
+        self.advance(end);
+        let offered = self.totals.iter().filter(|total| total.offered_ms > 0);
+        offered
+            .map(|total| {
+                let ratio = total.used_ms as f64 / total.offered_ms as f64;
+                (total.resource.clone(), ratio)
+            })
+            .collect()
+    }
+
+    fn change(&mut self, node: &str, requests: &Amounts, sign: i64, now: Time) {
+        self.advance(now);
+        let one = [("pods".to_owned(), 1)];
+        let mut used = self.nodes.remove(node).unwrap_or_default();
+        for (resource, amount) in requests.iter().chain(&one) {
+            let amount = amount.saturating_mul(sign);
+            self.total(resource).used += i128::from(amount);
+            match used.iter_mut().find(|(name, _)| name == resource) {
+                Some((_, sum)) => *sum = sum.saturating_add(amount),
+                None => used.push((resource.clone(), amount)),
+            }
+        }
+        self.nodes.insert(node.to_owned(), used);
+    }
+
+    fn total(&mut self, resource: &str) -> &mut Total {
+        let found = self.totals.iter().position(|one| one.resource == resource);
+        let index = found.unwrap_or_else(|| {
+            self.totals.push(Total {
+                resource: resource.to_owned(),
+                ..Total::default()
+            });
+            self.totals.len() - 1
+        });
+        &mut self.totals[index]
+    }
+
+    fn advance(&mut self, now: Time) {
+        let span = i128::from(now.since(self.since).0);
+        if span == 0 {
+            return;
+        }
+        for total in &mut self.totals {
+            total.used_ms += total.used * span;
+            total.offered_ms += total.offered * span;
+        }
+        self.since = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpu(amount: i64) -> Amounts {
+        vec![("cpu".to_owned(), amount)]
+    }
+
+    #[test]
+    fn utilisation_is_the_mean_over_time() {
+        let mut usage = Usage::default();
+        usage.offer(&cpu(1000), Time(0));
+        usage.take("n", &cpu(500), Time(10_000));
+        usage.give("n", &cpu(500), Time(30_000));
+        let ratio = usage.utilisation(Time(40_000))["cpu"];
+        assert!((ratio - 0.25).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn an_overcommitted_node_is_found() {
+        let mut usage = Usage::default();
+        usage.take("n", &cpu(700), Time(0));
+        let room: Amounts = vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 2)];
+        assert_eq!(usage.excess("n", &room), None);
+        usage.take("n", &cpu(301), Time(0));
+        assert_eq!(usage.excess("n", &room), Some(("cpu".into(), 1001, 1000)));
+    }
+}

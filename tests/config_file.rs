@@ -1,0 +1,200 @@
+//! The configuration file: what is read from it, and what is refused in which words.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use muster::config::{ConfigError, SchedulerConfiguration, load, parse};
+use muster::core::units::Millis;
+use std::fs;
+
+const HEAD: &str = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n";
+
+fn read(rest: &str) -> Result<SchedulerConfiguration, ConfigError> {
+    parse("muster.yaml", &format!("{HEAD}{rest}"))
+}
+
+/// The error, on one line.
+fn refused(rest: &str) -> String {
+    read(rest).unwrap_err().to_string()
+}
+
+#[test]
+fn a_file_that_says_nothing_is_the_default() {
+    assert_eq!(read("").unwrap(), SchedulerConfiguration::default());
+}
+
+#[test]
+fn the_default_written_out_reads_back() {
+    let default = SchedulerConfiguration::default();
+    let text = serde_saphyr::to_string(&default).unwrap();
+    assert_eq!(parse("muster.yaml", &text).unwrap(), default, "{text}");
+}
+
+#[test]
+fn the_default_policy_is_the_cores_default() {
+    let policy = SchedulerConfiguration::default().policy().unwrap();
+    let wanted = muster::core::engine::Policy::default();
+    assert_eq!(format!("{policy:?}"), format!("{wanted:?}"));
+}
+
+#[test]
+fn every_field_is_taken() {
+    let config = read(
+        "schedulerNames: [muster, batch]
+bindConcurrency: 8
+sweepInterval: 1m30s
+listen: 0.0.0.0:8080
+leaderElection: {enabled: false, leaseName: a, leaseNamespace: b}
+profile:
+  queueSort: [Submission, Priority]
+  filter: [NodeResourcesFit]
+  score:
+  - {name: Packing, weight: 7}
+",
+    )
+    .unwrap();
+    let names: Vec<String> = config
+        .scheduler_names
+        .iter()
+        .cloned()
+        .map(String::from)
+        .collect();
+    assert_eq!(names, ["muster", "batch"]);
+    assert_eq!(config.bind_concurrency.get(), 8);
+    assert_eq!(config.listen.get().port(), 8080);
+    assert!(!config.leader_election.enabled);
+    assert_eq!(config.leader_election.lease_name.as_str(), "a");
+    assert_eq!(
+        config
+            .leader_election
+            .lease_namespace
+            .as_ref()
+            .unwrap()
+            .as_str(),
+        "b"
+    );
+    let policy = config.policy().unwrap();
+    assert_eq!(policy.sweep_interval, Millis(90_000));
+    let sorts: Vec<_> = policy
+        .profile
+        .queue_sort
+        .iter()
+        .map(|one| one.name())
+        .collect();
+    assert_eq!(sorts, ["Submission", "Priority"]);
+    assert_eq!(policy.profile.filter.len(), 1);
+    assert_eq!(policy.profile.score[0].weight, 7);
+    assert!(
+        !policy.profile.pre_enqueue.is_empty(),
+        "what the file cannot set stays"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_place_and_what_is_allowed() {
+    let cases: [(&str, &str, &[&str]); 13] = [
+        (
+            "bindConcurency: 8\n",
+            "3:1",
+            &["bindConcurency", "bindConcurrency"],
+        ),
+        ("profile:\n  filters: []\n", "4:3", &["filters", "filter"]),
+        (
+            "bindConcurrency: 0\n",
+            "3:18",
+            &["found 0", "from 1 to 512"],
+        ),
+        (
+            "bindConcurrency: lots\n",
+            "3:18",
+            &["\"lots\"", "from 1 to 512"],
+        ),
+        ("sweepInterval: 5\n", "3:16", &["\"5\"", "1h30m"]),
+        ("sweepInterval: 2d\n", "3:16", &["\"2d\"", "1h30m"]),
+        ("sweepInterval: 0s\n", "3:16", &["found 0s", "from 1s"]),
+        ("listen: 8080\n", "3:9", &["\"8080\"", "127.0.0.1:10270"]),
+        ("schedulerNames: []\n", "3:17", &["empty"]),
+        ("schedulerNames: [a, b, a]\n", "3:17", &["\"a\"", "twice"]),
+        (
+            "profile:\n  filter:\n  - NodeName\n  - Nope\n",
+            "6:5",
+            &["\"Nope\"", "filter", "NodeUnschedulable, NodeName"],
+        ),
+        (
+            "profile:\n  score: [{name: Packing, weight: 101}]\n",
+            "4:35",
+            &["found 101", "from 1 to 100"],
+        ),
+        (
+            "bindConcurrency: 8\nbindConcurrency: 9\n",
+            "4:1",
+            &["bindConcurrency"],
+        ),
+    ];
+    for (text, place, words) in cases {
+        let message = refused(text);
+        let start = format!("muster.yaml:{place}: ");
+        assert!(message.starts_with(&start), "{text:?}: {message}");
+        for word in words {
+            assert!(message[start.len()..].contains(word), "{text:?}: {message}");
+        }
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn another_version_or_kind_is_refused() {
+    let cases = [
+        (
+            "apiVersion: v1\nkind: SchedulerConfiguration\n",
+            "1:13",
+            "config.muster.dev/v1alpha1",
+        ),
+        (
+            "apiVersion: config.muster.dev/v1alpha1\nkind: Pod\n",
+            "2:7",
+            "SchedulerConfiguration",
+        ),
+        ("kind: SchedulerConfiguration\n", "1:1", "apiVersion"),
+    ];
+    for (text, place, word) in cases {
+        let message = parse("muster.yaml", text).unwrap_err().to_string();
+        assert!(
+            message.starts_with(&format!("muster.yaml:{place}: ")),
+            "{message}"
+        );
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_configuration_at_all_is_refused_not_panicked_on() {
+    let cases = [
+        "",
+        "[]",
+        "null",
+        "a: [",
+        "\t",
+        "&a [*a]",
+        "\u{0}",
+        "- - - -",
+        "%",
+        "{",
+        "---\n---\n",
+        "kind: SchedulerConfiguration\n---\nkind: SchedulerConfiguration\n",
+    ];
+    for text in cases {
+        let message = parse("f", text).unwrap_err().to_string();
+        assert!(message.starts_with("f:"), "{text:?}: {message}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.yaml");
+    let message = load(&missing).unwrap_err().to_string();
+    assert!(message.contains("missing.yaml"), "{message}");
+    let present = folder.path().join("muster.yaml");
+    fs::write(&present, HEAD).unwrap();
+    assert_eq!(load(&present).unwrap(), SchedulerConfiguration::default());
+}

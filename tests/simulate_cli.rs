@@ -1,0 +1,305 @@
+//! `muster simulate` as a user meets it: what it prints, what it refuses, and its exit codes.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Plays a scenario from standard input.
+fn simulate(scenario: &str, arguments: &[&str]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_muster"))
+        .args(["simulate", "-"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(scenario.as_bytes()).unwrap();
+    drop(input);
+    child.wait_with_output().unwrap()
+}
+
+fn json(scenario: &str, arguments: &[&str]) -> Value {
+    let mut all = vec!["--output", "json"];
+    all.extend(arguments);
+    let output = simulate(scenario, &all);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Plays bad input; returns what it says.
+fn refused(scenario: &str) -> String {
+    let output = simulate(scenario, &[]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+    stderr(&output)
+}
+
+const NODE: &str = "
+apiVersion: v1
+kind: Node
+metadata: {name: n}
+status: {allocatable: {cpu: \"4\", memory: 8Gi, pods: \"10\"}}
+---
+";
+
+fn pod(name: &str, cpu: &str, annotations: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, annotations: {{{annotations}}}}}\n\
+         spec:\n  schedulerName: muster\n  containers:\n  - name: c\n    image: i\n    \
+         resources: {{requests: {{cpu: \"{cpu}\"}}}}\n---\n"
+    )
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+#[test]
+fn json_has_every_field_of_the_contract() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minAvailable: 1}\n---\n";
+    let report = json(&(NODE.to_owned() + group + &pod("a", "1", "")), &[]);
+    assert_eq!(
+        keys(&report),
+        ["end", "metrics", "podGroups", "pods", "queues"]
+    );
+    let pod = "boundAt evictions finishedAt name namespace node phase podGroup queue submittedAt";
+    assert_eq!(keys(&report["pods"][0]).join(" "), pod);
+    let gang = "bound lostOpportunity maxHops message minAvailable name namespace phase position \
+                queue reason scheduledAt submittedAt";
+    assert_eq!(keys(&report["podGroups"][0]).join(" "), gang);
+    assert_eq!(
+        keys(&report["queues"][0]).join(" "),
+        "fairShare flow name usage weight"
+    );
+    let metrics = "evictions makespan utilisation waitP50 waitP99";
+    assert_eq!(keys(&report["metrics"]).join(" "), metrics);
+}
+
+#[test]
+fn pods_run_for_their_duration_and_the_next_one_follows() {
+    let one = pod("a", "3", "simulate.muster.dev/duration: 10m");
+    let two = pod(
+        "b",
+        "3",
+        "simulate.muster.dev/duration: 5m, simulate.muster.dev/at: 60s",
+    );
+    let report = json(&(NODE.to_owned() + &one + &two), &[]);
+    let (a, b) = (&report["pods"][0], &report["pods"][1]);
+    assert_eq!(
+        (&a["boundAt"], &a["finishedAt"]),
+        (&0.0.into(), &600.0.into())
+    );
+    assert_eq!(
+        (&b["submittedAt"], &b["boundAt"]),
+        (&60.0.into(), &600.0.into())
+    );
+    assert_eq!(
+        (&b["phase"], &b["node"]),
+        (&"Succeeded".into(), &"n".into())
+    );
+    assert_eq!(report["end"], 900.0);
+    assert_eq!(report["metrics"]["utilisation"]["cpu"], 0.75);
+    assert_eq!(report["metrics"]["waitP99"], 540.0);
+    assert_eq!(report["metrics"]["makespan"], 900.0);
+}
+
+#[test]
+fn until_cuts_the_play_off() {
+    let one = pod("a", "3", "simulate.muster.dev/duration: 10m");
+    let report = json(&(NODE.to_owned() + &one), &["--until", "2m"]);
+    assert_eq!(report["end"], 120.0);
+    assert_eq!(report["pods"][0]["phase"], "Running");
+    assert_eq!(report["pods"][0]["finishedAt"], Value::Null);
+}
+
+#[test]
+fn copies_are_stamped_and_jobs_make_their_pods() {
+    let copies = pod("a-$(INDEX)", "1", "simulate.muster.dev/replicas: \"2\"");
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, annotations: \
+               {simulate.muster.dev/duration: 1m}}\nspec:\n  completions: 3\n  parallelism: 2\n  \
+               template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, \
+               resources: {requests: {cpu: 1}}}]}}\n";
+    let report = json(&(NODE.to_owned() + &copies + job), &[]);
+    let pods = report["pods"].as_array().unwrap();
+    let names: Vec<_> = pods
+        .iter()
+        .map(|pod| pod["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["a-0", "a-1", "j-0", "j-1", "j-2"]);
+    assert_eq!(pods[4]["submittedAt"], 60.0);
+    assert_eq!(pods[4]["finishedAt"], 120.0);
+}
+
+#[test]
+fn a_pod_with_a_node_runs_already() {
+    let running =
+        pod("a", "1", "simulate.muster.dev/at: 5s").replace("spec:\n", "spec:\n  nodeName: n\n");
+    let report = json(&(NODE.to_owned() + &running), &[]);
+    assert_eq!(report["pods"][0]["boundAt"], 5.0);
+    assert_eq!(report["pods"][0]["phase"], "Running");
+}
+
+#[test]
+fn deleted_pods_leave_and_make_room() {
+    let one = pod("a", "3", "simulate.muster.dev/delete-at: 10s");
+    let report = json(&(NODE.to_owned() + &one + &pod("b", "3", "")), &[]);
+    assert_eq!(report["pods"][0]["phase"], "Deleted");
+    let bound_at = report["pods"][1]["boundAt"].as_f64().unwrap();
+    assert!((10.0..11.0).contains(&bound_at), "{bound_at}");
+}
+
+#[test]
+fn the_same_input_and_seed_give_the_same_bytes() {
+    let example = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/quickstart.yaml"
+    ));
+    let example = example.unwrap();
+    for output in ["json", "table"] {
+        let play = || simulate(&example, &["--seed", "7", "--output", output]).stdout;
+        assert_eq!(play(), play());
+    }
+}
+
+#[test]
+fn the_quickstart_plays_without_a_warning_in_a_hundred_columns() {
+    let example = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/quickstart.yaml"
+    ));
+    let output = simulate(&example.unwrap(), &[]);
+    assert_eq!(
+        (output.status.code(), stderr(&output)),
+        (Some(0), String::new())
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let tables = text
+        .lines()
+        .filter(|line| line.starts_with(['│', '┌', '└', '╞']));
+    assert!(tables.clone().count() > 15);
+    assert!(
+        tables.clone().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+}
+
+#[test]
+fn syntax_errors_have_a_file_a_line_and_a_column() {
+    let said = refused(&(NODE.to_owned() + "kind: [\n"));
+    assert!(said.starts_with("-:"), "{said}");
+    let mut place = said.split(':').skip(1);
+    let line: usize = place.next().unwrap().parse().unwrap();
+    assert!(line >= 7, "{said}");
+    assert!(
+        place.next().unwrap().trim().parse::<usize>().is_ok(),
+        "{said}"
+    );
+}
+
+#[test]
+fn wrong_types_are_placed_at_their_field() {
+    let said = refused(
+        "apiVersion: v1\nkind: Node\nmetadata:\n  name: n\nspec:\n  unschedulable: maybe\n",
+    );
+    assert_eq!(
+        said,
+        "-:6:3: Node n: spec.unschedulable: the text \"maybe\" where true or false belongs\n"
+    );
+}
+
+#[test]
+fn unknown_kinds_and_missing_fields_are_refused() {
+    let said = refused("\napiVersion: v1\nkind: Pot\nmetadata: {name: a}\n");
+    assert!(
+        said.contains("-:2: kind \"Pot\" is not known; known kinds: "),
+        "{said}"
+    );
+    let said = refused("apiVersion: v2\nkind: Pod\nmetadata: {name: a}\n");
+    assert!(said.contains("known in: v1"), "{said}");
+    assert!(refused("apiVersion: v1\nmetadata: {name: a}\n").contains("kind is missing"));
+    assert!(
+        refused("apiVersion: v1\nkind: Node\nmetadata: {}\n").contains("metadata.name is missing")
+    );
+    assert!(refused("just text\n").contains("not an object"));
+}
+
+#[test]
+fn duplicate_names_are_refused_with_both_places() {
+    let said = refused(&(NODE.to_owned() + NODE));
+    assert!(
+        said.contains("-:7: Node n: the name \"n\" is taken by the one at -:2"),
+        "{said}"
+    );
+}
+
+#[test]
+fn bad_annotations_are_refused_with_what_is_allowed() {
+    let said = refused(&pod("a", "1", "simulate.muster.dev/duration: soon"));
+    assert!(
+        said.contains("Pod a: simulate.muster.dev/duration: \"soon\" is not a duration"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_podgroup_that_the_api_server_would_refuse_is_refused() {
+    let said = refused(
+        "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minAvailable: -1}\n",
+    );
+    assert!(said.contains("-:1: PodGroup g: "), "{said}");
+}
+
+#[test]
+fn every_error_is_told_at_once() {
+    let said = refused("kind: A\n---\nkind: B\n---\n[\n");
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+#[test]
+fn unknown_fields_warn_with_their_place_and_are_played() {
+    let typo = pod("a", "1", "").replace("    image: i\n", "    imagge: i\n");
+    let output = simulate(&(NODE.to_owned() + &typo), &["--output", "json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = stderr(&output);
+    assert!(
+        said.contains("-:14:5: Pod a: field spec.containers.0.imagge is not known"),
+        "{said}"
+    );
+}
+
+#[test]
+fn odd_quantities_are_understood_or_refused_with_words() {
+    for cpu in ["1e3", "1500m", "1Ki", "9223372036854775807", "0"] {
+        let report = json(&(NODE.to_owned() + &pod("a", cpu, "")), &[]);
+        assert_eq!(report["pods"].as_array().unwrap().len(), 1, "{cpu}");
+    }
+    for cpu in ["-1", "1.2.3", "four"] {
+        let report = json(&(NODE.to_owned() + &pod("a", cpu, "")), &[]);
+        assert_eq!(report["pods"][0]["node"], Value::Null, "{cpu}");
+    }
+}
+
+#[test]
+fn missing_files_and_bad_flags_are_bad_input() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
+        command.arg("simulate").args(arguments).output().unwrap()
+    };
+    let output = run(&["no-such-file.yaml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no-such-file.yaml: "));
+    assert_eq!(run(&["x.yaml", "--until", "soon"]).status.code(), Some(2));
+}

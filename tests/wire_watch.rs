@@ -1,0 +1,356 @@
+//! What a watch asks for, and what it tells the engine, whatever the API server does.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "support/fake_api.rs"]
+mod fake_api;
+
+use fake_api::{Asked, FakeApi, Reply, status, status_body};
+use kube::core::DeserializeGuard;
+use kube::{Api, Client};
+use muster::api::{Reading, crd, slim, volcano};
+use muster::cluster::watch::{Outlet, Watchable, follow};
+use muster::cluster::{Health, Kind, Metrics, News};
+use muster::core::model::Event;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// A watch of one kind and what it told.
+struct Watch {
+    news: mpsc::Receiver<News>,
+    health: Arc<Health>,
+    metrics: Arc<Metrics>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Watch {
+    fn start<K: Watchable>(client: Client) -> Self {
+        let (sender, news) = mpsc::channel(64);
+        let outlet = Outlet {
+            news: sender,
+            health: Arc::new(Health::default()),
+            metrics: Arc::new(Metrics::new().unwrap()),
+        };
+        outlet
+            .health
+            .set_role(muster::cluster::health::Role::Leading);
+        let (health, metrics) = (Arc::clone(&outlet.health), Arc::clone(&outlet.metrics));
+        let reading = Arc::new(Reading {
+            scheduler_names: vec!["muster".to_owned()],
+        });
+        let task = tokio::spawn(follow(Api::<K>::all(client), reading, outlet));
+        Self {
+            news,
+            health,
+            metrics,
+            task,
+        }
+    }
+
+    /// The next news, in short.
+    async fn next(&mut self) -> String {
+        let news = timeout(Duration::from_secs(300), self.news.recv()).await;
+        match news.unwrap().unwrap() {
+            News::Event(Event::Pod(pod)) => format!("pod {}/{}", pod.key.name, pod.key.uid),
+            News::Event(Event::PodDeleted(key)) => format!("gone {}/{}", key.name, key.uid),
+            News::Event(Event::Gang(gang)) => format!("gang {}", gang.key.name),
+            News::Event(Event::GangDeleted(key, _)) => format!("gone {}", key.name),
+            News::Event(other) => format!("{other:?}"),
+            News::Synced(kind) => format!("synced {}", kind.name()),
+        }
+    }
+
+    async fn tells(&mut self, expected: &[&str]) {
+        for one in expected {
+            assert_eq!(self.next().await, *one);
+        }
+    }
+
+    async fn tells_no_more(&mut self) {
+        let more = timeout(Duration::from_secs(30), self.news.recv()).await;
+        assert!(more.is_err(), "{more:?}");
+    }
+
+    fn says(&self, kind: Kind) -> String {
+        let problems = self.health.problems();
+        let of_kind = problems
+            .into_iter()
+            .filter(|one| one.starts_with(kind.name()));
+        of_kind.collect()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn pod(name: &str, uid: &str, version: u64) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "namespace": "team", "name": name, "uid": uid, "resourceVersion": version.to_string(),
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        },
+        "spec": {"schedulerName": "muster", "containers": [{"name": "main"}]},
+        "status": {"phase": "Pending"},
+    })
+}
+
+fn list(version: &str, next: &str, items: &[Value]) -> Reply {
+    Reply::Json(
+        200,
+        json!({
+            "apiVersion": "v1", "kind": "PodList",
+            "metadata": {"resourceVersion": version, "continue": next},
+            "items": items,
+        }),
+    )
+}
+
+fn change(kind: &str, object: &Value) -> Value {
+    json!({"type": kind, "object": object})
+}
+
+fn bookmark(version: u64) -> Value {
+    json!({
+        "type": "BOOKMARK",
+        "object": {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"resourceVersion": version.to_string()},
+        },
+    })
+}
+
+/// Answers lists and watches each in turn; after the last, lists repeat and watches stay open.
+fn server(
+    lists: impl IntoIterator<Item = Reply>,
+    watches: impl IntoIterator<Item = Reply>,
+) -> impl FnMut(&Asked) -> Reply + Send + 'static {
+    let mut lists: Vec<Reply> = lists.into_iter().collect();
+    let mut watches: Vec<Reply> = watches.into_iter().collect();
+    move |asked| {
+        if asked.line.contains("watch=true") {
+            if watches.is_empty() {
+                return Reply::Open(vec![]);
+            }
+            return watches.remove(0);
+        }
+        if lists.len() > 1 {
+            return lists.remove(0);
+        }
+        lists[0].clone()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_come_in_pages_and_the_watch_goes_on_from_the_last() {
+    let (api, client) = FakeApi::start(server(
+        [
+            list("7", "next-page", &[pod("a", "1", 3)]),
+            list("7", "", &[pod("b", "2", 5)]),
+        ],
+        [Reply::Open(vec![
+            change("ADDED", &pod("c", "3", 8)),
+            change("DELETED", &pod("a", "1", 9)),
+        ])],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch
+        .tells(&["pod a/1", "pod b/2", "synced pods", "pod c/3", "gone a/1"])
+        .await;
+    assert_eq!(watch.says(Kind::Pods), "");
+    let lines = api.lines();
+    assert_eq!(lines[0], "GET /api/v1/pods?&limit=500");
+    assert_eq!(lines[1], "GET /api/v1/pods?&limit=500&continue=next-page");
+    assert!(
+        lines[2].contains("watch=true") && lines[2].contains("resourceVersion=7"),
+        "{lines:?}"
+    );
+    assert!(lines[2].contains("timeoutSeconds=120"), "{lines:?}");
+    assert!(lines[2].contains("allowWatchBookmarks=true"), "{lines:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_goes_on_from_the_last_bookmark_without_a_list() {
+    let (api, client) = FakeApi::start(server(
+        [list("7", "", &[pod("a", "1", 3)])],
+        [
+            Reply::Closed(vec![bookmark(40)]),
+            Reply::Open(vec![change("MODIFIED", &pod("a", "1", 41))]),
+        ],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch.tells(&["pod a/1", "synced pods", "pod a/1"]).await;
+    let lines = api.lines();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[2].contains("resourceVersion=40"), "{lines:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn gone_inside_a_stream_lists_anew_and_sweeps() {
+    let gone = json!({"type": "ERROR", "object": status_body(410, "too old resource version")});
+    let (api, client) = FakeApi::start(server(
+        [
+            list("7", "", &[pod("a", "1", 3), pod("b", "2", 4)]),
+            list("90", "", &[pod("b", "2", 4), pod("c", "3", 80)]),
+        ],
+        [Reply::Closed(vec![gone])],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch
+        .tells(&[
+            "pod a/1",
+            "pod b/2",
+            "synced pods",
+            "pod b/2",
+            "pod c/3",
+            "gone a/1",
+        ])
+        .await;
+    watch.tells_no_more().await;
+    assert!(
+        api.lines()[3].contains("resourceVersion=90"),
+        "{:?}",
+        api.lines()
+    );
+    let metrics = watch.metrics.text().unwrap();
+    assert!(
+        metrics.contains("muster_watch_restarts_total{kind=\"pods\"} 1"),
+        "{metrics}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn gone_as_a_status_lists_anew_too() {
+    let (api, client) = FakeApi::start(server(
+        [
+            list("7", "", &[pod("a", "1", 3)]),
+            list("90", "", &[pod("a", "9", 80)]),
+        ],
+        [status(410, "too old resource version")],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch
+        .tells(&["pod a/1", "synced pods", "gone a/1", "pod a/9"])
+        .await;
+    assert_eq!(api.lines().len(), 4, "{:?}", api.lines());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_cannot_start_is_given_up_for_a_list_after_three_times() {
+    let refusal = || status(500, "storage is initializing");
+    let (api, client) = FakeApi::start(server(
+        [list("7", "", &[pod("a", "1", 3)])],
+        [refusal(), refusal(), refusal()],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch.tells(&["pod a/1", "synced pods", "pod a/1"]).await;
+    watch.tells_no_more().await;
+    let lists = |line: &&String| !line.contains("watch=true");
+    assert_eq!(
+        api.lines().iter().filter(lists).count(),
+        2,
+        "{:?}",
+        api.lines()
+    );
+    assert_eq!(watch.says(Kind::Pods), "", "it is well again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_was_taken_by_another_pod_unseen_is_told_as_two_pods() {
+    let (_, client) = FakeApi::start(server(
+        [list("7", "", &[pod("a", "1", 3)])],
+        [Reply::Open(vec![change("MODIFIED", &pod("a", "2", 9))])],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch
+        .tells(&["pod a/1", "synced pods", "gone a/1", "pod a/2"])
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_stalls_is_asked_for_again() {
+    let (api, client) = FakeApi::start(server(
+        [Reply::Open(vec![]), list("7", "", &[pod("a", "1", 3)])],
+        [],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch.tells(&["pod a/1", "synced pods"]).await;
+    assert!(api.lines().len() >= 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forbidden_kind_is_not_ready_and_says_so_until_it_is_allowed() {
+    let (api, client) = FakeApi::start(server(
+        [
+            status(403, "pods is forbidden"),
+            status(403, "pods is forbidden"),
+            list("7", "", &[]),
+        ],
+        [],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    while api.lines().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let says = watch.says(Kind::Pods);
+    assert!(says.contains("no permission to list and watch"), "{says}");
+    watch.tells(&["synced pods"]).await;
+    watch.tells_no_more().await;
+    assert_eq!(watch.says(Kind::Pods), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_optional_kind_that_is_not_served_is_synced_and_looked_for_again() {
+    let gang = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
+        "metadata": {"namespace": "team", "name": "g", "uid": "1", "resourceVersion": "3"},
+        "spec": {"minMember": 2},
+    });
+    let (api, client) = FakeApi::start(server(
+        [
+            status(404, "the server could not find the requested resource"),
+            list("7", "", &[gang]),
+        ],
+        [],
+    ));
+    let mut watch = Watch::start::<DeserializeGuard<volcano::PodGroup>>(client);
+    watch
+        .tells(&["synced podgroups.scheduling.volcano.sh"])
+        .await;
+    assert_eq!(watch.says(Kind::VolcanoPodGroups), "");
+    watch.tells(&["gang g"]).await;
+    let asked = api.asked();
+    assert!(asked[1].at - asked[0].at >= Duration::from_secs(30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_is_left_out_and_others_are_not() {
+    let gang = |name: &str, min: Value| {
+        json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "PodGroup",
+            "metadata": {"namespace": "team", "name": name, "uid": name, "resourceVersion": "3"},
+            "spec": {"minAvailable": min},
+        })
+    };
+    let (_, client) = FakeApi::start(server(
+        [list(
+            "7",
+            "",
+            &[gang("bad", json!("many")), gang("good", json!(2))],
+        )],
+        [],
+    ));
+    let mut watch = Watch::start::<DeserializeGuard<crd::PodGroup>>(client);
+    watch
+        .tells(&["gang good", "synced podgroups.muster.dev"])
+        .await;
+    let metrics = watch.metrics.text().unwrap();
+    let count = "muster_unreadable_objects_total{kind=\"podgroups.muster.dev\"} 1";
+    assert!(metrics.contains(count), "{metrics}");
+}
