@@ -52,9 +52,13 @@ fn every_scenario_comes_out_as_it_expects() {
     for path in files() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).unwrap();
-        let (scenario, expect) = split(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let play = Play::new(&cluster, &admin, &name, scenario);
-        let found = play.run(&expect);
+        let found = match split(&text) {
+            Ok((scenario, expect)) => {
+                Play::new(&cluster, &admin, &name, scenario).map(|play| play.run(&expect))
+            }
+            Err(error) => Err(error),
+        };
+        let found = found.unwrap_or_else(|error| vec![error]);
         eprintln!(
             "{} {name}",
             if found.is_empty() { "ok   " } else { "WRONG" }
@@ -86,7 +90,12 @@ struct Play<'a> {
 
 impl<'a> Play<'a> {
     #[expect(clippy::disallowed_methods, reason = "plays in real time")]
-    fn new(cluster: &'a Cluster, admin: &'a Admin, name: &str, scenario: &str) -> Self {
+    fn new(
+        cluster: &'a Cluster,
+        admin: &'a Admin,
+        name: &str,
+        scenario: &str,
+    ) -> Result<Self, String> {
         let reading = Reading {
             scheduler_names: vec!["muster".to_owned()],
         };
@@ -95,7 +104,7 @@ impl<'a> Play<'a> {
             text: scenario.to_owned(),
         };
         let mut acts = Vec::new();
-        for object in stamped(&[source], &reading).unwrap() {
+        for object in stamped(&[source], &reading).map_err(|error| error.to_string())? {
             if let Some(at) = time(&object, "delete-at") {
                 let object = object.clone();
                 let deletes = true;
@@ -115,7 +124,7 @@ impl<'a> Play<'a> {
         }
         acts.sort_by_key(|act| act.at);
         let namespaces = acts.iter().map(|act| namespace(&act.object));
-        Self {
+        Ok(Self {
             cluster,
             admin,
             start: Instant::now(),
@@ -124,7 +133,7 @@ impl<'a> Play<'a> {
             created: BTreeMap::new(),
             seen: Observed::default(),
             minimum: BTreeMap::new(),
-        }
+        })
     }
 
     /// Plays the file; says what does not hold.
