@@ -3,6 +3,7 @@
 //! A pure core decides; everything else carries news in and orders out.
 
 pub mod api;
+pub mod bench;
 pub mod cli;
 pub mod cluster;
 pub mod config;

@@ -1,5 +1,7 @@
 //! `docs/configuration.md` has every field of the configuration file, with its default.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use muster::config::SchedulerConfiguration;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,5 +1,7 @@
 //! The configuration file: what is read from it, and what is refused in which words.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use muster::config::{ConfigError, SchedulerConfiguration, load, parse};
 use muster::core::units::Millis;
 use std::fs;
@@ -101,7 +103,11 @@ fn what_is_wrong_is_refused_with_place_and_what_is_allowed() {
             "3:18",
             &["found 0", "from 1 to 512"],
         ),
-        ("bindConcurrency: lots\n", "3:18", &["number"]),
+        (
+            "bindConcurrency: lots\n",
+            "3:18",
+            &["\"lots\"", "from 1 to 512"],
+        ),
         ("sweepInterval: 5\n", "3:16", &["\"5\"", "1h30m"]),
         ("sweepInterval: 2d\n", "3:16", &["\"2d\"", "1h30m"]),
         ("sweepInterval: 0s\n", "3:16", &["found 0s", "from 1s"]),

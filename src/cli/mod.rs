@@ -1,5 +1,6 @@
 //! The command line: one file a command. This is where errors become words and exit codes.
 
+mod bench;
 mod run;
 mod simulate;
 
@@ -21,6 +22,7 @@ enum Command {
     Run(run::Arguments),
     /// Plays a scenario on virtual time: the same scheduler, without a cluster.
     Simulate(simulate::Arguments),
+    Bench(bench::Arguments),
 }
 
 impl Arguments {
@@ -30,6 +32,7 @@ impl Arguments {
         match self.command {
             Command::Run(arguments) => run::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
+            Command::Bench(arguments) => bench::run(arguments),
         }
     }
 }

@@ -28,7 +28,7 @@ fn all_dependencies() -> BTreeSet<String> {
 }
 
 /// The same as they are called in the code.
-pub fn crate_names() -> Vec<String> {
+pub(crate) fn crate_names() -> Vec<String> {
     all_dependencies()
         .iter()
         .map(|name| name.replace('-', "_"))

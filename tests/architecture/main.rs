@@ -1,6 +1,8 @@
 //! The shape of the program, held by tests: who may use whom, how long a file may be, and that the
 //! documents name what is there. See docs/architecture.md.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod arrows;
 mod documents;
 mod source;

@@ -4,13 +4,13 @@
 
 /// A path that a source names, in full from the crate's root, or from an outside crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
+pub(crate) struct Mention {
     /// From 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// `["crate", "core", "state"]` or `["serde_json", "Value"]`.
-    pub path: Vec<String>,
+    pub(crate) path: Vec<String>,
     /// It stands in an inline module `tests`.
-    pub in_tests: bool,
+    pub(crate) in_tests: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ enum Token {
 /// All paths that a source names: those of its `use` lines, and those in its code that begin with
 /// `crate`, `super`, `self` or one of the crates given. `module` is where the source stands:
 /// `["crate", "core", "state"]` for `src/core/state/mod.rs`.
-pub fn mentions(text: &str, module: &[&str], crates: &[String]) -> Vec<Mention> {
+pub(crate) fn mentions(text: &str, module: &[&str], crates: &[String]) -> Vec<Mention> {
     let tokens = tokens(text);
     let mut reader = Reader {
         tokens: &tokens,

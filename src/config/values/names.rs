@@ -2,7 +2,6 @@
 
 use super::Entry;
 use crate::config::WeightedPlugin;
-use crate::core::framework::Plugin;
 use crate::core::plugins::registry;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;

@@ -2,11 +2,13 @@
 
 use crate::api::duration;
 use crate::core::units::Millis;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "i64", into = "u32")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "u32")]
 pub struct Bounded<const MIN: u32, const MAX: u32, const DEFAULT: u32>(u32);
 
 impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Bounded<MIN, MAX, DEFAULT> {
@@ -23,17 +25,47 @@ impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Default for Bounded<MIN
     }
 }
 
-impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> TryFrom<i64>
+/// Not a derive: its error would say what a number is, and not what was found.
+impl<'de, const MIN: u32, const MAX: u32, const DEFAULT: u32> Deserialize<'de>
     for Bounded<MIN, MAX, DEFAULT>
 {
-    type Error = String;
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Within::<MIN, MAX>).map(Self)
+    }
+}
 
-    fn try_from(number: i64) -> Result<Self, String> {
-        let within = u32::try_from(number).ok();
-        let within = within.filter(|number| (MIN..=MAX).contains(number));
-        within
-            .map(Self)
-            .ok_or_else(|| format!("found {number}: expected a number from {MIN} to {MAX}"))
+/// Takes numbers from `MIN` to `MAX`.
+struct Within<const MIN: u32, const MAX: u32>;
+
+impl<const MIN: u32, const MAX: u32> Within<MIN, MAX> {
+    fn take<E: Error>(found: impl fmt::Display, number: Option<u32>) -> Result<u32, E> {
+        number
+            .filter(|number| (MIN..=MAX).contains(number))
+            .ok_or_else(|| {
+                E::custom(format!(
+                    "found {found}: expected a number from {MIN} to {MAX}"
+                ))
+            })
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> Visitor<'_> for Within<MIN, MAX> {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a number from {MIN} to {MAX}")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u32, E> {
+        Self::take(number, u32::try_from(number).ok())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u32, E> {
+        Self::take(number, u32::try_from(number).ok())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
+        Self::take(format!("{text:?}"), None)
     }
 }
 
@@ -93,14 +125,12 @@ mod tests {
 
     #[test]
     fn numbers_outside_of_their_bounds_are_refused() {
-        for number in [-1, 0, 4, i64::MAX] {
-            let message = Small::try_from(number).unwrap_err();
-            assert!(message.contains("from 1 to 3") && message.contains(&number.to_string()));
+        let read = |text: &str| serde_saphyr::from_str::<Small>(text);
+        for text in ["-1", "0", "4", "99999999999", "\"2\"", "lots", "2.5", "[]"] {
+            let message = read(text).unwrap_err().to_string();
+            assert!(message.contains("from 1 to 3"), "{text}: {message}");
         }
-        assert_eq!(
-            [1, 3].map(|one| Small::try_from(one).unwrap().get()),
-            [1, 3]
-        );
+        assert_eq!(["1", "3"].map(|text| read(text).unwrap().get()), [1, 3]);
     }
 
     #[test]

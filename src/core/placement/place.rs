@@ -4,7 +4,7 @@ use super::diagnosis::{Diagnosis, diagnose};
 use super::masks::Masks;
 use crate::core::framework::{Context, PreFilterVerdict, Profile, Scope, Store};
 use crate::core::plugins::Weights;
-use crate::core::state::{ClusterState, Gang, GangId, Id, NodeId, NodeSet, PodId, ShapeId};
+use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::core::transaction::Statement;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -237,6 +237,7 @@ impl Placer {
         for one in &profile.score {
             self.scores.clear();
             one.plugin.score(&cx, &self.candidates, &mut self.scores);
+            self.scores.resize(self.candidates.len(), 0);
             if profile.score.len() == 1 {
                 break;
             }
@@ -251,11 +252,10 @@ impl Placer {
         } else {
             &total
         };
-        let ranked = self.candidates.iter().enumerate();
-        let score = |index: usize| scores.get(index).copied().unwrap_or(0);
-        ranked
-            .max_by_key(|(index, node)| (score(*index), Reverse(node.index())))
-            .map(|(_, node)| node)
+        // Ties go to the lowest id: the first of the best.
+        let best = scores.iter().max()?;
+        let index = scores.iter().position(|score| score == best)?;
+        self.candidates.nth(index)
     }
 
     /// Whether the pod fits this node now.

@@ -27,14 +27,21 @@ impl Score for Packing {
             }
         };
         let table = cx.state.nodes();
-        let requested = |one: &Weight| cx.shape.request.get(one.dimension);
-        let wanted: Vec<_> = weights.0.iter().map(|one| (*one, requested(one))).collect();
-        scores.extend(nodes.iter().map(|node| {
-            let leftover = |(weight, amount): &(Weight, i64)| {
-                weight.apply(table.free(node, weight.dimension) - amount)
-            };
-            -wanted.iter().map(leftover).sum::<i64>()
-        }));
+        let first = scores.len();
+        scores.resize(first + nodes.len(), 0);
+        // Resource by resource, each in one run over its columns; `for_each` compiles to plain
+        // loops over the words of the set, a `for` loop would not.
+        for weight in &weights.0 {
+            let free = table.free_column(weight.dimension);
+            let amount = cx.shape.request.get(weight.dimension);
+            let mut slots = scores[first..].iter_mut();
+            nodes.iter().for_each(|node| {
+                if let Some(score) = slots.next() {
+                    let leftover = weight.apply(free(node) - amount);
+                    *score = score.saturating_sub(leftover);
+                }
+            });
+        }
     }
 }
 

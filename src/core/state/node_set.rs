@@ -86,6 +86,22 @@ impl NodeSet {
         })
     }
 
+    /// The node before which `index` others come, by rising id.
+    #[must_use]
+    pub fn nth(&self, index: usize) -> Option<NodeId> {
+        let mut left = index;
+        for (word, bits) in self.words.iter().enumerate() {
+            let count = bits.count_ones() as usize;
+            if left < count {
+                let rest = (0..left).fold(*bits, |bits, _| bits & (bits - 1));
+                let bit = rest.trailing_zeros() as usize;
+                return Some(NodeId::from_index(word * LANES + bit));
+            }
+            left -= count;
+        }
+        None
+    }
+
     /// The words, each for [`LANES`] nodes, to narrow in bulk.
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
@@ -128,6 +144,15 @@ mod tests {
     fn iterates_by_rising_id() {
         let nodes: Vec<_> = set(&[130, 3, 64]).iter().map(Id::index).collect();
         assert_eq!(nodes, [3, 64, 130]);
+    }
+
+    #[test]
+    fn the_nth_node_is_the_nth_that_is_iterated() {
+        let nodes = set(&[0, 3, 63, 64, 130, 131]);
+        for (index, node) in nodes.iter().enumerate() {
+            assert_eq!(nodes.nth(index), Some(node));
+        }
+        assert_eq!(nodes.nth(6), None);
     }
 
     #[test]

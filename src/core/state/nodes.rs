@@ -260,6 +260,18 @@ impl Nodes {
         self.allocatable(node, dimension) - self.used(node, dimension)
     }
 
+    /// [`Nodes::free`] of one resource, for a run over many nodes.
+    pub fn free_column(&self, dimension: Dimension) -> impl Fn(NodeId) -> i64 {
+        let column = self.columns.get(dimension.index());
+        let (allocatable, used) = column.map_or((&[][..], &[][..]), |column| {
+            (&column.allocatable[..], &column.used[..])
+        });
+        move |node| {
+            let of = |amounts: &[i64]| amounts.get(node.index()).copied().unwrap_or(0);
+            of(allocatable) - of(used)
+        }
+    }
+
     /// What all nodes together offer of a resource.
     #[must_use]
     pub fn total(&self, dimension: Dimension) -> i64 {

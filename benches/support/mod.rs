@@ -1,0 +1,155 @@
+//! Clusters and pods for the benchmarks of the core. Everything is drawn from a fixed seed.
+
+use muster::core::engine::{Effect, Scheduler};
+use muster::core::model::{
+    Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec,
+};
+use muster::core::units::Time;
+
+const GIB: i64 = 1 << 30;
+/// What every node offers.
+const NODE_CPU: i64 = 64_000;
+const NODE_MEMORY: i64 = 256 * GIB;
+const NODE_PODS: i64 = 110;
+
+/// Requests as they are met in the field: thousandths of a core, and memory in GiB. Fifty of a
+/// random mix fit a node.
+const MIX: [(i64, i64); 8] = [
+    (100, 1),
+    (250, 1),
+    (500, 2),
+    (500, 4),
+    (1_000, 2),
+    (1_000, 8),
+    (2_000, 4),
+    (4_000, 16),
+];
+
+/// A scheduler that knows this many empty nodes, and has nothing left to do.
+pub fn cluster(nodes: usize) -> Scheduler {
+    let mut scheduler = Scheduler::default();
+    for index in 0..nodes {
+        scheduler.apply(Event::Node(NodeSpec {
+            name: format!("node-{index}"),
+            allocatable: vec![
+                ("cpu".to_owned(), NODE_CPU),
+                ("memory".to_owned(), NODE_MEMORY),
+                ("pods".to_owned(), NODE_PODS),
+            ],
+            ..NodeSpec::default()
+        }));
+    }
+    assert_eq!(place(&mut scheduler), 0);
+    scheduler
+}
+
+/// Pods on their own, of mixed sizes.
+pub fn singles(count: usize) -> Vec<Event> {
+    let mut draw = Draw(1);
+    (0..count)
+        .map(|index| pod(index, draw.request(), GangRef::Own))
+        .collect()
+}
+
+/// Gangs of equal pods, of mixed sizes from gang to gang: each PodGroup, then its pods.
+pub fn gangs(count: usize, size: usize) -> Vec<Event> {
+    let mut draw = Draw(2);
+    let gang = |gang| {
+        let name = format!("gang-{gang}");
+        let request = draw.request();
+        let mut events = vec![group(&name, size)];
+        events.extend((0..size).map(|member| {
+            let gang_ref = GangRef::Named {
+                space: GangSpace::Named,
+                name: name.clone(),
+            };
+            pod(gang * size + member, request, gang_ref)
+        }));
+        events
+    };
+    (0..count).flat_map(gang).collect()
+}
+
+/// For each node a pod that takes nearly all of it.
+pub fn fillers(nodes: usize) -> Vec<Event> {
+    let filler = (NODE_CPU - 500, 1);
+    let pod = |index| pod(1_000_000 + index, filler, GangRef::Own);
+    (0..nodes).map(pod).collect()
+}
+
+/// One gang that asks for this many cores a pod.
+pub fn gang_of(size: usize, cpu: i64) -> Vec<Event> {
+    let name = "large".to_owned();
+    let mut events = vec![group(&name, size)];
+    events.extend((0..size).map(|member| {
+        let gang = GangRef::Named {
+            space: GangSpace::Named,
+            name: name.clone(),
+        };
+        pod(2_000_000 + member, (cpu, 1), gang)
+    }));
+    events
+}
+
+/// Runs cycles until nothing is left to decide. Says how many pods got a node.
+pub fn place(scheduler: &mut Scheduler) -> usize {
+    let mut placed = 0;
+    loop {
+        let plan = scheduler.cycle(Time::from_secs(1));
+        placed += plan
+            .effects
+            .iter()
+            .filter(|effect| matches!(effect, Effect::Bind(_)))
+            .count();
+        if !plan.more {
+            return placed;
+        }
+    }
+}
+
+fn group(name: &str, size: usize) -> Event {
+    Event::Gang(Box::new(GangSpec {
+        key: GangKey {
+            namespace: "bench".to_owned(),
+            space: GangSpace::Named,
+            name: name.to_owned(),
+        },
+        uid: format!("uid-of-{name}"),
+        min_available: u32::try_from(size).expect("a gang of this size"),
+        ..GangSpec::default()
+    }))
+}
+
+fn pod(index: usize, (cpu, memory_gib): (i64, i64), gang: GangRef) -> Event {
+    Event::Pod(Box::new(PodSpec {
+        key: PodKey {
+            namespace: "bench".to_owned(),
+            name: format!("pod-{index}"),
+            uid: format!("00000000-0000-0000-0000-{index:012}"),
+        },
+        ours: true,
+        gang,
+        priority: Some(0),
+        shape: ShapeSpec {
+            requests: vec![
+                ("cpu".to_owned(), cpu),
+                ("memory".to_owned(), memory_gib * GIB),
+            ],
+            ..ShapeSpec::default()
+        },
+        ..PodSpec::default()
+    }))
+}
+
+/// A linear congruential generator: the same pods on every machine and in every version.
+struct Draw(u64);
+
+impl Draw {
+    fn request(&mut self) -> (i64, i64) {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        MIX[usize::try_from(self.0 >> 61).expect("three bits")]
+    }
+}

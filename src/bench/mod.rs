@@ -1,0 +1,268 @@
+//! `muster bench`: how fast a scheduler binds, beside how fast the API server could.
+//!
+//! It makes nodes and pods on a cluster, watches them being bound by whoever answers to their
+//! scheduler's name, and takes everything away again. It knows nothing of how Muster schedules:
+//! any scheduler is measured in the same way.
+
+mod convention;
+mod objects;
+mod observe;
+mod raw;
+mod report;
+mod requests;
+mod statistics;
+mod subject;
+
+pub use convention::Convention;
+pub use raw::RawRate;
+pub use report::{Report, Scheduled};
+pub use statistics::Latency;
+
+use crate::cluster::client::Transport;
+use kube::Client;
+use objects::Objects;
+use observe::Observer;
+use requests::Requests;
+use std::time::Duration;
+use subject::Subject;
+use thiserror::Error;
+use tokio::time::Instant;
+
+/// How many objects are created or bound at once, where that is not what is measured.
+const IN_FLIGHT: usize = 32;
+/// The numbers of binds in flight at which the raw rate is measured.
+const RAW_IN_FLIGHT: [usize; 3] = [8, 16, 32];
+/// The scheduler's name of pods that no scheduler shall touch.
+const NOBODY: &str = "muster-bench-nobody";
+
+/// Why there is no measurement.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The API server refused a request.
+    #[error("{request}: {code}: {message}")]
+    Refused {
+        /// Method and path.
+        request: String,
+        /// The status code.
+        code: u16,
+        /// The answer's message.
+        message: String,
+    },
+    /// A request got no answer.
+    #[error("{request}: no answer: {cause}")]
+    Unanswered {
+        /// Method and path.
+        request: String,
+        /// What went wrong.
+        cause: String,
+    },
+    /// The kind that a convention needs is not there.
+    #[error(
+        "the cluster does not serve {0} podgroups, which --convention needs; install their CRD"
+    )]
+    KindMissing(&'static str),
+    /// The scheduler could not be started.
+    #[error("--exec {command:?} cannot be started: {cause}")]
+    Start {
+        /// The command.
+        command: String,
+        /// What went wrong.
+        cause: std::io::Error,
+    },
+    /// The scheduler ended before it had bound everything.
+    #[error("--exec {command:?} ended by itself: {status}")]
+    Ended {
+        /// The command.
+        command: String,
+        /// How it ended.
+        status: String,
+    },
+    /// The watch on the pods ended for good.
+    #[error("the watch on the pods ended")]
+    Blind,
+}
+
+/// What is measured.
+#[derive(Clone)]
+pub struct Options {
+    /// Nodes to make.
+    pub nodes: usize,
+    /// Pods to have scheduled; 0: none.
+    pub pods: usize,
+    /// Pods in a gang; 1: pods on their own, without a PodGroup.
+    pub gang_size: usize,
+    /// How gangs are named.
+    pub convention: Convention,
+    /// `spec.schedulerName` of the pods.
+    pub scheduler_name: String,
+    /// The scheduler to start when all pods exist; `None`: it runs already.
+    pub exec: Option<String>,
+    /// Pods for each raw rate; 0: none is measured.
+    pub raw_pods: usize,
+    /// Clients that share the binds of the raw rate.
+    pub raw_clients: Vec<Client>,
+    /// How those travel, for the report.
+    pub transport: Transport,
+    /// How long the scheduler may take for all pods.
+    pub timeout: Duration,
+    /// Whether everything stays as it is at the end.
+    pub keep: bool,
+    /// Distinguishes this run's objects from those of others.
+    pub run: String,
+}
+
+/// Measures, and takes away what it made however the measurement ended.
+///
+/// # Errors
+/// When the cluster refuses something or the scheduler cannot be started or ends. Pods that are
+/// not bound in time are no error: the report says so.
+pub async fn run(
+    client: Client,
+    options: &Options,
+    stop: impl Future<Output = ()>,
+) -> Result<Option<Report>, Error> {
+    let bench = Bench {
+        requests: Requests::new(client.clone()),
+        objects: Objects::new(options),
+        client,
+        options,
+    };
+    let measured = tokio::select! {
+        report = bench.measure() => report.map(Some),
+        () = stop => Ok(None),
+    };
+    if !options.keep {
+        bench.clean_up().await?;
+    }
+    measured
+}
+
+struct Bench<'a> {
+    client: Client,
+    requests: Requests,
+    objects: Objects,
+    options: &'a Options,
+}
+
+impl Bench<'_> {
+    async fn measure(&self) -> Result<Report, Error> {
+        let Options { nodes, pods, .. } = *self.options;
+        if pods > 0 && self.options.gang_size > 1 {
+            self.requests.expect_served(self.options.convention).await?;
+        }
+        let namespace = self.objects.namespace();
+        self.requests
+            .create("/api/v1/namespaces", &namespace)
+            .await?;
+        let make = self.objects.clone();
+        let node = move |index| ("/api/v1/nodes".to_owned(), make.node(index));
+        self.requests.create_all(IN_FLIGHT, nodes, node).await?;
+        let mut raw = Vec::new();
+        if self.options.raw_pods > 0 {
+            for in_flight in RAW_IN_FLIGHT {
+                raw.push(self.raw(in_flight).await?);
+            }
+        }
+        let scheduled = match pods {
+            0 => None,
+            _ => Some(self.schedule().await?),
+        };
+        Ok(Report::new(self.options, raw, scheduled))
+    }
+
+    /// Binds pods of nobody as fast as the API server takes it.
+    async fn raw(&self, in_flight: usize) -> Result<RawRate, Error> {
+        let count = self.options.raw_pods;
+        let prefix = format!("raw-{in_flight}");
+        self.create_pods(&prefix, count, NOBODY).await?;
+        let clients = self.options.raw_clients.clone();
+        let clients = clients.into_iter().map(Requests::new).collect();
+        let rate = raw::measure(clients, self.objects.clone(), prefix, count, in_flight).await?;
+        self.requests.delete_all(&self.objects.pods_path()).await?;
+        Ok(rate)
+    }
+
+    /// Has pods scheduled and watches.
+    async fn schedule(&self) -> Result<Scheduled, Error> {
+        let Options {
+            pods,
+            gang_size,
+            convention,
+            ref exec,
+            timeout,
+            ..
+        } = *self.options;
+        let observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
+        if gang_size > 1 && convention != Convention::None {
+            let make = self.objects.clone();
+            let group = move |index| make.pod_group(index);
+            let gangs = pods / gang_size;
+            self.requests.create_all(IN_FLIGHT, gangs, group).await?;
+        }
+        let name = self.options.scheduler_name.as_str();
+        let created = self.create_pods("pod", pods, name).await?;
+        let start = Instant::now();
+        let mut subject = exec.as_deref().map(Subject::start).transpose()?;
+        let all_bound = observer.wait_for(pods, start + timeout, || match &mut subject {
+            Some(subject) => subject.check(),
+            None => Ok(()),
+        });
+        let bound = all_bound.await?;
+        let peak_resident_bytes = subject.as_ref().and_then(Subject::peak_resident_bytes);
+        if let Some(subject) = subject {
+            subject.stop().await;
+        }
+        // A pod waits from its creation, or from the moment there was someone to bind it.
+        let since = |index: usize| match (exec, created.get(index)) {
+            (None, Some(created)) => *created,
+            _ => start,
+        };
+        Ok(Scheduled::new(&bound, since, peak_resident_bytes))
+    }
+
+    /// Creates pods and says when each was there.
+    async fn create_pods(
+        &self,
+        prefix: &str,
+        count: usize,
+        scheduler_name: &str,
+    ) -> Result<Vec<Instant>, Error> {
+        let path = self.objects.pods_path();
+        let make = self.objects.clone();
+        let (prefix, scheduler_name) = (prefix.to_owned(), scheduler_name.to_owned());
+        let pod = move |index| (path.clone(), make.pod(&prefix, index, &scheduler_name));
+        self.requests.create_all(IN_FLIGHT, count, pod).await
+    }
+
+    async fn clean_up(&self) -> Result<(), Error> {
+        self.requests.delete_all(&self.objects.pods_path()).await?;
+        if let Some(path) = self.objects.pod_groups_path() {
+            self.requests.delete_all(&path).await?;
+        }
+        self.requests.delete_all(&self.objects.nodes_path()).await?;
+        self.requests.delete(&self.objects.namespace_path()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of this size with Muster's convention.
+    pub(super) fn options(nodes: usize, pods: usize, gang_size: usize) -> Options {
+        Options {
+            nodes,
+            pods,
+            gang_size,
+            convention: Convention::Muster,
+            scheduler_name: "muster".to_owned(),
+            exec: None,
+            raw_pods: 0,
+            raw_clients: Vec::new(),
+            transport: Transport::Http2,
+            timeout: Duration::from_secs(1),
+            keep: false,
+            run: "run".to_owned(),
+        }
+    }
+}

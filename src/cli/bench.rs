@@ -1,0 +1,234 @@
+//! `muster bench`: how fast a scheduler binds on a cluster.
+
+use crate::bench::{self, Convention, Options, Report};
+use crate::cluster::Clock;
+use crate::cluster::client::{self, Transport};
+use anyhow::{bail, ensure};
+use clap::{Args, ValueEnum};
+use kube::Client;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// How long an answer may take to begin: the deletion of a collection takes up to a minute.
+const ANSWER_WITHIN: Duration = Duration::from_secs(90);
+
+/// Measure how fast a scheduler binds, beside how fast the API server could.
+///
+/// Makes nodes and pods of its own, in a namespace of its own, and deletes them at the end. The
+/// nodes have no kubelet; on a cluster with a node lifecycle controller they are tainted as lost
+/// after about 40 s.
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    /// Kubeconfig file; else $KUBECONFIG, the pod's service account, ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Nodes to make
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = positive)]
+    nodes: usize,
+    /// Pods to have scheduled
+    #[arg(long, value_name = "N", default_value_t = 3_000, value_parser = positive)]
+    pods: usize,
+    /// Pods in a gang; 1 is pods on their own, without a PodGroup
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
+    gang_size: usize,
+    /// How gangs are named
+    #[arg(long, value_enum, default_value_t = Convention::Muster)]
+    convention: Convention,
+    /// The pods' schedulerName
+    #[arg(long, value_name = "NAME", default_value = "muster")]
+    scheduler_name: String,
+    /// Command line of a scheduler to start when all pods exist, and to stop at the end; its peak
+    /// memory is read. Without it, the scheduler runs already and pods are bound as they come
+    #[arg(long, value_name = "COMMAND")]
+    exec: Option<String>,
+    /// Whether the raw rate of POST pods/binding is measured before
+    #[arg(long, value_enum, default_value_t = Raw::On)]
+    raw: Raw,
+    /// Pods for each raw rate
+    #[arg(long, value_name = "N", default_value_t = 3_000, value_parser = positive)]
+    raw_pods: usize,
+    /// How requests travel; the scheduler under test decides for itself
+    #[arg(long, value_enum, default_value_t = Protocol::Http2)]
+    transport: Protocol,
+    /// Over how many HTTP/2 connections the raw binds travel
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
+    connections: usize,
+    /// How many seconds the scheduler may take for all pods
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout: u64,
+    /// Leave everything there at the end
+    #[arg(long)]
+    keep: bool,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    output: Output,
+}
+
+/// Whether the raw rate is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Raw {
+    /// Before the scheduler's.
+    On,
+    /// Not at all.
+    Off,
+    /// And nothing else: no scheduler is needed.
+    Only,
+}
+
+/// How requests travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Protocol {
+    /// A connection for each request in flight.
+    Http1,
+    /// One connection for all.
+    Http2,
+}
+
+/// How the result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people.
+    Table,
+    /// One JSON object.
+    Json,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: Arguments) -> ExitCode {
+    match arguments.bench() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Arguments {
+    /// Measures and prints.
+    ///
+    /// # Errors
+    /// When the flags contradict each other, the cluster refuses something, the scheduler ends,
+    /// or not all pods are bound in time.
+    fn bench(self) -> anyhow::Result<()> {
+        let quiet = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+        tracing_subscriber::fmt()
+            .with_env_filter(quiet)
+            .with_writer(std::io::stderr)
+            .init();
+        let output = self.output;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        let report = runtime.block_on(self.measure())?;
+        print(&report, output)?;
+        ensure!(
+            report.is_complete(),
+            "not all pods were bound: {} of {}",
+            report.scheduled.as_ref().map_or(0, |one| one.bound),
+            report.pods
+        );
+        Ok(())
+    }
+
+    async fn measure(self) -> anyhow::Result<Report> {
+        if !self.pods.is_multiple_of(self.gang_size) {
+            let Self {
+                pods, gang_size, ..
+            } = self;
+            bail!("--pods {pods} is not a multiple of --gang-size {gang_size}");
+        }
+        let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
+        let transport = match self.transport {
+            Protocol::Http1 => Transport::Http1,
+            Protocol::Http2 => Transport::Http2,
+        };
+        let make = || client::client(&cluster, transport, ANSWER_WITHIN);
+        let raw_clients: Result<Vec<Client>, _> = (0..self.connections).map(|_| make()).collect();
+        let options = Options {
+            nodes: self.nodes,
+            pods: if self.raw == Raw::Only { 0 } else { self.pods },
+            gang_size: self.gang_size,
+            convention: self.convention,
+            scheduler_name: self.scheduler_name,
+            exec: self.exec,
+            raw_pods: if self.raw == Raw::Off {
+                0
+            } else {
+                self.raw_pods
+            },
+            raw_clients: raw_clients?,
+            transport,
+            timeout: Duration::from_secs(self.timeout),
+            keep: self.keep,
+            run: format!("muster-bench-{:x}", Clock::start().now().0),
+        };
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let stop = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        match bench::run(make()?, &options, stop).await? {
+            Some(report) => Ok(report),
+            None => bail!("stopped; what was made is deleted unless --keep was given"),
+        }
+    }
+}
+
+fn print(report: &Report, output: Output) -> anyhow::Result<()> {
+    match output {
+        Output::Table => print!("{report}"),
+        Output::Json => println!("{}", serde_json::to_string_pretty(report)?),
+    }
+    Ok(())
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory, Parser};
+
+    #[derive(Debug, Parser)]
+    struct Shell {
+        #[command(flatten)]
+        bench: Arguments,
+    }
+
+    #[test]
+    fn the_flags_are_consistent() {
+        Shell::command().debug_assert();
+    }
+
+    #[test]
+    fn counts_of_nothing_are_refused() {
+        for flag in ["--nodes=0", "--gang-size=0", "--pods=many"] {
+            assert!(Shell::try_parse_from(["bench", flag]).is_err(), "{flag}");
+        }
+    }
+
+    #[test]
+    fn pods_that_fill_no_whole_number_of_gangs_are_refused() {
+        let flags = ["bench", "--pods=10", "--gang-size=4"];
+        let args = Shell::try_parse_from(flags).unwrap().bench;
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let error = runtime.unwrap().block_on(args.measure()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--pods 10 is not a multiple of --gang-size 4"
+        );
+    }
+}
