@@ -324,9 +324,12 @@ fn every_seed_ends_whole_and_quiet() {
     assert_met(&met.into_inner().unwrap());
 }
 
+/// Reads one count.
+type Count = fn(&Met) -> u64;
+
 /// A suite without faults would prove nothing: each kind must have been met often.
 fn assert_met(met: &[Met]) {
-    let kinds: [(&str, fn(&Met) -> u64); 8] = [
+    let kinds: [(&str, Count); 8] = [
         ("refused", |met| met.refused),
         ("busy", |met| met.busy),
         ("broken", |met| met.broken),
