@@ -4,6 +4,7 @@
 
 use crate::api::convert::Reading;
 use crate::api::duration;
+use crate::config::{self, SchedulerConfiguration};
 use crate::core::engine::Policy;
 use crate::core::units::Time;
 use crate::sim::driver::Driver;
@@ -22,6 +23,10 @@ pub(super) struct Arguments {
     /// YAML files with nodes, pods, jobs, PodGroups, queues ...; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+
+    /// SchedulerConfiguration file; without it, the defaults hold
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 
     /// Stop after this much virtual time, such as 90s or 2h30m
     #[arg(long, value_name = "DURATION", value_parser = until)]
@@ -54,11 +59,8 @@ const BAD_INPUT: u8 = 2;
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    let reading = Reading {
-        scheduler_names: vec!["muster".to_owned()],
-    };
-    let scenario = match load_files(&arguments.files, &reading) {
-        Ok(scenario) => scenario,
+    let (scenario, policy) = match read(arguments) {
+        Ok(read) => read,
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::from(BAD_INPUT);
@@ -68,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         eprintln!("warning: {warning}");
     }
     let until = arguments.until.unwrap_or(Time(u64::MAX));
-    let report = play(scenario, until, arguments.seed);
+    let report = play(scenario, policy, until, arguments.seed);
     match print(&report, arguments.output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -78,9 +80,22 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn play(scenario: Scenario, until: Time, seed: u64) -> Report {
+fn read(arguments: &Arguments) -> anyhow::Result<(Scenario, Policy)> {
+    let configuration = match &arguments.config {
+        Some(path) => config::load(path)?,
+        None => SchedulerConfiguration::default(),
+    };
+    let names = configuration.scheduler_names.iter();
+    let reading = Reading {
+        scheduler_names: names.cloned().map(String::from).collect(),
+    };
+    let scenario = load_files(&arguments.files, &reading)?;
+    Ok((scenario, configuration.policy()?))
+}
+
+fn play(scenario: Scenario, policy: Policy, until: Time, seed: u64) -> Report {
     let bar = progress_bar(&scenario);
-    let mut driver = Driver::new(scenario, Policy::default(), Network::calm(seed));
+    let mut driver = Driver::new(scenario, policy, Network::calm(seed));
     let end = driver.run(until, |driver| {
         bar.set_position(driver.ledger().started as u64);
     });

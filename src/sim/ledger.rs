@@ -5,7 +5,7 @@
 use super::server::{Pod, Server};
 use super::usage::Usage;
 use crate::core::engine::{GangStatus, PodWaits};
-use crate::core::model::{GangKey, GangRef, GangSpec, PodPhase, PodSpec};
+use crate::core::model::{GangKey, GangRef, GangSpec, PodKey, PodPhase, PodSpec};
 use crate::core::units::Time;
 use std::collections::BTreeMap;
 
@@ -203,9 +203,27 @@ impl Ledger {
         });
     }
 
-    /// The eviction of a pod was accepted.
-    pub fn evicted(&mut self, line: usize) {
-        self.pods[line].evictions += 1;
+    /// The eviction of a pod was accepted; `pod` is as it was before.
+    pub fn evicted(&mut self, pod: &Pod, now: Time) {
+        if !pod.spec.terminating {
+            self.pods[pod.line].evictions += 1;
+        }
+        self.must_be_ours(pod, now);
+    }
+
+    /// The scheduler bound a pod.
+    pub fn bound_by_us(&mut self, key: &PodKey, server: &Server, now: Time) {
+        if let Some(pod) = server.pod(key) {
+            self.must_be_ours(pod, now);
+        }
+    }
+
+    fn must_be_ours(&mut self, pod: &Pod, now: Time) {
+        if !pod.spec.ours {
+            let key = &pod.spec.key;
+            let violation = format!("{now:?}: {key} is another scheduler's and was touched");
+            self.violations.push(violation);
+        }
     }
 
     /// A pod is gone; `pod` is as it was last.

@@ -110,7 +110,6 @@ impl Driver {
             cycles_now: 0,
             trace: false,
         };
-        driver.heap.push(Time::ZERO, Happening::StartScheduler);
         for (index, entry) in driver.entries.iter().enumerate() {
             let at = entry.as_ref().map_or(Time::ZERO, |entry| entry.at);
             driver.heap.push(at, Happening::Create(index));
@@ -118,6 +117,8 @@ impl Driver {
                 driver.heap.push(at, Happening::Delete(index));
             }
         }
+        // What exists from the beginning is there before the scheduler looks.
+        driver.heap.push(Time::ZERO, Happening::StartScheduler);
         driver.foresee_mischief();
         driver
     }
@@ -416,18 +417,19 @@ impl Driver {
             Request::Bind(pod, node) => {
                 let answer = self.server.bind(pod, node);
                 if answer == Answer::Accepted {
+                    self.ledger.bound_by_us(pod, &self.server, self.now);
                     self.start(pod);
                 }
                 answer
             }
             Request::Delete(pod) => {
-                let found = self.server.pod(pod).map(|pod| (pod.line, pod.run));
-                if let Some((line, run)) = found {
-                    self.ledger.evicted(line);
-                    self.terminate(pod, run.on_eviction == OnEviction::Requeue);
-                    return Answer::Accepted;
-                }
-                self.server.delete_pod(pod, false)
+                let Some(found) = self.server.pod(pod) else {
+                    return self.server.delete_pod(pod, false);
+                };
+                let comes_back = found.run.on_eviction == OnEviction::Requeue;
+                self.ledger.evicted(found, self.now);
+                self.terminate(pod, comes_back);
+                Answer::Accepted
             }
         }
     }
