@@ -1,5 +1,10 @@
 //! Clusters and pods for the benchmarks of the core. Everything is drawn from a fixed seed.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot go on has failed"
+)]
+
 use muster::core::engine::{Effect, Scheduler};
 use muster::core::model::{
     Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec,
@@ -26,7 +31,7 @@ const MIX: [(i64, i64); 8] = [
 ];
 
 /// A scheduler that knows this many empty nodes, and has nothing left to do.
-pub fn cluster(nodes: usize) -> Scheduler {
+pub(crate) fn cluster(nodes: usize) -> Scheduler {
     let mut scheduler = Scheduler::default();
     for index in 0..nodes {
         scheduler.apply(Event::Node(NodeSpec {
@@ -44,7 +49,7 @@ pub fn cluster(nodes: usize) -> Scheduler {
 }
 
 /// Pods on their own, of mixed sizes.
-pub fn singles(count: usize) -> Vec<Event> {
+pub(crate) fn singles(count: usize) -> Vec<Event> {
     let mut draw = Draw(1);
     (0..count)
         .map(|index| pod(index, draw.request(), GangRef::Own))
@@ -52,7 +57,7 @@ pub fn singles(count: usize) -> Vec<Event> {
 }
 
 /// Gangs of equal pods, of mixed sizes from gang to gang: each PodGroup, then its pods.
-pub fn gangs(count: usize, size: usize) -> Vec<Event> {
+pub(crate) fn gangs(count: usize, size: usize) -> Vec<Event> {
     let mut draw = Draw(2);
     let gang = |gang| {
         let name = format!("gang-{gang}");
@@ -71,14 +76,14 @@ pub fn gangs(count: usize, size: usize) -> Vec<Event> {
 }
 
 /// For each node a pod that takes nearly all of it.
-pub fn fillers(nodes: usize) -> Vec<Event> {
+pub(crate) fn fillers(nodes: usize) -> Vec<Event> {
     let filler = (NODE_CPU - 500, 1);
     let pod = |index| pod(1_000_000 + index, filler, GangRef::Own);
     (0..nodes).map(pod).collect()
 }
 
 /// One gang that asks for this many cores a pod.
-pub fn gang_of(size: usize, cpu: i64) -> Vec<Event> {
+pub(crate) fn gang_of(size: usize, cpu: i64) -> Vec<Event> {
     let name = "large".to_owned();
     let mut events = vec![group(&name, size)];
     events.extend((0..size).map(|member| {
@@ -92,7 +97,7 @@ pub fn gang_of(size: usize, cpu: i64) -> Vec<Event> {
 }
 
 /// Runs cycles until nothing is left to decide. Says how many pods got a node.
-pub fn place(scheduler: &mut Scheduler) -> usize {
+pub(crate) fn place(scheduler: &mut Scheduler) -> usize {
     let mut placed = 0;
     loop {
         let plan = scheduler.cycle(Time::from_secs(1));

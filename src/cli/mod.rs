@@ -1,10 +1,13 @@
 //! The command line: one file a command. This is where errors become words and exit codes.
 
 mod bench;
+mod config;
+mod crds;
 mod run;
 mod simulate;
 
 use clap::{Parser, Subcommand};
+use std::io::{ErrorKind, Write, stdout};
 use std::process::ExitCode;
 
 /// A gang scheduler for Kubernetes that binds pods itself and can say why.
@@ -23,6 +26,11 @@ enum Command {
     /// Plays a scenario on virtual time: the same scheduler, without a cluster.
     Simulate(simulate::Arguments),
     Bench(bench::Arguments),
+    /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
+    Crds,
+    /// Looks at configuration files.
+    #[command(subcommand)]
+    Config(config::Command),
 }
 
 impl Arguments {
@@ -33,6 +41,19 @@ impl Arguments {
             Command::Run(arguments) => run::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
+            Command::Crds => crds::run(),
+            Command::Config(command) => config::run(&command),
         }
+    }
+}
+
+/// Writes to standard output. Whoever reads may stop reading.
+fn print(text: &str) -> ExitCode {
+    match stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("cannot write to standard output: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
     }
 }

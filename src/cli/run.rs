@@ -1,6 +1,6 @@
 //! `muster run`: schedule on a cluster until told to stop.
 
-use crate::cluster::client::{self, Transport};
+use crate::cluster::client::{self, READ_TRANSPORT, WRITE_TRANSPORT};
 use crate::cluster::lease::LeaseOptions;
 use crate::cluster::{Health, Metrics};
 use crate::config::{self, LeaderElection, SchedulerConfiguration};
@@ -87,16 +87,16 @@ impl Arguments {
         };
         let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
-        let make = |within| client::client(&cluster, Transport::default(), within);
+        let make = |transport, within| client::client(&cluster, transport, within);
         let identity = identity();
         let lease = match self.lease(&configuration.leader_election, &identity) {
-            Some(lease) => Some((make(LEASE_ANSWER_WITHIN)?, lease)),
+            Some(lease) => Some((make(WRITE_TRANSPORT, LEASE_ANSWER_WITHIN)?, lease)),
             None => None,
         };
         let names = configuration.scheduler_names.iter();
         let options = Options {
-            reader: make(READ_WITHIN)?,
-            writer: make(WRITE_WITHIN)?,
+            reader: make(READ_TRANSPORT, READ_WITHIN)?,
+            writer: make(WRITE_TRANSPORT, WRITE_WITHIN)?,
             policy: configuration.policy()?,
             scheduler_names: names.cloned().map(String::from).collect(),
             lease,

@@ -1,8 +1,8 @@
 //! Where the API server is, and the clients that speak to it.
 //!
-//! kube's stock client speaks HTTP/1.1 (a connection for each request in flight) and repeats
-//! POSTs by itself. Ours rides on a transport we choose and never repeats anything: what to do
-//! with a lost answer is decided in [`super::lanes`], not below it.
+//! kube's stock client speaks HTTP/1.1 only and repeats POSTs by itself. Ours rides on a
+//! transport we choose and never repeats anything: what to do with a lost answer is decided in
+//! [`super::lanes`], not below it.
 
 use super::Error;
 use http::header::{HeaderValue, USER_AGENT};
@@ -17,14 +17,19 @@ use std::time::Duration;
 use tower::{BoxError, ServiceBuilder};
 
 /// How requests travel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// HTTP/1.1: a connection for each request in flight.
     Http1,
     /// HTTP/2 where the server offers it (by ALPN), else HTTP/1.1: one connection carries all.
-    #[default]
     Http2,
 }
+
+/// How lists and watches travel: on one connection, which is pinged, so that one that broke in
+/// silence is noticed for all of them at once.
+pub const READ_TRANSPORT: Transport = Transport::Http2;
+/// How writes travel. `docs/performance.md` has what the two were measured at.
+pub const WRITE_TRANSPORT: Transport = Transport::Http1;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use kube::Config;
-use muster::cluster::client::{self, Transport};
+use muster::cluster::client::{self, READ_TRANSPORT, Transport, WRITE_TRANSPORT};
 use muster::cluster::lease::LeaseOptions;
 use muster::cluster::{Health, Metrics};
 use muster::core::engine::Policy;
@@ -166,11 +166,11 @@ impl Cluster {
         let task = {
             let _inside = runtime.enter();
             let options = Options {
-                reader: a_client(&config),
-                writer: a_client(&config),
+                reader: a_client(&config, READ_TRANSPORT),
+                writer: a_client(&config, WRITE_TRANSPORT),
                 policy: Policy::default(),
                 scheduler_names: vec!["muster".to_owned()],
-                lease: lease.map(|lease| (a_client(&config), lease)),
+                lease: lease.map(|lease| (a_client(&config, WRITE_TRANSPORT), lease)),
                 binds_in_flight: BINDS_IN_FLIGHT,
                 instance: "muster-test".to_owned(),
                 health: Arc::clone(&health),
@@ -190,8 +190,8 @@ impl Cluster {
     }
 }
 
-fn a_client(config: &Config) -> kube::Client {
-    client::client(config, Transport::default(), Duration::from_secs(10)).unwrap()
+fn a_client(config: &Config, transport: Transport) -> kube::Client {
+    client::client(config, transport, Duration::from_secs(10)).unwrap()
 }
 
 /// Muster, running.

@@ -102,7 +102,7 @@ impl NodeSet {
         None
     }
 
-    /// The words, each for [`LANES`] nodes, to narrow in bulk.
+    /// The words, each for 64 nodes, to narrow in bulk.
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }

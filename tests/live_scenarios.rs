@@ -1,0 +1,378 @@
+//! Plays every file of `tests/scenarios` on a real API server and checks what it expects.
+//!
+//! What exists at the start exists before Muster does, as on virtual time; each file gets a new
+//! Muster. Needs what `hack/build-control-plane` builds. `SCENARIO=part-of-a-name` plays few.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "support/admin.rs"]
+mod admin;
+#[path = "support/expect.rs"]
+mod expect;
+#[path = "support/live.rs"]
+mod live;
+
+use admin::Admin;
+use expect::{Expect, Observed, ObservedGang, ObservedPod, short_name, split};
+use live::{Cluster, LIMIT, condition, eventually, text};
+use muster::api::{Reading, duration};
+use muster::sim::scenario::{Source, stamped};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often is looked.
+const LOOK: Duration = Duration::from_millis(50);
+/// What never happens has so long to happen after the last thing that the file does, and what
+/// holds must hold for so long.
+const STILL: Duration = Duration::from_secs(2);
+
+fn files() -> Vec<PathBuf> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios");
+    let wanted = std::env::var("SCENARIO").unwrap_or_default();
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .filter(|path| path.to_string_lossy().contains(&wanted))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_scenario_comes_out_as_it_expects() {
+    let cluster = Cluster::of(|builder| builder.upstream_pod_groups(true));
+    cluster.apply_folder("crds");
+    cluster.apply(include_str!("support/volcano-podgroups.yaml"));
+    let admin = Admin::of(&cluster.plane);
+    let mut wrong = Vec::new();
+    for path in files() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let found = match split(&text) {
+            Ok((scenario, expect)) => {
+                Play::new(&cluster, &admin, &name, scenario).map(|play| play.run(&expect))
+            }
+            Err(error) => Err(error),
+        };
+        let found = found.unwrap_or_else(|error| vec![error]);
+        eprintln!(
+            "{} {name}",
+            if found.is_empty() { "ok   " } else { "WRONG" }
+        );
+        wrong.extend(found.into_iter().map(|line| format!("{name}: {line}")));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Something a file does.
+struct Act {
+    at: Duration,
+    object: Value,
+    deletes: bool,
+}
+
+/// One file on its way.
+struct Play<'a> {
+    cluster: &'a Cluster,
+    admin: &'a Admin,
+    start: Instant,
+    acts: Vec<Act>,
+    /// Created, with their paths; pods that we did not delete come back when evicted.
+    created: BTreeMap<String, Value>,
+    namespaces: BTreeSet<String>,
+    seen: Observed,
+    minimum: BTreeMap<String, u64>,
+}
+
+impl<'a> Play<'a> {
+    #[expect(clippy::disallowed_methods, reason = "plays in real time")]
+    fn new(
+        cluster: &'a Cluster,
+        admin: &'a Admin,
+        name: &str,
+        scenario: &str,
+    ) -> Result<Self, String> {
+        let reading = Reading {
+            scheduler_names: vec!["muster".to_owned()],
+        };
+        let source = Source {
+            name: name.to_owned(),
+            text: scenario.to_owned(),
+        };
+        let mut acts = Vec::new();
+        for object in stamped(&[source], &reading).map_err(|error| error.to_string())? {
+            if let Some(at) = time(&object, "delete-at") {
+                let object = object.clone();
+                let deletes = true;
+                acts.push(Act {
+                    at,
+                    object,
+                    deletes,
+                });
+            }
+            let at = time(&object, "at").unwrap_or_default();
+            let deletes = false;
+            acts.push(Act {
+                at,
+                object,
+                deletes,
+            });
+        }
+        acts.sort_by_key(|act| act.at);
+        let namespaces = acts.iter().map(|act| namespace(&act.object));
+        Ok(Self {
+            cluster,
+            admin,
+            start: Instant::now(),
+            namespaces: namespaces.chain(["default".to_owned()]).collect(),
+            acts,
+            created: BTreeMap::new(),
+            seen: Observed::default(),
+            minimum: BTreeMap::new(),
+        })
+    }
+
+    /// Plays the file; says what does not hold.
+    #[expect(clippy::disallowed_methods, reason = "plays in real time")]
+    fn run(mut self, expect: &Expect) -> Vec<String> {
+        let mut acts = std::mem::take(&mut self.acts).into_iter().peekable();
+        while let Some(act) = acts.next_if(|act| act.at.is_zero()) {
+            self.act(&act);
+        }
+        let muster = self.cluster.muster();
+        eventually("Muster is ready", || muster.health.problems().is_empty());
+        self.start = Instant::now();
+        let limit = Duration::from_secs(expect.within_seconds);
+        let mut quiet_since = self.start;
+        let mut wrong;
+        loop {
+            while let Some(act) = acts.next_if(|act| act.at <= self.start.elapsed()) {
+                self.act(&act);
+                quiet_since = Instant::now();
+            }
+            self.look();
+            wrong = expect.check(&self.seen);
+            if !wrong.is_empty() {
+                quiet_since = Instant::now();
+            }
+            let held = acts.peek().is_none() && quiet_since.elapsed() > STILL;
+            if held || self.start.elapsed() > limit + STILL {
+                break;
+            }
+            sleep(LOOK);
+        }
+        muster.stop();
+        self.clean_up();
+        wrong
+    }
+
+    fn act(&mut self, act: &Act) {
+        let path = format!(
+            "{}/{}",
+            path(&act.object),
+            text(&act.object, "/metadata/name")
+        );
+        if act.deletes {
+            self.created.remove(&path);
+            return self.admin.delete(&path);
+        }
+        match act.object["kind"].as_str() {
+            Some("Namespace") => self.admin.apply(&path, &act.object),
+            Some("Node") => {
+                let node = |_| act.object.clone();
+                self.cluster.plane.create_nodes(1, node).unwrap();
+            }
+            _ => self.create(&act.object),
+        }
+        self.created.insert(path, act.object.clone());
+    }
+
+    /// Admission knows what was just created a moment later.
+    fn create(&self, object: &Value) {
+        let mut refused = String::new();
+        eventually(&format!("{} is taken", object["metadata"]["name"]), || {
+            let answer = self.cluster.plane.post(&path(object), object);
+            let error = answer.err().map(|error| error.to_string());
+            refused = error.unwrap_or_default();
+            if !refused.is_empty() {
+                eprintln!("{refused}");
+            }
+            refused.is_empty()
+        });
+    }
+
+    fn look(&mut self) {
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap();
+        let mut there = BTreeSet::new();
+        for namespace in self.namespaces.clone() {
+            let base = format!("/namespaces/{namespace}");
+            for pod in self.list(&format!("/api/v1{base}/pods")) {
+                there.insert(self.look_at_pod(&pod, now));
+            }
+            for group in GROUPS {
+                for gang in self.list(&format!("/apis/{group}{base}/podgroups")) {
+                    self.look_at_gang(&gang, now);
+                }
+            }
+        }
+        let gone: Vec<String> = self.seen.pods.keys().cloned().collect();
+        for name in gone.into_iter().filter(|name| !there.contains(name)) {
+            self.look_for_lost_pod(&name, now);
+        }
+    }
+
+    fn list(&self, path: &str) -> Vec<Value> {
+        let list = self.cluster.plane.get(path).unwrap();
+        list["items"].as_array().cloned().unwrap_or_default()
+    }
+
+    fn look_at_pod(&mut self, pod: &Value, now: u64) -> String {
+        let name = full_name(pod);
+        let seen = self.seen.pods.entry(name.clone()).or_default();
+        seen.gang = gang_of(pod);
+        seen.node = pod["spec"]["nodeName"].as_str().map(str::to_owned);
+        if seen.node.is_some() {
+            seen.bound_at.get_or_insert(now);
+        }
+        if matches!(
+            pod["status"]["phase"].as_str(),
+            Some("Succeeded" | "Failed")
+        ) {
+            seen.ended_at.get_or_insert(now);
+        }
+        seen.message = condition(&pod["status"], "PodScheduled")
+            .filter(|found| found["status"] == "False")
+            .map(|found| text(found, "/message"));
+        name
+    }
+
+    fn look_at_gang(&mut self, gang: &Value, now: u64) {
+        let name = full_name(gang);
+        let minimum = *self
+            .minimum
+            .entry(name.clone())
+            .or_insert_with(|| minimum_of(gang));
+        let members = self
+            .seen
+            .pods
+            .values()
+            .filter(|pod| pod.gang.as_ref() == Some(&name));
+        let bound = members.filter(|pod| pod.bound_at.is_some()).count() as u64;
+        let seen: &mut ObservedGang = self.seen.gangs.entry(name).or_default();
+        if minimum > 0 && bound >= minimum {
+            seen.scheduled_at.get_or_insert(now);
+        }
+        seen.phase = gang["status"]["phase"].as_str().map(str::to_owned);
+        let conditions = gang["status"]["conditions"].as_array();
+        let says =
+            |found: &Value| format!("{}: {}", text(found, "/reason"), text(found, "/message"));
+        let open = |found: &&Value| found["status"] == "False" || found["type"] == "Unschedulable";
+        let open = conditions.into_iter().flatten().filter(open);
+        seen.says = open.map(says).collect::<Vec<_>>().join("\n");
+    }
+
+    /// A pod that is gone has ended; if nobody but Muster deleted it, it is made again.
+    fn look_for_lost_pod(&mut self, name: &str, now: u64) {
+        let Some(seen) = self.seen.pods.get_mut(name) else {
+            return;
+        };
+        if seen.bound_at.is_some() {
+            seen.ended_at.get_or_insert(now);
+        }
+        let ours = |object: &&Value| object["kind"] == "Pod" && full_name(object) == name;
+        let back = self.created.values().find(ours);
+        if let Some(object) = back.filter(|object| mark(object, "on-eviction") != Some("gone")) {
+            *seen = ObservedPod::default();
+            let object = object.clone();
+            self.create(&object);
+        }
+    }
+
+    fn clean_up(&self) {
+        for (path, object) in &self.created {
+            if object["kind"] == "Namespace" {
+                let name = &object["metadata"]["name"];
+                let bare =
+                    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+                self.admin.apply(path, &bare);
+            } else {
+                self.admin.delete(path);
+            }
+        }
+        let took = eventually("all pods are gone", || self.list("/api/v1/pods").is_empty());
+        assert!(took < LIMIT);
+    }
+}
+
+/// The groups that serve PodGroups, with their versions.
+const GROUPS: [&str; 3] = [
+    "muster.dev/v1alpha1",
+    "scheduling.volcano.sh/v1beta1",
+    "scheduling.k8s.io/v1beta1",
+];
+
+/// Where objects of this kind and namespace are.
+fn path(object: &Value) -> String {
+    let version = text(object, "/apiVersion");
+    let base = match version.as_str() {
+        "v1" => "/api/v1".to_owned(),
+        version => format!("/apis/{version}"),
+    };
+    let scoped = |kind: &str| format!("{base}/namespaces/{}/{kind}", namespace(object));
+    match object["kind"].as_str().unwrap() {
+        "Node" => format!("{base}/nodes"),
+        "Namespace" => format!("{base}/namespaces"),
+        "PriorityClass" => format!("{base}/priorityclasses"),
+        "Queue" => format!("{base}/queues"),
+        "Pod" => scoped("pods"),
+        "PodGroup" => scoped("podgroups"),
+        kind => panic!("no scenario uses {kind} yet"),
+    }
+}
+
+fn namespace(object: &Value) -> String {
+    let namespace = object["metadata"]["namespace"].as_str();
+    namespace.unwrap_or("default").to_owned()
+}
+
+fn full_name(object: &Value) -> String {
+    short_name(&namespace(object), &text(object, "/metadata/name"))
+}
+
+/// The gang that a pod names, by any convention.
+fn gang_of(pod: &Value) -> Option<String> {
+    let meta = &pod["metadata"];
+    let name = meta["labels"]["muster.dev/pod-group"]
+        .as_str()
+        .or(meta["annotations"]["scheduling.k8s.io/group-name"].as_str())
+        .or(pod["spec"]["schedulingGroup"]["podGroupName"].as_str())?;
+    Some(short_name(&namespace(pod), name))
+}
+
+fn minimum_of(gang: &Value) -> u64 {
+    let spec = &gang["spec"];
+    let subgroups = spec["subgroups"].as_array().map(|subgroups| {
+        let minima = subgroups.iter().filter_map(|one| one["min"].as_u64());
+        minima.sum()
+    });
+    spec["minAvailable"]
+        .as_u64()
+        .or(spec["minMember"].as_u64())
+        .or(spec["schedulingPolicy"]["gang"]["minCount"].as_u64())
+        .or(subgroups)
+        .unwrap_or(1)
+}
+
+/// The value of an annotation `simulate.muster.dev/NAME`.
+fn mark<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+    object["metadata"]["annotations"][format!("simulate.muster.dev/{name}")].as_str()
+}
+
+fn time(object: &Value, name: &str) -> Option<Duration> {
+    let span = duration::parse(mark(object, name)?).unwrap();
+    Some(Duration::from_millis(span.0))
+}
