@@ -10,7 +10,7 @@
 
 use muster::core::engine::Policy;
 use muster::core::model::{
-    GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodSpec, Source, SubgroupSpec,
+    GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodPhase, PodSpec, Source, SubgroupSpec,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
@@ -232,7 +232,12 @@ fn at_rest(driver: &Driver, until: Time) -> Result<(), String> {
 /// Every pod exists, and is bound or says why it waits.
 fn nothing_is_lost(driver: &Driver) -> Result<(), String> {
     let (server, ledger) = (driver.server(), driver.ledger());
-    for line in ledger.pods.iter().filter(|line| line.ours) {
+    let done = Some(PodPhase::Succeeded);
+    for line in ledger
+        .pods
+        .iter()
+        .filter(|line| line.ours && line.phase != done)
+    {
         let Some(pod) = server.pod_named(&line.namespace, &line.name) else {
             return Err(format!("pod {} does not exist", line.name));
         };
@@ -255,38 +260,45 @@ fn nothing_is_lost(driver: &Driver) -> Result<(), String> {
     Ok(())
 }
 
-/// Nothing waits that has room: all pods of a gang are equal here, so counting is enough.
+/// Nothing waits that has room: all pods of a gang are equal here, so counting is enough. Where
+/// members ended well and are gone nothing is said: a scheduler that started later cannot know
+/// them, and waits for them.
 fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
+    #[derive(Default)]
+    struct Members {
+        waiting: u32,
+        placed: u32,
+        succeeded: u32,
+        cpu: i64,
+    }
     let (server, ledger) = (driver.server(), driver.ledger());
     let free: Vec<i64> = server
         .nodes()
         .map(|node| node.allocatable[0].1 - ledger.usage.used_on(&node.name, "cpu"))
         .collect();
-    let places = |cpu: i64| free.iter().map(|free| free / cpu).sum::<i64>();
-    let mut waiting: BTreeMap<GangKey, (i64, i64)> = BTreeMap::new();
-    for pod in server
-        .pods()
-        .filter(|pod| pod.spec.ours && pod.spec.node.is_none())
-    {
-        let entry = waiting.entry(pod.spec.gang_key()).or_default();
-        *entry = (entry.0 + 1, pod.spec.shape.requests[0].1);
+    let mut gangs: BTreeMap<GangKey, Members> = BTreeMap::new();
+    for pod in server.pods().filter(|pod| pod.spec.ours) {
+        let members = gangs.entry(pod.spec.gang_key()).or_default();
+        members.cpu = pod.spec.shape.requests[0].1;
+        if pod.spec.node.is_none() {
+            members.waiting += 1;
+        } else {
+            members.placed += 1;
+            members.succeeded += u32::from(pod.spec.phase == PodPhase::Succeeded);
+        }
     }
-    for (key, (pods, cpu)) in waiting {
-        let missing = match server.gang(&key) {
-            Some(spec) => {
-                let total = ledger
-                    .gangs
-                    .get(&key)
-                    .map(GangLine::total)
-                    .unwrap_or_default();
-                let have = total.bound + total.succeeded;
-                i64::from(spec.min_available.saturating_sub(have).max(1))
-            }
-            None => 1,
-        };
-        if missing <= pods && missing <= places(cpu) {
+    for (key, members) in gangs {
+        let total = ledger.gangs.get(&key).map(GangLine::total);
+        if total.unwrap_or_default().succeeded > members.succeeded {
+            continue;
+        }
+        let min = server.gang(&key).map_or(1, |spec| spec.min_available);
+        let missing = min.saturating_sub(members.placed).max(1);
+        let places: i64 = free.iter().map(|free| free / members.cpu).sum();
+        if missing <= members.waiting && i64::from(missing) <= places {
+            let waiting = members.waiting;
             return Err(format!(
-                "{key}: {missing} of {pods} pods that wait would fit"
+                "{key}: {missing} of {waiting} pods that wait would fit"
             ));
         }
     }

@@ -45,7 +45,7 @@ pub struct PodLine {
 pub struct Counts {
     /// Bound, neither ended nor leaving.
     pub bound: u32,
-    /// Ended well.
+    /// Ended well, whether or not they still exist.
     pub succeeded: u32,
 }
 
@@ -227,7 +227,7 @@ impl Ledger {
     }
 
     /// A pod is gone; `pod` is as it was last.
-    pub fn removed(&mut self, pod: &Pod, server: &Server, now: Time) {
+    pub fn removed(&mut self, pod: &Pod, now: Time) {
         let line = &mut self.pods[pod.line];
         if !pod.comes_back && !pod.spec.phase.is_terminal() {
             line.phase = None;
@@ -238,11 +238,7 @@ impl Ledger {
         {
             self.usage.give(node, &pod.spec.shape.requests, now);
         }
-        if pod.has_succeeded() {
-            self.count(pod, server, now, |counts| {
-                counts.succeeded = counts.succeeded.saturating_sub(1);
-            });
-        }
+        // A member that ended well counts for its gang even when it is gone.
     }
 
     /// A PodGroup was created.

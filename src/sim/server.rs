@@ -6,8 +6,8 @@
 use super::scenario::{PodPlan, Run};
 use crate::cluster::attempt::Answer;
 use crate::core::model::{
-    Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodPhase, PodSpec,
-    PriorityClassSpec, QueueSpec, Source,
+    Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
+    QueueSpec, Source,
 };
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -358,11 +358,5 @@ impl Pod {
     #[must_use]
     pub fn is_bound(&self) -> bool {
         self.takes_room() && !self.spec.terminating
-    }
-
-    /// Whether it ended well.
-    #[must_use]
-    pub fn has_succeeded(&self) -> bool {
-        self.spec.phase == PodPhase::Succeeded
     }
 }

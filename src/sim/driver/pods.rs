@@ -85,6 +85,8 @@ impl Driver {
             self.ledger.leaving(pod, &self.server, self.now);
         }
         let (first, takes_room) = (!pod.spec.terminating, pod.takes_room());
+        // No controller makes a pod again that ended well.
+        let comes_back = comes_back && !pod.spec.phase.is_terminal();
         self.last_change = self.now;
         self.server.delete_pod(key, comes_back);
         if first {
@@ -99,7 +101,7 @@ impl Driver {
             return;
         };
         self.last_change = self.now;
-        self.ledger.removed(&pod, &self.server, self.now);
+        self.ledger.removed(&pod, self.now);
         if pod.comes_back {
             // Whatever bound it, its controller makes an unbound one.
             self.plans[pod.line].spec.node = None;
