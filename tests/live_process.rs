@@ -112,7 +112,7 @@ fn a_process_schedules_shows_its_pages_and_stops_on_sigterm_giving_the_lease_bac
     eventually("it is ready", || {
         process.get("/readyz").starts_with("HTTP/1.1 200")
     });
-    assert!(holder(&cluster).is_string());
+    eventually("it leads", || holder(&cluster).is_string());
     cluster.gang("train", 2);
     cluster.pods("train", 2, "1");
     eventually("the gang is bound", || cluster.bound("train") == 2);
