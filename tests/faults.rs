@@ -24,7 +24,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seeds played by default; `MUSTER_SEEDS` plays more.
-const SEEDS: u64 = 1_500;
+const SEEDS: u64 = 5_000;
 
 /// How long there are faults.
 const FAULTS: Time = Time(30_000);

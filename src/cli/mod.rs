@@ -24,6 +24,9 @@ enum Command {
     /// Schedules on a cluster until told to stop.
     Run(run::Arguments),
     /// Plays a scenario on virtual time: the same scheduler, without a cluster.
+    ///
+    /// A pod without `schedulerName` is Muster's. Binds take no time; a pod that was on a node
+    /// leaves it 100 ms after it is told to go, and one whose node is gone after a second.
     Simulate(simulate::Arguments),
     Bench(bench::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
