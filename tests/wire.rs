@@ -104,7 +104,8 @@ fn pod_body(uid: &str, node: Option<&str>) -> Reply {
     Reply::Json(200, body)
 }
 
-const BINDING: &str = "POST /api/v1/namespaces/team/pods/worker-0/binding?fieldManager=muster";
+const BINDING: &str =
+    "POST /api/v1/namespaces/team/pods/worker-0/binding?fieldManager=muster&timeout=2s";
 const POD: &str = "GET /api/v1/namespaces/team/pods/worker-0";
 
 /// Answers requests whose line begins so in turn, and everything else with 201.
@@ -143,7 +144,7 @@ async fn a_bind_names_pod_uid_and_node_and_the_event_follows() {
     let event = &asked[1].body;
     assert_eq!(
         asked[1].line,
-        "POST /apis/events.k8s.io/v1/namespaces/team/events?fieldManager=muster"
+        "POST /apis/events.k8s.io/v1/namespaces/team/events?fieldManager=muster&timeout=2s"
     );
     assert_eq!(event["reason"], "Scheduled");
     assert_eq!(event["action"], "Binding");
@@ -264,7 +265,7 @@ async fn an_eviction_says_why_and_deletes_this_uid_only() {
     let asked = api.asked();
     assert_eq!(
         asked[0].line,
-        "PATCH /api/v1/namespaces/team/pods/worker-0/status?fieldManager=muster"
+        "PATCH /api/v1/namespaces/team/pods/worker-0/status?fieldManager=muster&timeout=2s"
     );
     assert_eq!(asked[0].content, "application/strategic-merge-patch+json");
     let mut condition = asked[0].body.clone();
@@ -288,7 +289,7 @@ async fn an_eviction_says_why_and_deletes_this_uid_only() {
     );
     assert_eq!(
         asked[1].line,
-        "DELETE /api/v1/namespaces/team/pods/worker-0?fieldManager=muster"
+        "DELETE /api/v1/namespaces/team/pods/worker-0?fieldManager=muster&timeout=2s"
     );
     assert_eq!(
         asked[1].body,

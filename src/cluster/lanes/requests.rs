@@ -183,10 +183,16 @@ fn path_of(pod: &PodKey) -> String {
     format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name)
 }
 
+/// How long the API server may work on a write. Shorter than anybody here waits for the answer, so
+/// that a write whose answer was lost, and that was then read as not done, does not happen later.
+const SERVER_TIMEOUT: &str = "2s";
+
 fn write(method: Method, path: &str, content: &'static str, body: &Value) -> Made {
     Request::builder()
         .method(method)
-        .uri(format!("{path}?fieldManager={CONTROLLER}"))
+        .uri(format!(
+            "{path}?fieldManager={CONTROLLER}&timeout={SERVER_TIMEOUT}"
+        ))
         .header(CONTENT_TYPE, HeaderValue::from_static(content))
         .header(ACCEPT, HeaderValue::from_static(JSON))
         .body(Body::from(body.to_string().into_bytes()))

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long one answer may take, with its body.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// How long one answer may take, with its body; longer than the server may work on a write.
+const ANSWER_WITHIN: Duration = Duration::from_millis(2_500);
 /// How long an answer may be: a pod is never larger.
 const ANSWER_LIMIT: usize = 4 << 20;
 
