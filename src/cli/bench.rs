@@ -9,7 +9,6 @@ use kube::Client;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// How long an answer may take to begin: the deletion of a collection takes up to a minute.
@@ -166,14 +165,7 @@ impl Arguments {
             keep: self.keep,
             run: format!("muster-bench-{:x}", Clock::start().now().0),
         };
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let stop = async {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        };
+        let stop = super::told_to_stop()?;
         match bench::run(make()?, &options, stop).await? {
             Some(report) => Ok(report),
             None => bail!("stopped; what was made is deleted unless --keep was given"),

@@ -9,6 +9,7 @@ mod simulate;
 use clap::{Parser, Subcommand};
 use std::io::{ErrorKind, Write, stdout};
 use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// A gang scheduler for Kubernetes that binds pods itself and can say why.
 #[derive(Debug, Parser)]
@@ -59,4 +60,16 @@ fn print(text: &str) -> ExitCode {
         }
         _ => ExitCode::SUCCESS,
     }
+}
+
+/// Listens for SIGTERM and SIGINT from now on; what it returns ends with the first of them.
+fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }

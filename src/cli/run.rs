@@ -15,7 +15,6 @@ use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// How long a watch or a list may take to begin to answer.
@@ -115,14 +114,7 @@ impl Arguments {
             metrics: Arc::clone(&options.metrics),
         };
         let pages = tokio::spawn(serve::serve(listener, shown));
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let stop = async {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        };
+        let stop = super::told_to_stop()?;
         let result = live::run(options, stop).await;
         pages.abort();
         Ok(result?)

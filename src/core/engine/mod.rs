@@ -28,10 +28,10 @@ use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
-use crate::core::state::{ClusterState, GangId, NodeId, Place, QueueId, Stage};
+use crate::core::state::{ClusterState, GangId, NodeId, Place, Stage};
 use crate::core::units::{Millis, Time};
 use said::Said;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// How the scheduler decides; the configuration file becomes one of these.
 #[derive(Clone, Debug)]
@@ -220,18 +220,6 @@ impl Scheduler {
     #[must_use]
     pub fn scheduled_at(&self, key: &GangKey) -> Option<Time> {
         self.state.progress(self.state.find_gang(key)?).scheduled_at
-    }
-
-    /// How many gangs wait for a place, by queue.
-    #[must_use]
-    pub fn waiting_by_queue(&self) -> BTreeMap<QueueId, u32> {
-        let mut counts = BTreeMap::new();
-        for key in self.agenda.waiting() {
-            if let Some(queue) = self.state.gang(key.gang).and_then(|gang| gang.queue) {
-                *counts.entry(queue).or_insert(0) += 1;
-            }
-        }
-        counts
     }
 
     /// Counters since the start.

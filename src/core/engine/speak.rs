@@ -4,7 +4,7 @@ use super::plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE};
 use super::said::Said;
 use crate::core::actions::Agenda;
 use crate::core::model::PodWaits;
-use crate::core::state::{ClusterState, Gang, GangId, PodId, Progress, Stage, Standing, Why};
+use crate::core::state::{ClusterState, Gang, GangId, PodId, Progress, Stage, Standing};
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -180,7 +180,7 @@ fn tell_pods(state: &mut ClusterState, id: GangId, effects: &mut Vec<Effect>) {
             let message = match (standing, pod.unsupported.first()) {
                 (Standing::Unsupported, Some(field)) => format!("not supported: {field}"),
                 (Standing::Unsupported, None) => unknown_subgroup(pod.subgroup_label.as_deref()),
-                (Standing::Pending | Standing::Refused, _) => why.as_ref().map(in_words)?,
+                (Standing::Pending | Standing::Refused, _) => why.as_ref()?.message.clone(),
                 _ => return None,
             };
             Some((cut(&message), pod.key.clone()))
@@ -196,10 +196,6 @@ fn tell_pods(state: &mut ClusterState, id: GangId, effects: &mut Vec<Effect>) {
             }));
         }
     }
-}
-
-fn in_words(why: &Why) -> String {
-    why.message.clone()
 }
 
 fn unknown_subgroup(label: Option<&str>) -> String {

@@ -31,13 +31,6 @@ impl Resources {
             *slot = slot.saturating_add(amount);
         }
     }
-
-    /// Adds another vector.
-    pub fn add_all(&mut self, other: &Self) {
-        for (slot, amount) in self.0.iter_mut().zip(other.0) {
-            *slot = slot.saturating_add(amount);
-        }
-    }
 }
 
 /// What a pod requests: only what it requests more than nothing of, by dimension, and one of
