@@ -22,6 +22,7 @@ use crate::cluster::client::Transport;
 use kube::Client;
 use objects::Objects;
 use observe::Observer;
+use raw::Raw;
 use requests::Requests;
 use std::time::Duration;
 use subject::Subject;
@@ -30,8 +31,6 @@ use tokio::time::Instant;
 
 /// How many objects are created or bound at once, where that is not what is measured.
 const IN_FLIGHT: usize = 32;
-/// The numbers of binds in flight at which the raw rate is measured.
-const RAW_IN_FLIGHT: [usize; 3] = [8, 16, 32];
 /// The scheduler's name of pods that no scheduler shall touch.
 const NOBODY: &str = "muster-bench-nobody";
 
@@ -99,6 +98,8 @@ pub struct Options {
     pub exec: Option<String>,
     /// Pods for each raw rate; 0: none is measured.
     pub raw_pods: usize,
+    /// The numbers of binds in flight at which the raw rate is measured.
+    pub raw_in_flight: Vec<usize>,
     /// Clients that share the binds of the raw rate.
     pub raw_clients: Vec<Client>,
     /// How those travel, for the report.
@@ -159,7 +160,7 @@ impl Bench<'_> {
         self.requests.create_all(IN_FLIGHT, nodes, node).await?;
         let mut raw = Vec::new();
         if self.options.raw_pods > 0 {
-            for in_flight in RAW_IN_FLIGHT {
+            for &in_flight in &self.options.raw_in_flight {
                 raw.push(self.raw(in_flight).await?);
             }
         }
@@ -174,10 +175,17 @@ impl Bench<'_> {
     async fn raw(&self, in_flight: usize) -> Result<RawRate, Error> {
         let count = self.options.raw_pods;
         let prefix = format!("raw-{in_flight}");
+        let observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
         self.create_pods(&prefix, count, NOBODY).await?;
-        let clients = self.options.raw_clients.clone();
-        let clients = clients.into_iter().map(Requests::new).collect();
-        let rate = raw::measure(clients, self.objects.clone(), prefix, count, in_flight).await?;
+        let clients = self.options.raw_clients.iter().cloned();
+        let raw = Raw {
+            clients: clients.map(Requests::new).collect(),
+            prefix,
+            count,
+            in_flight,
+            timeout: self.options.timeout,
+        };
+        let rate = raw.measure(&self.objects, observer).await?;
         self.requests.delete_all(&self.objects.pods_path()).await?;
         Ok(rate)
     }
@@ -258,6 +266,7 @@ mod tests {
             scheduler_name: "muster".to_owned(),
             exec: None,
             raw_pods: 0,
+            raw_in_flight: Vec::new(),
             raw_clients: Vec::new(),
             transport: Transport::Http2,
             timeout: Duration::from_secs(1),

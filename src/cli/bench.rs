@@ -46,11 +46,14 @@ pub(super) struct Arguments {
     /// Whether the raw rate of POST pods/binding is measured before
     #[arg(long, value_enum, default_value_t = Raw::On)]
     raw: Raw,
+    /// How many raw binds are in flight at once, in turn
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [8, 16, 32], value_parser = positive)]
+    raw_in_flight: Vec<usize>,
     /// Pods for each raw rate
     #[arg(long, value_name = "N", default_value_t = 3_000, value_parser = positive)]
     raw_pods: usize,
     /// How requests travel; the scheduler under test decides for itself
-    #[arg(long, value_enum, default_value_t = Protocol::Http2)]
+    #[arg(long, value_enum, default_value_t = Protocol::Http1)]
     transport: Protocol,
     /// Over how many HTTP/2 connections the raw binds travel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
@@ -119,7 +122,8 @@ impl Arguments {
             .with_writer(std::io::stderr)
             .init();
         let output = self.output;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
+        // As `muster run` has it: what is compared differs in nothing else.
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let report = runtime.block_on(self.measure())?;
@@ -159,6 +163,7 @@ impl Arguments {
             } else {
                 self.raw_pods
             },
+            raw_in_flight: self.raw_in_flight,
             raw_clients: raw_clients?,
             transport,
             timeout: Duration::from_secs(self.timeout),
@@ -207,7 +212,12 @@ mod tests {
 
     #[test]
     fn counts_of_nothing_are_refused() {
-        for flag in ["--nodes=0", "--gang-size=0", "--pods=many"] {
+        for flag in [
+            "--nodes=0",
+            "--gang-size=0",
+            "--pods=many",
+            "--raw-in-flight=8,0",
+        ] {
             assert!(Shell::try_parse_from(["bench", flag]).is_err(), "{flag}");
         }
     }
