@@ -61,7 +61,9 @@ enum LogFormat {
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(arguments: Arguments) -> ExitCode {
     start_log(arguments.log_format);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    // One thread for all that waits for the network, beside the engine's: passing requests from
+    // thread to thread costs more than there is to do for them (docs/performance.md).
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     let result = match runtime {

@@ -27,8 +27,8 @@ pub struct Metrics {
     pub binds_pending: IntGauge,
     /// Evictions by result: `accepted`, `gone`, `failed`.
     pub evictions: IntCounterVec,
-    /// Gangs known; a pod without a group is one.
-    pub gangs: IntGauge,
+    /// Gangs by phase; a pod without a group is one.
+    pub gangs: IntGaugeVec,
     /// Gangs that wait for a place.
     pub gangs_waiting: IntGauge,
     /// Pods given a place.
@@ -75,7 +75,11 @@ impl Metrics {
                 "Binds decided on whose outcome is not known.",
             )?,
             evictions: make.counters("evictions_total", "Evictions by result.", &["result"])?,
-            gangs: make.gauge("gangs", "Gangs known; a pod without a group is one.")?,
+            gangs: make.gauges(
+                "gangs",
+                "Gangs by phase; a pod without a group is one.",
+                "phase",
+            )?,
             gangs_waiting: make.gauge("gangs_waiting", "Gangs that wait for a place.")?,
             placements: make.counter("placements_total", "Pods given a place.")?,
             cycles: make.counter("cycles_total", "Scheduling cycles run.")?,

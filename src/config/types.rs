@@ -24,7 +24,7 @@ pub struct SchedulerConfiguration {
     /// Binds in flight at once.
     #[serde(default)]
     #[schemars(with = "u32")]
-    pub bind_concurrency: Bounded<1, 512, 32>,
+    pub bind_concurrency: Bounded<1, 512, 128>,
     /// How often every waiting gang is looked at again, whether anything changed or not.
     #[serde(default)]
     #[schemars(with = "String")]

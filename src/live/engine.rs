@@ -5,7 +5,7 @@
 
 use crate::cluster::lanes::Lanes;
 use crate::cluster::{Clock, Kind, Metrics, News};
-use crate::core::engine::{Decision, Outcome, Plan, Scheduler};
+use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler};
 use crate::core::units::Time;
 use prometheus::IntCounter;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// A cycle waits for so long without news ...
 const QUIET: Duration = Duration::from_millis(2);
@@ -84,12 +84,9 @@ impl Engine {
                 () = until(&self.clock, due) => {}
             }
             self.apply(&mut batch, &mut unsynced);
-            if !unsynced.is_empty() {
-                continue;
-            }
+            self.settle(&mut batch, &mut unsynced).await;
             let is_due = due.is_some_and(|due| due <= self.clock.now());
-            if is_due || self.scheduler.wants_cycle() {
-                self.settle(&mut batch, &mut unsynced).await;
+            if unsynced.is_empty() && (is_due || self.scheduler.wants_cycle()) {
                 due = self.decide(&mut batch, &mut unsynced);
                 self.count();
             }
@@ -112,20 +109,28 @@ impl Engine {
         }
     }
 
-    /// Takes what else comes in a short while: news rarely comes alone.
+    /// Takes what else comes in a short while: news rarely comes alone. It is left to gather, for
+    /// to wake up for each piece of it would cost more than to apply it.
     async fn settle(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) {
         let end = Instant::now() + DEBOUNCE;
-        let gather = async {
-            while let Ok(taken) = timeout(QUIET, self.news.recv_many(batch, BATCH)).await {
-                if taken == 0 {
-                    return;
-                }
-                self.apply(batch, unsynced);
+        while Instant::now() < end {
+            sleep(QUIET).await;
+            if !self.take(batch) {
+                return;
             }
-        };
-        // What was taken when the time is up is applied in the next round.
-        let _ = timeout_at(end, gather).await;
-        self.apply(batch, unsynced);
+            self.apply(batch, unsynced);
+        }
+    }
+
+    /// Takes the news that is there, at most a batch; says whether there was any.
+    fn take(&mut self, batch: &mut Vec<News>) -> bool {
+        while batch.len() < BATCH {
+            match self.news.try_recv() {
+                Ok(news) => batch.push(news),
+                Err(_) => break,
+            }
+        }
+        !batch.is_empty()
     }
 
     /// Runs cycles until nothing is left to decide now; returns when the next one is due.
@@ -149,12 +154,7 @@ impl Engine {
             if !more {
                 return wake_at;
             }
-            while let Ok(news) = self.news.try_recv() {
-                batch.push(news);
-                if batch.len() >= BATCH {
-                    break;
-                }
-            }
+            self.take(batch);
             self.apply(batch, unsynced);
         }
     }
@@ -168,7 +168,10 @@ impl Engine {
         raise(&metrics.placements, stats.placements);
         raise(&metrics.sweep_rescues, stats.sweep_rescues);
         let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        metrics.gangs.set(gauge(stats.gangs));
+        for (phase, count) in GangPhase::ALL.iter().zip(stats.gangs) {
+            let gangs = metrics.gangs.with_label_values(&[phase.as_str()]);
+            gangs.set(i64::from(count));
+        }
         metrics.gangs_waiting.set(gauge(stats.waiting));
     }
 }

@@ -24,8 +24,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// Binds in flight at once, unless said otherwise.
-pub const BINDS_IN_FLIGHT: usize = 32;
 /// How long binds may take to finish at the end.
 const BINDS_WITHIN: Duration = Duration::from_secs(5);
 /// How long the rest may take to be written at the end.

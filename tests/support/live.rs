@@ -6,8 +6,9 @@ use kube::Config;
 use muster::cluster::client::{self, READ_TRANSPORT, Transport, WRITE_TRANSPORT};
 use muster::cluster::lease::LeaseOptions;
 use muster::cluster::{Health, Metrics};
+use muster::config::SchedulerConfiguration;
 use muster::core::engine::Policy;
-use muster::live::{self, BINDS_IN_FLIGHT, Options};
+use muster::live::{self, Options};
 use muster_devcluster::{ControlPlane, fake_node};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -171,7 +172,7 @@ impl Cluster {
                 policy: Policy::default(),
                 scheduler_names: vec!["muster".to_owned()],
                 lease: lease.map(|lease| (a_client(&config, WRITE_TRANSPORT), lease)),
-                binds_in_flight: BINDS_IN_FLIGHT,
+                binds_in_flight: SchedulerConfiguration::default().bind_concurrency.get() as usize,
                 instance: "muster-test".to_owned(),
                 health: Arc::clone(&health),
                 metrics: Arc::clone(&metrics),

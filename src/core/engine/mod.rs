@@ -226,7 +226,7 @@ impl Scheduler {
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
-            gangs: self.state.gang_count() as u64,
+            gangs: self.said.phases(),
             waiting: self.agenda.waiting_len() as u64,
             ..self.stats
         }

@@ -98,6 +98,17 @@ pub enum GangPhase {
 }
 
 impl GangPhase {
+    /// All, in order.
+    pub const ALL: [Self; PHASES] = [
+        Self::Pending,
+        Self::Inqueue,
+        Self::Scheduling,
+        Self::Running,
+        Self::Unknown,
+        Self::Finished,
+        Self::Failed,
+    ];
+
     /// The word in `status.phase`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

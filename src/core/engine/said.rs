@@ -11,6 +11,7 @@ pub(super) struct Said {
     phases: BTreeMap<GangId, (QueueId, GangPhase)>,
     queues: BTreeMap<QueueId, [u32; PHASES]>,
     changed: BTreeSet<QueueId>,
+    all: [u32; PHASES],
 }
 
 impl Said {
@@ -43,14 +44,22 @@ impl Said {
         self.count(old, None);
     }
 
+    /// How many gangs are in each phase.
+    pub(super) const fn phases(&self) -> [u32; PHASES] {
+        self.all
+    }
+
     fn count(&mut self, old: Option<(QueueId, GangPhase)>, new: Option<(QueueId, GangPhase)>) {
         if let Some((queue, phase)) = old {
             let count = &mut self.queues.entry(queue).or_default()[phase as usize];
             *count = count.saturating_sub(1);
+            let all = &mut self.all[phase as usize];
+            *all = all.saturating_sub(1);
             self.changed.insert(queue);
         }
         if let Some((queue, phase)) = new {
             self.queues.entry(queue).or_default()[phase as usize] += 1;
+            self.all[phase as usize] += 1;
             self.changed.insert(queue);
         }
     }
@@ -100,9 +109,11 @@ mod tests {
         let news = said.take_queue_news(&state);
         assert_eq!(news[0].gangs[GangPhase::Running as usize], 1);
         assert_eq!(news[0].gangs.iter().sum::<u32>(), 1);
+        assert_eq!(said.phases(), news[0].gangs);
         said.note_phase(gang, queue, GangPhase::Running);
         assert_eq!(said.take_queue_news(&state), []);
         said.forget(gang);
         assert_eq!(said.take_queue_news(&state)[0].gangs, [0; PHASES]);
+        assert_eq!(said.phases(), [0; PHASES]);
     }
 }

@@ -1,5 +1,7 @@
 //! What the scheduler counts, for metrics.
 
+use super::plan::PHASES;
+
 /// Counters since the start, and two gauges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -14,8 +16,8 @@ pub struct Stats {
     /// Gangs that got a place only because of a sweep: an event that should have woken them did
     /// not. Anything but zero is a bug.
     pub sweep_rescues: u64,
-    /// Gangs known.
-    pub gangs: u64,
+    /// Gangs by phase, in the order of [`GangPhase`](super::GangPhase).
+    pub gangs: [u32; PHASES],
     /// Gangs that wait for a place.
     pub waiting: u64,
 }

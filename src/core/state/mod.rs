@@ -147,12 +147,6 @@ impl ClusterState {
         self.gangs.iter()
     }
 
-    /// How many gangs there are.
-    #[must_use]
-    pub fn gang_count(&self) -> usize {
-        self.gangs.len()
-    }
-
     /// The gang of a key.
     #[must_use]
     pub fn find_gang(&self, key: &GangKey) -> Option<GangId> {
