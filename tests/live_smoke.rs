@@ -154,6 +154,35 @@ fn a_member_refused_for_good_releases_the_gang_which_says_who_and_why() {
 }
 
 #[test]
+fn a_running_gang_that_lost_a_member_for_good_leaves_its_nodes_whole() {
+    let cluster = Cluster::start();
+    cluster.nodes(2, "4");
+    let muster = cluster.muster();
+    cluster.gang("train", 3);
+    cluster.pods("train", 3, "2");
+    eventually("it runs", || cluster.status_of("train")["running"] == 3);
+    cluster
+        .plane
+        .kubectl(&["delete", "pod", "train-0", "--force", "--grace-period=0"])
+        .unwrap();
+    let took = eventually("the others are evicted", || {
+        cluster.placed("train").is_empty()
+    });
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    eventually("and their events say why", || {
+        let events = cluster.events("train-1");
+        events
+            .iter()
+            .any(|event| event.starts_with("Preempted: only 2 of 3 members"))
+    });
+    eventually("so does the gang", || {
+        condition(&cluster.status_of("train"), "Disrupted")
+            .is_some_and(|found| found["status"] == "True")
+    });
+    muster.stop();
+}
+
+#[test]
 fn a_start_after_a_crash_in_mid_wave_completes_the_gang() {
     let cluster = Cluster::start();
     cluster.nodes(20, "8");

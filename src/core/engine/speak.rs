@@ -106,9 +106,10 @@ fn phase(gang: &Gang, progress: &Progress) -> GangPhase {
             GangPhase::Failed
         };
     }
-    if gang.missing() == 0 && active > 0 {
+    if gang.missing() == 0 && gang.available() > 0 {
+        // Also where the minimum has succeeded and only a surplus member still waits.
         let bound = gang.available() - counts.of(Standing::Assumed);
-        let complete = bound >= gang.min_available() && counts.bound() > 0;
+        let complete = bound >= gang.min_available() && bound > 0;
         return if complete {
             GangPhase::Running
         } else {

@@ -243,6 +243,23 @@ fn of_two_gangs_with_room_for_one_the_first_runs_whole_and_the_other_follows() {
 }
 
 #[test]
+fn a_gang_whose_minimum_succeeded_runs_although_surplus_still_waits() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    story.group("g", 1);
+    let first = story.pod("first", Some("g"));
+    assert_eq!(names(&story.run()), ["first"]);
+    story.submit(pod("huge", Some("g"), 64));
+    let mut ended = pod("first", Some("g"), 1);
+    ended.node = Some("n".into());
+    ended.phase = PodPhase::Succeeded;
+    assert_eq!(ended.key, first);
+    story.submit(ended);
+    assert_eq!(story.binds(), []);
+    assert_eq!(story.status("g").phase, GangPhase::Running);
+}
+
+#[test]
 fn members_beyond_the_minimum_never_hold_it_back() {
     let mut story = Story::new();
     story.node("n", 3);

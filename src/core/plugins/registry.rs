@@ -72,3 +72,15 @@ pub fn default_profile() -> Profile {
         ..Profile::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::state::MAX_RANKS;
+
+    /// A configuration cannot name an order twice, so that none is ever left out.
+    #[test]
+    fn every_order_has_its_rank() {
+        assert!(queue_sorts().len() <= MAX_RANKS);
+    }
+}

@@ -1,11 +1,11 @@
 //! Resource dimensions and amounts of them.
 //!
-//! A [`Dimensions`] registry gives every resource name a small number; amounts are then dense
-//! vectors or short sparse lists of `i64`. `cpu` counts thousandths of a core, everything else
+//! A [`Dimensions`] registry gives every resource name a small number; amounts are then columns
+//! or short lists of `i64`. `cpu` counts thousandths of a core, everything else
 //! whole units. All arithmetic saturates: a nonsensical amount makes a node full, never a panic.
 
 mod dimensions;
-mod vector;
+mod request;
 
 pub use dimensions::{Dimension, Dimensions, WIDTH};
-pub use vector::{Request, Resources};
+pub use request::Request;

@@ -72,7 +72,6 @@ impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
 pub struct Shapes {
     shapes: Interner<ShapeId, Shape>,
     constraints: Interner<ConstraintsId, Constraints>,
-    generation: u64,
 }
 
 impl Shapes {
@@ -91,7 +90,7 @@ impl Shapes {
                 None => unknown = Some(name.clone()),
             }
         }
-        let (constraints, constraints_are_new) = self.constraints.acquire(&spec.constraints);
+        let (constraints, _) = self.constraints.acquire(&spec.constraints);
         let shape = Shape {
             request: Request::new(amounts),
             constraints,
@@ -101,7 +100,6 @@ impl Shapes {
         if !shape_is_new {
             self.constraints.release(constraints);
         }
-        self.generation += u64::from(constraints_are_new);
         (id, unknown)
     }
 
@@ -122,12 +120,6 @@ impl Shapes {
     #[must_use]
     pub fn constraints(&self, id: ConstraintsId) -> Option<&Constraints> {
         self.constraints.get(id)
-    }
-
-    /// Rises whenever a constraints id gets a new meaning.
-    #[must_use]
-    pub const fn generation(&self) -> u64 {
-        self.generation
     }
 
     /// How many shapes are in use.
@@ -164,7 +156,6 @@ mod tests {
         assert_ne!(a, c);
         let constraints = |id| shapes.get(id).map(|shape: &Shape| shape.constraints);
         assert_eq!(constraints(a), constraints(c));
-        assert_eq!(shapes.generation(), 1);
     }
 
     #[test]

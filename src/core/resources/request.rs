@@ -1,37 +1,6 @@
-//! Dense amounts, and the short list that a pod requests.
+//! What a pod requests, as a short list by dimension.
 
-use super::{Dimension, WIDTH};
-
-/// An amount of every resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Resources([i64; WIDTH]);
-
-impl Default for Resources {
-    fn default() -> Self {
-        Self([0; WIDTH])
-    }
-}
-
-impl Resources {
-    /// The amount of one resource.
-    #[must_use]
-    pub const fn get(&self, dimension: Dimension) -> i64 {
-        self.0[dimension.index()]
-    }
-
-    /// Sets the amount of one resource.
-    pub fn set(&mut self, dimension: Dimension, amount: i64) {
-        self.0[dimension.index()] = amount;
-    }
-
-    /// Adds a request.
-    pub fn add(&mut self, request: &Request) {
-        for (dimension, amount) in request.iter() {
-            let slot = &mut self.0[dimension.index()];
-            *slot = slot.saturating_add(amount);
-        }
-    }
-}
+use super::Dimension;
 
 /// What a pod requests: only what it requests more than nothing of, by dimension, and one of
 /// `pods`.
@@ -68,15 +37,6 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sums_saturate() {
-        let mut sum = Resources::default();
-        let huge = Request::new([(Dimension::MEMORY, i64::MAX)]);
-        sum.add(&huge);
-        sum.add(&huge);
-        assert_eq!(sum.get(Dimension::MEMORY), i64::MAX);
-    }
 
     #[test]
     fn requests_keep_only_what_is_asked_for() {
