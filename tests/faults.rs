@@ -305,6 +305,69 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
     Ok(())
 }
 
+/// Two gangs and a single pod that fit together, and one gang that never does.
+fn wave() -> Scenario {
+    let mut entries: Vec<Entry> = (0..3).map(|n| node(format!("n{n}"), 4_000)).collect();
+    for (name, members, cpu) in [
+        ("first", 4, 1_000),
+        ("second", 3, 2_000),
+        ("large", 5, 3_000),
+    ] {
+        let key = key("ns", name);
+        let spec = GangSpec {
+            key: key.clone(),
+            min_available: members,
+            ..GangSpec::default()
+        };
+        entries.push(entry(0, Object::Gang(Box::new(spec))));
+        for member in 0..members {
+            let plan = pod(format!("{name}-{member}"), Some(&key), cpu, None);
+            entries.push(entry(0, Object::Pod(Box::new(plan))));
+        }
+    }
+    let single = pod("single".to_owned(), None, 1_000, None);
+    entries.push(entry(0, Object::Pod(Box::new(single))));
+    Scenario {
+        entries,
+        warnings: Vec::new(),
+    }
+}
+
+/// The pods that are bound at the end, and whether the scheduler died on the way; nothing may be
+/// in part for long, and what was bound stays where it is.
+fn killed_after(binds: u32) -> (Vec<String>, bool) {
+    let mut driver = Driver::new(wave(), Policy::default(), Network::calm(u64::from(binds)));
+    driver.kill_after_binds(binds);
+    let mut places: BTreeMap<String, String> = BTreeMap::new();
+    while driver.step(Time(CALM.0)) {
+        assert_eq!(driver.ledger().violations, Vec::<String>::new());
+        for line in driver.ledger().gangs.values() {
+            let since = line.partly_since.unwrap_or(driver.now());
+            assert!(driver.now().since(since) <= SETTLE, "{binds}: {line:?}");
+        }
+        for pod in driver.server().pods() {
+            if let Some(node) = &pod.spec.node {
+                let before = places.insert(pod.spec.key.name.clone(), node.clone());
+                assert!(
+                    before.is_none_or(|before| before == *node),
+                    "{binds}: moved"
+                );
+            }
+        }
+    }
+    nothing_is_lost(&driver).unwrap();
+    (places.into_keys().collect(), driver.met().kills > 0)
+}
+
+#[test]
+fn killed_after_any_bind_of_a_wave_the_next_start_completes_it() {
+    let (whole, killed) = killed_after(u32::MAX);
+    assert!(!killed && whole.len() == 8, "{whole:?}");
+    for binds in 1..=8 {
+        assert_eq!(killed_after(binds), (whole.clone(), true), "after {binds}");
+    }
+}
+
 fn judge(seed: u64, trace: bool) -> Result<Met, String> {
     catch_unwind(AssertUnwindSafe(|| play(seed, trace))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();

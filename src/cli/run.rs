@@ -1,6 +1,6 @@
 //! `muster run`: schedule on a cluster until told to stop.
 
-use crate::cluster::client::{self, READ_TRANSPORT, WRITE_TRANSPORT};
+use crate::cluster::client::{self, READ_TRANSPORT, READS_PER_SECOND, WRITE_TRANSPORT};
 use crate::cluster::lease::LeaseOptions;
 use crate::cluster::{Health, Metrics};
 use crate::config::{self, LeaderElection, SchedulerConfiguration};
@@ -88,16 +88,17 @@ impl Arguments {
         };
         let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
-        let make = |transport, within| client::client(&cluster, transport, within);
+        let writer = |within| client::client(&cluster, WRITE_TRANSPORT, within, None);
+        let reads = Some(READS_PER_SECOND);
         let identity = identity();
         let lease = match self.lease(&configuration.leader_election, &identity) {
-            Some(lease) => Some((make(WRITE_TRANSPORT, LEASE_ANSWER_WITHIN)?, lease)),
+            Some(lease) => Some((writer(LEASE_ANSWER_WITHIN)?, lease)),
             None => None,
         };
         let names = configuration.scheduler_names.iter();
         let options = Options {
-            reader: make(READ_TRANSPORT, READ_WITHIN)?,
-            writer: make(WRITE_TRANSPORT, WRITE_WITHIN)?,
+            reader: client::client(&cluster, READ_TRANSPORT, READ_WITHIN, reads)?,
+            writer: writer(WRITE_WITHIN)?,
             policy: configuration.policy()?,
             scheduler_names: names.cloned().map(String::from).collect(),
             lease,

@@ -14,6 +14,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::path::Path;
 use std::time::Duration;
+use tower::limit::RateLimitLayer;
 use tower::{BoxError, ServiceBuilder};
 
 /// How requests travel.
@@ -30,6 +31,11 @@ pub enum Transport {
 pub const READ_TRANSPORT: Transport = Transport::Http2;
 /// How writes travel. `docs/performance.md` has what the two were measured at.
 pub const WRITE_TRANSPORT: Transport = Transport::Http1;
+
+/// How many lists and watches begin in a second at most: a server, or a proxy before it, that
+/// ends every watch as soon as it began is not asked without end. Lists of 50,000 objects a second
+/// pass.
+pub const READS_PER_SECOND: u64 = 100;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -85,7 +91,7 @@ pub fn own_namespace() -> Option<String> {
 }
 
 /// A client with connections of its own. `answer_within` bounds the time until an answer
-/// begins; a watch's answer begins at once.
+/// begins; a watch's answer begins at once. Of requests beyond `per_second`, each waits its turn.
 ///
 /// # Errors
 /// When the configuration's certificates or credentials cannot be used, or it asks for a proxy.
@@ -93,6 +99,7 @@ pub fn client(
     config: &Config,
     transport: Transport,
     answer_within: Duration,
+    per_second: Option<u64>,
 ) -> Result<Client, Error> {
     if let Some(proxy) = &config.proxy_url {
         return Err(Error::Proxy(proxy.to_string()));
@@ -122,7 +129,9 @@ pub fn client(
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(CONNECTION_WINDOW)
         .build(https);
+    let rate = per_second.map(|count| RateLimitLayer::new(count, Duration::from_secs(1)));
     let service = ServiceBuilder::new()
+        .option_layer(rate)
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer().map_err(unusable)?)
         .layer(config.extra_headers_layer().map_err(unusable)?)
@@ -142,4 +151,37 @@ fn tcp() -> HttpConnector {
     tcp.set_keepalive_interval(Some(Duration::from_secs(5)));
     tcp.set_keepalive_retries(Some(3));
     tcp
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::routing::get;
+    use serde_json::Value;
+    use std::future::IntoFuture;
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    #[tokio::test]
+    async fn requests_beyond_the_rate_wait_their_turn() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let pages = Router::new().route("/", get(async || "{}"));
+        let server = tokio::spawn(axum::serve(listener, pages).into_future());
+        let config = Config::new(format!("http://{address}").parse().unwrap());
+        let within = Duration::from_secs(10);
+        let client = client(&config, Transport::Http1, within, Some(2)).unwrap();
+        let begin = Instant::now();
+        for _ in 0..3 {
+            let request = http::Request::get("/").body(Vec::new()).unwrap();
+            client.request::<Value>(request).await.unwrap();
+        }
+        assert!(
+            begin.elapsed() > Duration::from_millis(900),
+            "{:?}",
+            begin.elapsed()
+        );
+        server.abort();
+    }
 }

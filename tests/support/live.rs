@@ -192,7 +192,7 @@ impl Cluster {
 }
 
 fn a_client(config: &Config, transport: Transport) -> kube::Client {
-    client::client(config, transport, Duration::from_secs(10)).unwrap()
+    client::client(config, transport, Duration::from_secs(10), None).unwrap()
 }
 
 /// Muster, running.

@@ -81,6 +81,8 @@ pub struct Driver {
     /// Until when news is on its way, by stream.
     streams: BTreeMap<Stream, (Time, usize)>,
     kill_in_plan: bool,
+    /// Bind orders until the scheduler dies.
+    binds_to_live: Option<u32>,
     last_change: Time,
     idle_wake_ups: u32,
     cycles_now: u32,
@@ -105,6 +107,7 @@ impl Driver {
             epoch: 0,
             streams: BTreeMap::new(),
             kill_in_plan: false,
+            binds_to_live: None,
             last_change: Time::ZERO,
             idle_wake_ups: 0,
             cycles_now: 0,
@@ -121,6 +124,11 @@ impl Driver {
         driver.heap.push(Time::ZERO, Happening::StartScheduler);
         driver.foresee_mischief();
         driver
+    }
+
+    /// Kills the scheduler once, right after so many of its bind orders were carried out.
+    pub const fn kill_after_binds(&mut self, binds: u32) {
+        self.binds_to_live = Some(binds);
     }
 
     /// Prints on stderr all that happens.
@@ -352,9 +360,21 @@ impl Driver {
             if self.trace {
                 eprintln!("{:>9} {effect:?}", now.0);
             }
+            let is_bind = matches!(effect, Effect::Bind(_));
             self.carry_out(effect);
+            if is_bind && self.is_last_bind() {
+                self.kill_scheduler();
+                return;
+            }
         }
         self.spread_news();
+    }
+
+    /// Counts a bind order; whether it was the one after which the scheduler is to die.
+    fn is_last_bind(&mut self) -> bool {
+        let left = self.binds_to_live.map(|left| left.saturating_sub(1));
+        self.binds_to_live = left.filter(|left| *left > 0);
+        left == Some(0)
     }
 
     fn carry_out(&mut self, effect: Effect) {
