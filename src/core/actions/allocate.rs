@@ -1,9 +1,10 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
-use super::refresh::{order_key, queue_or_wait};
-use super::{Cycle, Outcome, admit, finish};
+use super::park::park;
+use super::refresh::queue_or_wait;
+use super::{Cycle, admit, finish};
 use crate::core::placement::Shortage;
-use crate::core::state::{ClusterState, GangId, ShapeId, Stage, Why};
+use crate::core::state::{ClusterState, GangId, ShapeId, Why};
 use crate::core::transaction::Statement;
 use std::collections::BTreeMap;
 
@@ -78,30 +79,6 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
     }
     cx.orders.placed += steps.len() as u64;
     finish::permit(cx, gang_id, steps)
-}
-
-/// Puts a gang aside until something changes that could help it.
-pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
-    if let Some(gang) = cx.state.gang(gang_id) {
-        for plugin in &cx.profile.post_filter {
-            if let Some(more) = plugin.post_filter(cx.state, gang) {
-                why.message = format!("{} {more}", why.message);
-            }
-        }
-    }
-    let key = order_key(cx, gang_id);
-    let news = cx.state.progress(gang_id).why.as_ref() != Some(&why);
-    cx.state.progress_mut(gang_id).why = Some(why.clone());
-    cx.agenda.set_stage(cx.state, gang_id, Stage::Parked(key));
-    if news {
-        cx.decide(
-            gang_id,
-            Outcome::Waits {
-                reason: why.reason,
-                message: why.message,
-            },
-        );
-    }
 }
 
 /// In words why no place was found.

@@ -1,6 +1,6 @@
 //! From a place to a bind: Reserve, Permit, PreBind, Bind.
 
-use super::allocate::park;
+use super::park::park;
 use super::refresh::queue_or_wait;
 use super::{Cycle, Outcome};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};

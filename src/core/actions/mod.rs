@@ -6,8 +6,10 @@
 mod admit;
 mod agenda;
 mod allocate;
+mod back_off;
 mod decision;
 mod finish;
+mod park;
 mod refresh;
 mod release;
 mod wake;

@@ -1,18 +1,10 @@
 //! What is next for a gang of which something changed.
 
+use super::back_off::back_off_from_refusal;
 use super::{Cycle, release};
 use crate::core::state::{
-    Counts, Gang, GangId, MAX_RANKS, OrderKey, Place, Stage, Standing, Subgroup, Why,
+    Gang, GangId, MAX_RANKS, OrderKey, Place, Stage, Standing, Subgroup, Why,
 };
-use crate::core::units::Millis;
-
-/// The first back-off after a bind that came back; it doubles from time to time, up to
-/// [`LONGEST_BACK_OFF`].
-const REFUSAL_BACK_OFF: Millis = Millis(1_000);
-/// The first back-off after a gang was released; it doubles likewise.
-const RELEASE_BACK_OFF: Millis = Millis(10_000);
-/// No back-off is longer.
-const LONGEST_BACK_OFF: Millis = Millis(300_000);
 
 /// Finds out what is next for a gang: nothing, waiting, the queue, or a release.
 pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
@@ -163,34 +155,4 @@ fn retry_after_setbacks(cx: &mut Cycle<'_>, gang_id: GangId) {
     if setback {
         back_off_from_refusal(cx, gang_id);
     }
-}
-
-/// Sets the time of the next try after a setback, unless one is set.
-fn back_off_from_refusal(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let progress = cx.state.progress_mut(gang_id);
-    if progress.retry_at.is_none() {
-        let times = progress.backoffs;
-        progress.backoffs = times.saturating_add(1);
-        retry_in(cx, gang_id, REFUSAL_BACK_OFF, times);
-    }
-}
-
-/// Sets the time of the next try after a release.
-pub(super) fn back_off_from_release(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let progress = cx.state.progress_mut(gang_id);
-    let times = progress.releases;
-    progress.releases = times.saturating_add(1);
-    retry_in(cx, gang_id, RELEASE_BACK_OFF, times);
-}
-
-fn retry_in(cx: &mut Cycle<'_>, gang_id: GangId, first: Millis, doublings: u32) {
-    let span = first.0.saturating_mul(1 << doublings.min(16));
-    let at = cx.now + Millis(span.min(LONGEST_BACK_OFF.0));
-    cx.state.progress_mut(gang_id).retry_at = Some(at);
-    cx.agenda.at(at, gang_id);
-}
-
-/// Whether no member is on a node or on the way to one.
-pub(super) const fn is_off_its_nodes(counts: &Counts) -> bool {
-    counts.placed() == 0
 }

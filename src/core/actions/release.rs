@@ -1,6 +1,6 @@
 //! Taking a gang off its nodes as a whole, because it could not be completed in time.
 
-use super::refresh::{back_off_from_release, is_off_its_nodes};
+use super::back_off::back_off_from_release;
 use super::{Cycle, Outcome};
 use crate::core::model::Evict;
 use crate::core::state::{ClusterState, Gang, GangId, Place, Pod, PodId, Stage, Standing, Why};
@@ -39,7 +39,7 @@ pub(super) fn proceed(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
     let counts = cx.state.gang(gang_id).map(Gang::counts);
-    if counts.is_some_and(|counts| is_off_its_nodes(&counts)) {
+    if counts.is_some_and(|counts| counts.placed() == 0) {
         back_off_from_release(cx, gang_id);
         cx.agenda.admitted.remove(&gang_id);
         cx.agenda.set_stage(cx.state, gang_id, Stage::BackingOff);

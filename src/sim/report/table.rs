@@ -54,10 +54,9 @@ fn gangs(report: &Report) -> String {
         } else {
             format!("{}/{}", gang.namespace, gang.name)
         };
-        let waited = gang.waited.map_or_else(
-            || format!("{} …", human(report.end - gang.submitted_at)),
-            human_span,
-        );
+        let waited = gang
+            .waited
+            .map_or_else(|| still_waiting(report.end - gang.submitted_at), human_span);
         table.add_row(vec![
             name,
             gang.queue.clone(),
@@ -116,7 +115,7 @@ fn queues(report: &Report) -> String {
             .filter(|pod| pod.queue.as_ref() == Some(&queue.name))
             .collect();
         let bound = pods.iter().filter(|pod| pod.waited.is_some());
-        let longest = bound.clone().filter_map(|pod| pod.waited).max();
+        let longest = longest_wait(report.end, &pods);
         table.add_row(vec![
             queue.name.clone(),
             queue.tier.to_string(),
@@ -125,7 +124,7 @@ fn queues(report: &Report) -> String {
             waiting.len().to_string(),
             bound.count().to_string(),
             pods.iter().filter(|pod| waits(pod)).count().to_string(),
-            longest.map_or_else(|| "–".to_owned(), human_span),
+            longest,
         ]);
     }
     for index in 1..8 {
@@ -134,6 +133,24 @@ fn queues(report: &Report) -> String {
         }
     }
     format!("{table}\n")
+}
+
+/// The longest any of these pods waited, or waits still.
+fn longest_wait(end: f64, pods: &[&PodReport]) -> String {
+    let ended = pods.iter().filter_map(|pod| pod.waited).max();
+    let waiting = pods.iter().filter(|pod| waits(pod));
+    let waiting = waiting.map(|pod| end - pod.submitted_at).reduce(f64::max);
+    match (ended, waiting) {
+        (None, None) => "–".to_owned(),
+        (Some(ended), None) => human_span(ended),
+        (Some(ended), Some(waiting)) if seconds(ended) > waiting => human_span(ended),
+        (_, Some(waiting)) => still_waiting(waiting),
+    }
+}
+
+/// How long something has waited that waits still.
+fn still_waiting(seconds: f64) -> String {
+    format!("> {}", human(seconds))
 }
 
 /// Pods without a gang that wait.
@@ -183,8 +200,12 @@ fn summary(report: &Report) -> String {
 }
 
 fn human_span(span: Millis) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "for the eye")]
-    human(span.0 as f64 / 1000.0)
+    human(seconds(span))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for the eye")]
+fn seconds(span: Millis) -> f64 {
+    span.0 as f64 / 1000.0
 }
 
 /// `0s`, `1.5s`, `10m`, `10m30s`, `1h05m`.
