@@ -1,7 +1,7 @@
 //! What is next for a gang of which something changed.
 
 use super::back_off::back_off_from_refusal;
-use super::{Cycle, release};
+use super::{Cycle, Outcome, release};
 use crate::core::state::{
     Gang, GangId, MAX_RANKS, OrderKey, Place, Stage, Standing, Subgroup, Why,
 };
@@ -66,7 +66,14 @@ fn set_queued(cx: &mut Cycle<'_>, gang_id: GangId, key: OrderKey) {
     cx.agenda.set_stage(cx.state, gang_id, Stage::Queued(key));
 }
 
+/// Has a gang wait for news. A decision only where the reason is another one: the words change
+/// with every member that comes.
 fn wait(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
+    let before = cx.state.progress(gang_id).why.as_ref();
+    if before.is_none_or(|before| before.reason != why.reason) {
+        let (reason, message) = (why.reason, why.message.clone());
+        cx.decide(gang_id, Outcome::Waits { reason, message });
+    }
     cx.state.progress_mut(gang_id).why = Some(why);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }

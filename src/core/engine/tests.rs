@@ -243,6 +243,24 @@ fn of_two_gangs_with_room_for_one_the_first_runs_whole_and_the_other_follows() {
 }
 
 #[test]
+fn a_gang_that_cannot_be_tried_is_a_decision_once() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.group("g", 3);
+    let mut reasons = Vec::new();
+    for name in ["p0", "p1", "p2"] {
+        story.pod(name, Some("g"));
+        for decision in story.scheduler.cycle(story.now).decisions {
+            reasons.push(match decision.outcome {
+                Outcome::Waits { reason, .. } => reason,
+                _ => "placed",
+            });
+        }
+    }
+    assert_eq!(reasons, ["NotEnoughPods", "placed"]);
+}
+
+#[test]
 fn a_gang_whose_minimum_succeeded_runs_although_surplus_still_waits() {
     let mut story = Story::new();
     story.node("n", 1);
