@@ -149,7 +149,7 @@ impl Arguments {
             Protocol::Http1 => Transport::Http1,
             Protocol::Http2 => Transport::Http2,
         };
-        let make = || client::client(&cluster, transport, ANSWER_WITHIN, None);
+        let make = || client::client(&cluster, transport, ANSWER_WITHIN);
         let raw_clients: Result<Vec<Client>, _> = (0..self.connections).map(|_| make()).collect();
         let options = Options {
             nodes: self.nodes,

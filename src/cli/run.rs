@@ -1,9 +1,9 @@
 //! `muster run`: schedule on a cluster until told to stop.
 
-use crate::cluster::client::{self, READ_TRANSPORT, READS_PER_SECOND, WRITE_TRANSPORT};
+use crate::cluster::client;
 use crate::cluster::lease::LeaseOptions;
 use crate::cluster::{Health, Metrics};
-use crate::config::{self, LeaderElection, SchedulerConfiguration};
+use crate::config::{self, LeaderElection};
 use crate::live::{self, LEASE_ANSWER_WITHIN, Options};
 use crate::serve::{self, Shown};
 use anyhow::Context;
@@ -82,25 +82,19 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 impl Arguments {
     /// Schedules; returns an error when Muster cannot start, loses its lease or ends by itself.
     async fn schedule(self) -> anyhow::Result<()> {
-        let configuration = match &self.config {
-            Some(path) => config::load(path)?,
-            None => SchedulerConfiguration::default(),
-        };
+        let configuration = config::load_or_default(self.config.as_deref())?;
         let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
-        let writer = |within| client::client(&cluster, WRITE_TRANSPORT, within, None);
-        let reads = Some(READS_PER_SECOND);
         let identity = identity();
         let lease = match self.lease(&configuration.leader_election, &identity) {
-            Some(lease) => Some((writer(LEASE_ANSWER_WITHIN)?, lease)),
+            Some(lease) => Some((client::writer(&cluster, LEASE_ANSWER_WITHIN)?, lease)),
             None => None,
         };
-        let names = configuration.scheduler_names.iter();
         let options = Options {
-            reader: client::client(&cluster, READ_TRANSPORT, READ_WITHIN, reads)?,
-            writer: writer(WRITE_WITHIN)?,
+            reader: client::reader(&cluster, READ_WITHIN)?,
+            writer: client::writer(&cluster, WRITE_WITHIN)?,
             policy: configuration.policy()?,
-            scheduler_names: names.cloned().map(String::from).collect(),
+            scheduler_names: configuration.names(),
             lease,
             binds_in_flight: configuration.bind_concurrency.get() as usize,
             instance: identity,

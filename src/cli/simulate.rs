@@ -4,7 +4,7 @@
 
 use crate::api::convert::Reading;
 use crate::api::duration;
-use crate::config::{self, SchedulerConfiguration};
+use crate::config;
 use crate::core::engine::Policy;
 use crate::core::units::Time;
 use crate::sim::driver::Driver;
@@ -81,13 +81,9 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn read(arguments: &Arguments) -> anyhow::Result<(Scenario, Policy)> {
-    let configuration = match &arguments.config {
-        Some(path) => config::load(path)?,
-        None => SchedulerConfiguration::default(),
-    };
-    let names = configuration.scheduler_names.iter();
+    let configuration = config::load_or_default(arguments.config.as_deref())?;
     let reading = Reading {
-        scheduler_names: names.cloned().map(String::from).collect(),
+        scheduler_names: configuration.names(),
     };
     let scenario = load_files(&arguments.files, &reading)?;
     Ok((scenario, configuration.policy()?))

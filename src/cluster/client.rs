@@ -28,14 +28,14 @@ pub enum Transport {
 
 /// How lists and watches travel: on one connection, which is pinged, so that one that broke in
 /// silence is noticed for all of them at once.
-pub const READ_TRANSPORT: Transport = Transport::Http2;
+const READ_TRANSPORT: Transport = Transport::Http2;
 /// How writes travel. `docs/performance.md` has what the two were measured at.
-pub const WRITE_TRANSPORT: Transport = Transport::Http1;
+const WRITE_TRANSPORT: Transport = Transport::Http1;
 
 /// How many lists and watches begin in a second at most: a server, or a proxy before it, that
 /// ends every watch as soon as it began is not asked without end. Lists of 50,000 objects a second
 /// pass.
-pub const READS_PER_SECOND: u64 = 100;
+const READS_PER_SECOND: u64 = 100;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -90,12 +90,42 @@ pub fn own_namespace() -> Option<String> {
     Config::incluster().ok().map(|one| one.default_namespace)
 }
 
+/// A client for lists and watches. How many of them begin in a second is bounded.
+///
+/// # Errors
+/// As [`client`].
+pub fn reader(config: &Config, answer_within: Duration) -> Result<Client, Error> {
+    limited(
+        config,
+        READ_TRANSPORT,
+        answer_within,
+        Some(READS_PER_SECOND),
+    )
+}
+
+/// A client for writes.
+///
+/// # Errors
+/// As [`client`].
+pub fn writer(config: &Config, answer_within: Duration) -> Result<Client, Error> {
+    client(config, WRITE_TRANSPORT, answer_within)
+}
+
 /// A client with connections of its own. `answer_within` bounds the time until an answer
-/// begins; a watch's answer begins at once. Of requests beyond `per_second`, each waits its turn.
+/// begins; a watch's answer begins at once.
 ///
 /// # Errors
 /// When the configuration's certificates or credentials cannot be used, or it asks for a proxy.
 pub fn client(
+    config: &Config,
+    transport: Transport,
+    answer_within: Duration,
+) -> Result<Client, Error> {
+    limited(config, transport, answer_within, None)
+}
+
+/// A [`client`] of whose requests beyond `per_second` each waits its turn.
+fn limited(
     config: &Config,
     transport: Transport,
     answer_within: Duration,
@@ -171,7 +201,7 @@ mod tests {
         let server = tokio::spawn(axum::serve(listener, pages).into_future());
         let config = Config::new(format!("http://{address}").parse().unwrap());
         let within = Duration::from_secs(10);
-        let client = client(&config, Transport::Http1, within, Some(2)).unwrap();
+        let client = limited(&config, Transport::Http1, within, Some(2)).unwrap();
         let begin = Instant::now();
         for _ in 0..3 {
             let request = http::Request::get("/").body(Vec::new()).unwrap();

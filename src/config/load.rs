@@ -17,6 +17,14 @@ pub fn load(path: &Path) -> Result<SchedulerConfiguration, ConfigError> {
     }
 }
 
+/// Reads a configuration file; without one, the defaults hold.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_or_default(path: Option<&Path>) -> Result<SchedulerConfiguration, ConfigError> {
+    path.map_or_else(|| Ok(SchedulerConfiguration::default()), load)
+}
+
 /// Reads a configuration from its text; `file` is what errors call it.
 ///
 /// # Errors

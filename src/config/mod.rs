@@ -12,7 +12,7 @@ mod types;
 mod values;
 
 pub use error::ConfigError;
-pub use load::{load, parse};
+pub use load::{load, load_or_default, parse};
 pub use types::{
     ApiVersion, Kind, LeaderElection, Profile, SchedulerConfiguration, WeightedPlugin,
 };

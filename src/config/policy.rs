@@ -1,4 +1,4 @@
-//! From a configuration to what the core decides by.
+//! From a configuration to what the core decides by, and for whom.
 
 use super::values::{FilterPoint, PluginName, Point, QueueSortPoint, ScorePoint};
 use super::{ConfigError, SchedulerConfiguration};
@@ -8,6 +8,13 @@ use crate::core::plugins::registry;
 use std::sync::Arc;
 
 impl SchedulerConfiguration {
+    /// Whose pods are scheduled: values of `spec.schedulerName`.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let names = self.scheduler_names.iter().cloned();
+        names.map(String::from).collect()
+    }
+
     /// What the core decides by. Points that the file cannot set keep their default plugins.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ impl Admin {
             let config = client::kube_config(Some(&plane.kubeconfig()))
                 .await
                 .unwrap();
-            client::client(&config, Transport::Http1, Duration::from_secs(30), None).unwrap()
+            client::client(&config, Transport::Http1, Duration::from_secs(30)).unwrap()
         });
         Self { runtime, client }
     }

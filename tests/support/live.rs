@@ -2,8 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use kube::Config;
-use muster::cluster::client::{self, READ_TRANSPORT, Transport, WRITE_TRANSPORT};
+use muster::cluster::client;
 use muster::cluster::lease::LeaseOptions;
 use muster::cluster::{Health, Metrics};
 use muster::config::SchedulerConfiguration;
@@ -23,6 +22,8 @@ use tokio::task::JoinHandle;
 
 /// How long anything may take on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+/// How long an answer may take to begin.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Two control planes at once are more than a small machine should carry.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -166,12 +167,13 @@ impl Cluster {
         let (stop, stopped) = oneshot::channel::<()>();
         let task = {
             let _inside = runtime.enter();
+            let a_writer = || client::writer(&config, ANSWER_WITHIN).unwrap();
             let options = Options {
-                reader: a_client(&config, READ_TRANSPORT),
-                writer: a_client(&config, WRITE_TRANSPORT),
+                reader: client::reader(&config, ANSWER_WITHIN).unwrap(),
+                writer: a_writer(),
                 policy: Policy::default(),
                 scheduler_names: vec!["muster".to_owned()],
-                lease: lease.map(|lease| (a_client(&config, WRITE_TRANSPORT), lease)),
+                lease: lease.map(|lease| (a_writer(), lease)),
                 binds_in_flight: SchedulerConfiguration::default().bind_concurrency.get() as usize,
                 instance: "muster-test".to_owned(),
                 health: Arc::clone(&health),
@@ -189,10 +191,6 @@ impl Cluster {
             runtime,
         }
     }
-}
-
-fn a_client(config: &Config, transport: Transport) -> kube::Client {
-    client::client(config, transport, Duration::from_secs(10), None).unwrap()
 }
 
 /// Muster, running.
