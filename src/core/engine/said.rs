@@ -11,7 +11,6 @@ pub(super) struct Said {
     phases: BTreeMap<GangId, (QueueId, GangPhase)>,
     queues: BTreeMap<QueueId, [u32; PHASES]>,
     changed: BTreeSet<QueueId>,
-    all: [u32; PHASES],
 }
 
 impl Said {
@@ -44,22 +43,25 @@ impl Said {
         self.count(old, None);
     }
 
-    /// How many gangs are in each phase.
-    pub(super) const fn phases(&self) -> [u32; PHASES] {
-        self.all
+    /// How many gangs are in each phase, over all queues.
+    pub(super) fn phases(&self) -> [u32; PHASES] {
+        let mut sum = [0; PHASES];
+        for counts in self.queues.values() {
+            for (sum, count) in sum.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        sum
     }
 
     fn count(&mut self, old: Option<(QueueId, GangPhase)>, new: Option<(QueueId, GangPhase)>) {
         if let Some((queue, phase)) = old {
             let count = &mut self.queues.entry(queue).or_default()[phase as usize];
             *count = count.saturating_sub(1);
-            let all = &mut self.all[phase as usize];
-            *all = all.saturating_sub(1);
             self.changed.insert(queue);
         }
         if let Some((queue, phase)) = new {
             self.queues.entry(queue).or_default()[phase as usize] += 1;
-            self.all[phase as usize] += 1;
             self.changed.insert(queue);
         }
     }
