@@ -192,7 +192,7 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         if let Some(violation) = driver.ledger().violations.first() {
             return Err(violation.clone());
         }
-        whole_or_nothing(&driver)?;
+        whole_or_nothing(&driver, FAULTS)?;
         if step > MAX_STEPS {
             return Err(format!("no rest after {step} steps, at {:?}", driver.now()));
         }
@@ -201,11 +201,11 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
     Ok(*driver.met())
 }
 
-/// Once there are no faults, no gang is bound in part for long.
-fn whole_or_nothing(driver: &Driver) -> Result<(), String> {
+/// From the time at which there are no faults, no gang is bound in part for long.
+fn whole_or_nothing(driver: &Driver, calm_from: Time) -> Result<(), String> {
     for (key, line) in &driver.ledger().gangs {
         if let Some(since) = line.partly_since
-            && driver.now().since(since.max(FAULTS)) > SETTLE
+            && driver.now().since(since.max(calm_from)) > SETTLE
         {
             let total = line.total();
             return Err(format!(
@@ -341,10 +341,7 @@ fn killed_after(binds: u32) -> (Vec<String>, bool) {
     let mut places: BTreeMap<String, String> = BTreeMap::new();
     while driver.step(Time(CALM.0)) {
         assert_eq!(driver.ledger().violations, Vec::<String>::new());
-        for line in driver.ledger().gangs.values() {
-            let since = line.partly_since.unwrap_or(driver.now());
-            assert!(driver.now().since(since) <= SETTLE, "{binds}: {line:?}");
-        }
+        whole_or_nothing(&driver, Time::ZERO).unwrap();
         for pod in driver.server().pods() {
             if let Some(node) = &pod.spec.node {
                 let before = places.insert(pod.spec.key.name.clone(), node.clone());
