@@ -20,7 +20,7 @@ const GANG: usize = 8;
 /// What a scheduler does with a wave of news; it is handed back so that dropping it costs nothing.
 fn wave((mut scheduler, events): (Scheduler, Vec<Event>)) -> (usize, Scheduler) {
     for event in events {
-        scheduler.apply(event);
+        scheduler.apply(Time::ZERO, event);
     }
     (place(&mut scheduler), scheduler)
 }
@@ -56,7 +56,7 @@ fn cannot(criterion: &mut Criterion) {
         let mut scheduler = cluster(NODES);
         fillers(NODES)
             .into_iter()
-            .for_each(|pod| scheduler.apply(pod));
+            .for_each(|pod| scheduler.apply(Time::ZERO, pod));
         assert_eq!(place(&mut scheduler), NODES);
         scheduler
     };
@@ -64,7 +64,7 @@ fn cannot(criterion: &mut Criterion) {
         let mut scheduler = cluster(NODES);
         fillers(NODES - SIZE + 1)
             .into_iter()
-            .for_each(|pod| scheduler.apply(pod));
+            .for_each(|pod| scheduler.apply(Time::ZERO, pod));
         assert_eq!(place(&mut scheduler), NODES - SIZE + 1);
         scheduler
     };

@@ -210,11 +210,14 @@ fn scheduler(spy: &Arc<Spy>) -> Scheduler {
 
 fn node(scheduler: &mut Scheduler, name: &str) {
     let allocatable = vec![("cpu".to_owned(), 2_000), ("pods".to_owned(), 10)];
-    scheduler.apply(Event::Node(NodeSpec {
-        name: name.into(),
-        allocatable,
-        ..NodeSpec::default()
-    }));
+    scheduler.apply(
+        Time::ZERO,
+        Event::Node(NodeSpec {
+            name: name.into(),
+            allocatable,
+            ..NodeSpec::default()
+        }),
+    );
 }
 
 fn pod(scheduler: &mut Scheduler, name: &str, group: Option<&str>) {
@@ -222,29 +225,35 @@ fn pod(scheduler: &mut Scheduler, name: &str, group: Option<&str>) {
         space: GangSpace::Named,
         name: name.to_owned(),
     };
-    scheduler.apply(Event::Pod(Box::new(PodSpec {
-        key: PodKey {
-            namespace: "a".into(),
-            name: name.into(),
-            uid: format!("uid-{name}"),
-        },
-        ours: true,
-        gang: group.map_or(GangRef::Own, named),
-        shape: ShapeSpec {
-            requests: vec![("cpu".into(), 1_000)],
-            ..ShapeSpec::default()
-        },
-        ..PodSpec::default()
-    })));
+    scheduler.apply(
+        Time::ZERO,
+        Event::Pod(Box::new(PodSpec {
+            key: PodKey {
+                namespace: "a".into(),
+                name: name.into(),
+                uid: format!("uid-{name}"),
+            },
+            ours: true,
+            gang: group.map_or(GangRef::Own, named),
+            shape: ShapeSpec {
+                requests: vec![("cpu".into(), 1_000)],
+                ..ShapeSpec::default()
+            },
+            ..PodSpec::default()
+        })),
+    );
 }
 
 fn group(scheduler: &mut Scheduler, name: &str, min: u32) {
     let key = key(GangSpace::Named, name);
-    scheduler.apply(Event::Gang(Box::new(GangSpec {
-        key,
-        min_available: min,
-        ..GangSpec::default()
-    })));
+    scheduler.apply(
+        Time::ZERO,
+        Event::Gang(Box::new(GangSpec {
+            key,
+            min_available: min,
+            ..GangSpec::default()
+        })),
+    );
 }
 
 fn key(space: GangSpace, name: &str) -> GangKey {
@@ -438,7 +447,10 @@ fn post_bind_and_events_are_heard() {
         uid: format!("uid-{name}"),
         name,
     };
-    scheduler.apply(Event::BindResult(key, BindOutcome::Bound { node }));
+    scheduler.apply(
+        Time::ZERO,
+        Event::BindResult(key, BindOutcome::Bound { node }),
+    );
     let heard = spy.heard.lock().unwrap().clone();
     assert_eq!(heard[..3], ["node n0", "node n1", "node n2"]);
     assert_eq!(heard.last().map(String::as_str), Some("bound p"));
@@ -449,7 +461,7 @@ fn a_filter_over_the_whole_cluster_is_asked_for_every_placement() {
     let spy = Arc::new(Spy::default());
     let mut scheduler = scheduler(&spy);
     for name in ["n0", "n1", "n2"] {
-        scheduler.apply(Event::NodeDeleted(name.into()));
+        scheduler.apply(Time::ZERO, Event::NodeDeleted(name.into()));
     }
     node(&mut scheduler, "n3");
     pod(&mut scheduler, "p", None);
@@ -475,7 +487,7 @@ fn scores_of_several_plugins_are_normalised_and_weighted() {
         allocatable,
         ..NodeSpec::default()
     };
-    scheduler.apply(Event::Node(large));
+    scheduler.apply(Time::ZERO, Event::Node(large));
     pod(&mut scheduler, "p", None);
     assert_eq!(
         binds(&mut scheduler, 0),

@@ -50,10 +50,17 @@ impl Watch {
         }
     }
 
-    /// The next news, in short.
+    /// The next news, in short; what objects say is left out.
     async fn next(&mut self) -> String {
-        let news = timeout(Duration::from_secs(300), self.news.recv()).await;
-        match news.unwrap().unwrap() {
+        let news = loop {
+            let news = timeout(Duration::from_secs(300), self.news.recv()).await;
+            match news.unwrap().unwrap() {
+                News::Says(..) => {}
+                news => break news,
+            }
+        };
+        match news {
+            News::Says(..) => String::new(),
             News::Event(Event::Pod(pod)) => format!("pod {}/{}", pod.key.name, pod.key.uid),
             News::Event(Event::PodDeleted(key)) => format!("gone {}/{}", key.name, key.uid),
             News::Event(Event::Gang(gang)) => format!("gang {}", gang.key.name),
@@ -70,8 +77,13 @@ impl Watch {
     }
 
     async fn tells_no_more(&mut self) {
-        let more = timeout(Duration::from_secs(30), self.news.recv()).await;
-        assert!(more.is_err(), "{more:?}");
+        loop {
+            let more = timeout(Duration::from_secs(30), self.news.recv()).await;
+            match more {
+                Ok(Some(News::Says(..))) => {}
+                more => return assert!(more.is_err(), "{more:?}"),
+            }
+        }
     }
 
     fn says(&self, kind: Kind) -> String {

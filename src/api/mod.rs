@@ -1,7 +1,7 @@
 //! Kubernetes objects in, core types out: the only place that knows both worlds.
 //!
 //! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
-//! model, `status` translates the core's answers back. No I/O happens here, and nothing fails on
+//! model, `status` translates the core's answers back and `said` tells what an object says already. No I/O happens here, and nothing fails on
 //! what a user wrote: what cannot be honoured is named on the object's spec.
 
 pub mod conventions;
@@ -10,6 +10,7 @@ pub mod crd;
 pub mod duration;
 pub mod names;
 pub mod requests;
+pub mod said;
 pub mod slim;
 pub mod status;
 pub mod upstream;

@@ -3,47 +3,57 @@
 use super::upstream::INITIALLY_SCHEDULED;
 use crate::core::engine::{Condition, GangPhase, GangStatus, QueueStatus};
 use crate::core::model::Source;
-use crate::core::units::Time;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The JSON merge patch `{"status": ...}` for the object that defines the gang. `wall` turns the
-/// core's time into that of the calendar. Volcano's kind has no status subresource: there the
-/// patch goes to the object itself.
+/// Says since when a condition of this type has had this status.
+pub type SinceOf<'a> = &'a dyn Fn(&str, bool) -> Timestamp;
+
+/// The JSON merge patch `{"status": ...}` for the object that defines the gang. Volcano's kind has
+/// no status subresource: there the patch goes to the object itself.
 #[must_use]
-pub fn patch(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {
+pub fn patch(status: &GangStatus, since: SinceOf<'_>) -> Value {
     let fields = match status.source {
-        Source::Muster => muster(status, wall),
-        Source::Volcano => volcano(status, wall),
-        Source::Upstream => upstream(status, wall),
+        Source::Muster => muster(status, since),
+        Source::Volcano => volcano(status, since),
+        Source::Upstream => upstream(status, since),
     };
     json!({ "status": fields })
 }
 
+/// The counts of a Queue, in the order of [`QUEUE_FIELDS`].
+#[must_use]
+pub fn queue_counts(status: &QueueStatus) -> [u32; QUEUE_FIELDS.len()] {
+    let gangs = |phase: GangPhase| status.gangs[phase as usize];
+    [
+        gangs(GangPhase::Pending),
+        gangs(GangPhase::Inqueue),
+        gangs(GangPhase::Running) + gangs(GangPhase::Scheduling),
+        gangs(GangPhase::Unknown),
+        gangs(GangPhase::Finished),
+        gangs(GangPhase::Failed),
+    ]
+}
+
+/// What a Queue's status counts.
+pub const QUEUE_FIELDS: [&str; 6] = [
+    "pending", "inqueue", "running", "unknown", "finished", "failed",
+];
+
 /// The JSON merge patch `{"status": ...}` of a Queue: how many of its gangs are where.
 #[must_use]
 pub fn queue_patch(status: &QueueStatus) -> Value {
-    let gangs = |phase: GangPhase| status.gangs[phase as usize];
-    json!({ "status": {
-        "pending": gangs(GangPhase::Pending),
-        "inqueue": gangs(GangPhase::Inqueue),
-        "running": gangs(GangPhase::Running) + gangs(GangPhase::Scheduling),
-        "unknown": gangs(GangPhase::Unknown),
-        "finished": gangs(GangPhase::Finished),
-        "failed": gangs(GangPhase::Failed),
-    } })
+    let counts = QUEUE_FIELDS.into_iter().zip(queue_counts(status));
+    let fields: serde_json::Map<String, Value> = counts
+        .map(|(field, count)| (field.to_owned(), json!(count)))
+        .collect();
+    json!({ "status": fields })
 }
 
-fn muster(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {
+fn muster(status: &GangStatus, since: SinceOf<'_>) -> Value {
     let condition = |found: &Condition| {
-        condition(
-            status,
-            found.kind,
-            found.status,
-            found.reason,
-            &found.message,
-            wall(found.since),
-        )
+        let since = since(found.kind, found.status);
+        condition(status, found, since)
     };
     json!({
         "phase": status.phase.as_str(),
@@ -59,25 +69,41 @@ fn muster(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {
     })
 }
 
-/// Volcano's clients know fewer phases, and say "not scheduled" by a condition of its own type.
-fn volcano(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {
-    let phase = match status.phase {
+/// Volcano's clients know fewer phases.
+#[must_use]
+pub fn volcano_phase(phase: GangPhase) -> &'static str {
+    match phase {
         GangPhase::Scheduling => "Inqueue",
         GangPhase::Finished | GangPhase::Failed => "Completed",
         phase => phase.as_str(),
-    };
+    }
+}
+
+/// Volcano's clients know that a gang is not scheduled by a condition of its own type.
+#[must_use]
+pub const fn volcano_condition(scheduled: bool) -> &'static str {
+    if scheduled {
+        "Scheduled"
+    } else {
+        "Unschedulable"
+    }
+}
+
+fn volcano(status: &GangStatus, since: SinceOf<'_>) -> Value {
     let condition = |found: &Condition| {
+        let kind = volcano_condition(found.status);
+        let since = since(kind, true);
         json!({
-            "type": if found.status { "Scheduled" } else { "Unschedulable" },
+            "type": kind,
             "status": "True",
-            "transitionID": format!("{}-{}", status.uid, found.since.0),
-            "lastTransitionTime": stamp(wall(found.since)),
+            "transitionID": format!("{}-{}", status.uid, since.as_millisecond()),
+            "lastTransitionTime": stamp(since),
             "reason": found.reason,
             "message": found.message,
         })
     };
     json!({
-        "phase": phase,
+        "phase": volcano_phase(status.phase),
         "running": status.running,
         "succeeded": status.succeeded,
         "failed": status.failed,
@@ -85,53 +111,55 @@ fn volcano(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {
     })
 }
 
-/// Upstream knows one condition. Once a gang runs it says `True`, whatever the gang lacks since:
-/// `True` never reverts.
-fn upstream(status: &GangStatus, wall: &dyn Fn(Time) -> Timestamp) -> Value {
+/// The one condition that upstream knows. Once a gang runs it says `True`, whatever the gang lacks
+/// since: `True` never reverts. `None` while nothing is known.
+#[must_use]
+pub fn upstream_condition(status: &GangStatus) -> Option<Condition> {
     let found = scheduled(status);
-    let (since, message) = found.map_or((Time::ZERO, ""), |one| (one.since, one.message.as_str()));
     let has_run = match status.phase {
         GangPhase::Running | GangPhase::Unknown | GangPhase::Finished | GangPhase::Failed => true,
         GangPhase::Pending | GangPhase::Inqueue | GangPhase::Scheduling => false,
     };
     let is_true = has_run || found.is_some_and(|one| one.status);
     if found.is_none() && !is_true {
-        return json!({});
+        return None;
     }
     let reason = if is_true {
         "Scheduled"
     } else {
         "Unschedulable"
     };
-    let one = condition(
-        status,
-        INITIALLY_SCHEDULED,
-        is_true,
+    Some(Condition {
+        kind: INITIALLY_SCHEDULED,
+        status: is_true,
         reason,
-        message,
-        wall(since),
-    );
-    json!({ "conditions": [one] })
+        message: found.map_or_else(String::new, |one| one.message.clone()),
+    })
 }
 
-fn scheduled(status: &GangStatus) -> Option<&Condition> {
+fn upstream(status: &GangStatus, since: SinceOf<'_>) -> Value {
+    match upstream_condition(status) {
+        Some(found) => {
+            let since = since(found.kind, found.status);
+            json!({ "conditions": [condition(status, &found, since)] })
+        }
+        None => json!({}),
+    }
+}
+
+/// The condition `Scheduled` of a status.
+#[must_use]
+pub fn scheduled(status: &GangStatus) -> Option<&Condition> {
     status.conditions.iter().find(|one| one.kind == "Scheduled")
 }
 
 /// A condition as Kubernetes writes them.
-fn condition(
-    status: &GangStatus,
-    kind: &str,
-    is_true: bool,
-    reason: &str,
-    message: &str,
-    since: Timestamp,
-) -> Value {
+fn condition(status: &GangStatus, found: &Condition, since: Timestamp) -> Value {
     json!({
-        "type": kind,
-        "status": if is_true { "True" } else { "False" },
-        "reason": reason,
-        "message": message,
+        "type": found.kind,
+        "status": if found.status { "True" } else { "False" },
+        "reason": found.reason,
+        "message": found.message,
         "lastTransitionTime": stamp(since),
         "observedGeneration": status.observed_generation,
     })
@@ -147,8 +175,9 @@ fn stamp(at: Timestamp) -> String {
 mod tests {
     use super::*;
 
-    fn wall(time: Time) -> Timestamp {
-        Timestamp::from_millisecond(i64::try_from(time.0).unwrap()).unwrap()
+    fn since(kind: &str, _: bool) -> Timestamp {
+        let seconds = if kind == "Admitted" { 1 } else { 61 };
+        Timestamp::from_second(seconds).unwrap()
     }
 
     fn status(source: Source, phase: GangPhase, scheduled: bool) -> GangStatus {
@@ -170,14 +199,12 @@ mod tests {
                     status: true,
                     reason: "RoomFree",
                     message: String::new(),
-                    since: Time(1000),
                 },
                 Condition {
                     kind: "Scheduled",
                     status: scheduled,
                     reason: "NotEnoughResources",
                     message: "why".to_owned(),
-                    since: Time(61_500),
                 },
             ],
         }
@@ -185,7 +212,7 @@ mod tests {
 
     #[test]
     fn our_status_has_every_field_and_clears_what_is_unknown() {
-        let found = patch(&status(Source::Muster, GangPhase::Inqueue, false), &wall);
+        let found = patch(&status(Source::Muster, GangPhase::Inqueue, false), &since);
         assert_eq!(
             found,
             json!({"status": {
@@ -204,7 +231,7 @@ mod tests {
 
     #[test]
     fn our_status_is_one_that_our_definition_reads() {
-        let found = patch(&status(Source::Muster, GangPhase::Running, true), &wall);
+        let found = patch(&status(Source::Muster, GangPhase::Running, true), &since);
         let read: crate::api::crd::PodGroupStatus =
             serde_json::from_value(found["status"].clone()).unwrap();
         assert_eq!((read.bound, read.conditions.len()), (Some(2), 2));
@@ -222,33 +249,33 @@ mod tests {
             (GangPhase::Failed, "Completed"),
         ];
         for (phase, word) in cases {
-            let found = patch(&status(Source::Volcano, phase, true), &wall);
+            let found = patch(&status(Source::Volcano, phase, true), &since);
             assert_eq!(found["status"]["phase"], word);
         }
     }
 
     #[test]
     fn volcano_reads_counts_and_one_condition() {
-        let found = patch(&status(Source::Volcano, GangPhase::Inqueue, false), &wall);
+        let found = patch(&status(Source::Volcano, GangPhase::Inqueue, false), &since);
         assert_eq!(
             found["status"],
             json!({
                 "phase": "Inqueue", "running": 1, "succeeded": 5, "failed": 6,
                 "conditions": [{
-                    "type": "Unschedulable", "status": "True", "transitionID": "u-61500",
+                    "type": "Unschedulable", "status": "True", "transitionID": "u-61000",
                     "reason": "NotEnoughResources", "message": "why",
                     "lastTransitionTime": "1970-01-01T00:01:01Z",
                 }],
             })
         );
-        let found = patch(&status(Source::Volcano, GangPhase::Running, true), &wall);
+        let found = patch(&status(Source::Volcano, GangPhase::Running, true), &since);
         assert_eq!(found["status"]["conditions"][0]["type"], "Scheduled");
     }
 
     #[test]
     fn upstreams_condition_stays_true_once_the_gang_has_run() {
         let of = |phase, scheduled| {
-            let found = patch(&status(Source::Upstream, phase, scheduled), &wall);
+            let found = patch(&status(Source::Upstream, phase, scheduled), &since);
             let one = found["status"]["conditions"][0].clone();
             assert_eq!(one["type"], "PodGroupInitiallyScheduled");
             (one["status"].clone(), one["reason"].clone())
@@ -265,6 +292,6 @@ mod tests {
     fn upstream_is_told_nothing_while_nothing_is_known() {
         let mut silent = status(Source::Upstream, GangPhase::Pending, false);
         silent.conditions.clear();
-        assert_eq!(patch(&silent, &wall), json!({"status": {}}));
+        assert_eq!(patch(&silent, &since), json!({"status": {}}));
     }
 }

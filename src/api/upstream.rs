@@ -1,5 +1,6 @@
 //! Upstream's PodGroup (`scheduling.k8s.io/v1beta1`, Kubernetes 1.37), as far as it is honoured.
 
+use super::said::SeenCondition;
 use super::slim::{Present, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -18,6 +19,18 @@ pub struct PodGroup {
     /// What it asks for.
     #[serde(default, deserialize_with = "nullable")]
     pub spec: PodGroupSpec,
+    /// What was said of it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub status: PodGroupStatus,
+}
+
+/// `status` of upstream's PodGroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct PodGroupStatus {
+    /// Among them [`INITIALLY_SCHEDULED`].
+    #[serde(deserialize_with = "nullable")]
+    pub conditions: Vec<SeenCondition>,
 }
 
 /// `spec` of upstream's PodGroup. `disruptionMode` is not read.

@@ -1,5 +1,6 @@
 //! Volcano's PodGroup (`scheduling.volcano.sh/v1beta1`), as far as it is honoured.
 
+use super::said::SeenCondition;
 use super::slim::{Texts, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::NamespaceResourceScope;
@@ -15,6 +16,27 @@ pub struct PodGroup {
     /// What it asks for.
     #[serde(default, deserialize_with = "nullable")]
     pub spec: PodGroupSpec,
+    /// What was said of it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub status: PodGroupStatus,
+}
+
+/// `status` of Volcano's PodGroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodGroupStatus {
+    /// Pending, Inqueue, Running, Unknown or Completed.
+    #[serde(deserialize_with = "nullable")]
+    pub phase: String,
+    /// Members that run.
+    pub running: u32,
+    /// Members that ended well.
+    pub succeeded: u32,
+    /// Members that ended badly.
+    pub failed: u32,
+    /// `Scheduled` or `Unschedulable`.
+    #[serde(deserialize_with = "nullable")]
+    pub conditions: Vec<SeenCondition>,
 }
 
 /// `spec` of Volcano's PodGroup. Role minima (`minTaskMember`, `subGroupPolicy`) are not read.

@@ -416,6 +416,7 @@ mod tests {
             },
             BindOutcome::Refused { .. } => assert!(read_unbound || !doubtful, "{path:?}"),
             BindOutcome::Failed { .. } => assert!(read_unbound, "{path:?}"),
+            BindOutcome::Unsent => panic!("an attempt was begun"),
             BindOutcome::Gone => assert!(
                 [status(404), pod(true, None, true), pod(false, None, false)].contains(last),
                 "{path:?}"

@@ -1,19 +1,22 @@
-//! The protocol of one eviction: from `DELETE` with the uid as precondition to an outcome that is
-//! known for sure.
+//! The protocol of one eviction: from telling the pod why, by its condition `DisruptionTarget`, over
+//! `DELETE` with the uid as precondition, to an outcome that is known for sure.
 //!
 //! A delete may be sent again without harm, for it names the uid; so nothing is read unless the
-//! API server speaks of a conflict. No I/O, no clock.
+//! API server speaks of a conflict. An attempt is short: whoever ordered it orders again what was
+//! refused, for as long as it takes. No I/O, no clock.
 
 use super::attempt::{Answer, Backoff, Step, is_transient};
 use crate::core::model::EvictOutcome;
 use crate::core::units::{Millis, Time};
 
-/// For how long an attempt asks again after errors that may pass.
-pub const BUDGET: Millis = Millis(5_000);
+/// For how long an attempt asks again after errors that may pass. After it nothing is sent.
+pub const BUDGET: Millis = Millis(1_000);
 
 /// What an attempt wants to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
+    /// `PATCH` the pod's status: its condition `DisruptionTarget`.
+    Tell,
     /// `DELETE` the pod, with its uid as precondition.
     Delete,
     /// `GET` the pod.
@@ -35,16 +38,14 @@ enum State {
 }
 
 impl Attempt {
-    /// Starts to evict a pod.
+    /// Starts to evict a pod; `told` is whether it was told why before.
     #[must_use]
-    pub fn new(now: Time) -> Self {
+    pub fn new(told: bool, now: Time) -> Self {
+        let request = if told { Request::Delete } else { Request::Tell };
         Self {
             deadline: now + BUDGET,
             backoff: Backoff::new(),
-            state: State::Send {
-                request: Request::Delete,
-                at: now,
-            },
+            state: State::Send { request, at: now },
         }
     }
 
@@ -64,8 +65,16 @@ impl Attempt {
             return;
         };
         self.state = match (request, answer) {
-            (Request::Delete, Answer::Accepted) => State::Done(EvictOutcome::Accepted),
             (_, Answer::Status { code: 404, .. }) => State::Done(EvictOutcome::Gone),
+            // An eviction does not depend on what the pod is told.
+            (Request::Tell, _) => {
+                self.deadline = now + BUDGET;
+                State::Send {
+                    request: Request::Delete,
+                    at: now,
+                }
+            }
+            (Request::Delete, Answer::Accepted) => State::Done(EvictOutcome::Accepted),
             // Another uid under this name, or a write in between: the pod can tell.
             (Request::Delete, Answer::Status { code: 409, .. }) => State::Send {
                 request: Request::Read,
@@ -74,7 +83,7 @@ impl Attempt {
             (Request::Delete, Answer::Status { code, .. })
                 if !is_transient(*code) && (400..500).contains(code) =>
             {
-                self.failed(answer)
+                self.refused(answer)
             }
             (
                 Request::Read,
@@ -99,16 +108,16 @@ impl Attempt {
         if at < self.deadline {
             State::Send { request, at }
         } else {
-            self.failed(answer)
+            self.refused(answer)
         }
     }
 
-    fn failed(&self, answer: &Answer) -> State {
+    fn refused(&self, answer: &Answer) -> State {
         let message = match answer {
             Answer::Pod { .. } => "the API server reports a conflict on every try".to_owned(),
             other => other.message(),
         };
-        State::Done(EvictOutcome::Failed { message })
+        State::Done(EvictOutcome::Refused { message })
     }
 }
 
@@ -134,7 +143,7 @@ mod tests {
 
     fn outcome(answers: &[Answer]) -> Option<EvictOutcome> {
         let mut now = Time(3);
-        let mut attempt = Attempt::new(now);
+        let mut attempt = Attempt::new(true, now);
         let mut answers = answers.iter();
         loop {
             match attempt.next(now) {
@@ -145,9 +154,9 @@ mod tests {
         }
     }
 
-    fn failed(message: &str) -> Option<EvictOutcome> {
+    fn refused(message: &str) -> Option<EvictOutcome> {
         let message = message.to_owned();
-        Some(EvictOutcome::Failed { message })
+        Some(EvictOutcome::Refused { message })
     }
 
     #[test]
@@ -173,22 +182,35 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_fails_at_once_and_the_rest_after_five_seconds() {
-        assert_eq!(outcome(&[status(403)]), failed("code 403"));
-        assert_eq!(outcome(&vec![status(503); 8]), None);
-        assert_eq!(outcome(&vec![status(503); 9]), failed("code 503"));
+    fn a_refusal_is_known_at_once_and_the_rest_after_a_second() {
+        assert_eq!(outcome(&[status(403)]), refused("code 403"));
+        assert_eq!(outcome(&vec![status(503); 4]), None);
+        assert_eq!(outcome(&vec![status(503); 5]), refused("code 503"));
+    }
+
+    #[test]
+    fn a_pod_is_told_why_first_and_goes_whatever_comes_of_that() {
+        for answer in [Answer::Accepted, Answer::Lost, status(403), status(409)] {
+            let mut attempt = Attempt::new(false, Time(0));
+            assert_eq!(attempt.next(Time(0)), Step::Send(Request::Tell));
+            attempt.answered(&answer, Time(9));
+            assert_eq!(attempt.next(Time(9)), Step::Send(Request::Delete));
+        }
+        let mut attempt = Attempt::new(false, Time(0));
+        attempt.answered(&status(404), Time(9));
+        assert_eq!(attempt.next(Time(9)), Step::Done(EvictOutcome::Gone));
     }
 
     #[test]
     fn retry_after_is_honoured() {
-        let mut attempt = Attempt::new(Time(0));
+        let mut attempt = Attempt::new(true, Time(0));
         let busy = Answer::Status {
             code: 429,
             message: "disruption budget".into(),
-            retry_after: Some(Millis(3_000)),
+            retry_after: Some(Millis(700)),
         };
         attempt.answered(&busy, Time(0));
-        assert_eq!(attempt.next(Time(0)), Step::WaitUntil(Time(3_000)));
+        assert_eq!(attempt.next(Time(0)), Step::WaitUntil(Time(700)));
     }
 
     fn all_answers() -> Vec<Answer> {
@@ -210,7 +232,8 @@ mod tests {
                     EvictOutcome::Gone => {
                         assert!([status(404), pod(false, false)].contains(last));
                     }
-                    EvictOutcome::Failed { .. } => assert_ne!(*last, status(404)),
+                    EvictOutcome::Refused { .. } => assert_ne!(*last, status(404)),
+                    EvictOutcome::Unsent => panic!("an attempt was begun"),
                 }
                 for answer in all_answers() {
                     let mut after = attempt.clone();
@@ -243,6 +266,8 @@ mod tests {
 
     #[test]
     fn all_answers_in_all_states_give_at_most_one_sure_outcome() {
-        walk(&Attempt::new(Time::ZERO), Time::ZERO, 5, None);
+        for told in [true, false] {
+            walk(&Attempt::new(told, Time::ZERO), Time::ZERO, 5, None);
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 use super::{Error, Kind};
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts, Registry, TextEncoder,
 };
+use std::sync::{Mutex, PoisonError};
+use tokio::time::Instant;
 
 /// Buckets for answers of the API server, in seconds.
 const ANSWER_BUCKETS: [f64; 12] = [
@@ -15,22 +17,37 @@ const CYCLE_BUCKETS: [f64; 11] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5,
 ];
 
+/// Buckets for the time that gangs wait, in seconds: from a moment to a week.
+const WAIT_BUCKETS: [f64; 12] = [
+    0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0, 86_400.0, 604_800.0,
+];
+/// Buckets for the time that gangs are partly bound, in seconds; the promise is 10.
+const PARTIAL_BUCKETS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 7.5, 10.0, 30.0];
+
 /// All metrics of one process, in a registry of their own.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    /// Binds by result: `bound`, `refused`, `failed`, `gone`.
+    /// Binds by result: `bound`, `refused`, `failed`, `gone`, `unsent`.
     pub binds: IntCounterVec,
     /// Seconds from the decision to the known outcome of a bind, by result.
     pub bind_seconds: HistogramVec,
     /// Binds decided on whose outcome is not known yet.
     pub binds_pending: IntGauge,
-    /// Evictions by result: `accepted`, `gone`, `failed`.
+    /// Evictions by result: `accepted`, `gone`, `refused`, `unsent`.
     pub evictions: IntCounterVec,
     /// Gangs by phase; a pod without a group is one.
     pub gangs: IntGaugeVec,
-    /// Gangs that wait for a place.
+    /// Gangs that wait for a place, those that back off included.
     pub gangs_waiting: IntGauge,
+    /// Seconds from a gang's submission until its minimum got its place, by queue.
+    pub gang_wait_seconds: HistogramVec,
+    /// Seconds for which gangs were partly bound, by queue: until the minimum was bound, or the
+    /// release began.
+    pub gang_partial_seconds: HistogramVec,
+    /// Seconds for which the partly bound gang that advanced least has not advanced.
+    gang_partial_longest: Gauge,
+    partial_since: Mutex<Option<Instant>>,
     /// Pods given a place.
     pub placements: IntCounter,
     /// Scheduling cycles that were run.
@@ -80,7 +97,27 @@ impl Metrics {
                 "Gangs by phase; a pod without a group is one.",
                 "phase",
             )?,
-            gangs_waiting: make.gauge("gangs_waiting", "Gangs that wait for a place.")?,
+            gangs_waiting: make.gauge(
+                "gangs_waiting",
+                "Gangs that wait for a place, those that back off included.",
+            )?,
+            gang_wait_seconds: make.histograms_by(
+                "gang_wait_seconds",
+                "Time from a gang's submission until its minimum got its place.",
+                &WAIT_BUCKETS,
+                "queue",
+            )?,
+            gang_partial_seconds: make.histograms_by(
+                "gang_partial_seconds",
+                "Time for which gangs were partly bound, until whole or being released.",
+                &PARTIAL_BUCKETS,
+                "queue",
+            )?,
+            gang_partial_longest: make.register(Gauge::new(
+                "gang_partial_longest_seconds",
+                "For how long the partly bound gang that advanced least has not advanced.",
+            ))?,
+            partial_since: Mutex::new(None),
             placements: make.counter("placements_total", "Pods given a place.")?,
             cycles: make.counter("cycles_total", "Scheduling cycles run.")?,
             cycle_seconds: make.histogram(
@@ -120,11 +157,25 @@ impl Metrics {
         Ok(metrics)
     }
 
+    /// Sets since when the partly bound gang that advanced least has not advanced.
+    pub fn set_partial_since(&self, since: Option<Instant>) {
+        *self
+            .partial_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
     /// All metrics in Prometheus' text format.
     ///
     /// # Errors
     /// When a metric cannot be written as text.
     pub fn text(&self) -> Result<String, Error> {
+        let since = *self
+            .partial_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let longest = since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        self.gang_partial_longest.set(longest);
         Ok(TextEncoder::new().encode_to_string(&self.registry.gather())?)
     }
 }
@@ -164,8 +215,18 @@ impl Maker {
     }
 
     fn histograms(&self, name: &str, help: &str, buckets: &[f64]) -> Result<HistogramVec, Error> {
+        self.histograms_by(name, help, buckets, "result")
+    }
+
+    fn histograms_by(
+        &self,
+        name: &str,
+        help: &str,
+        buckets: &[f64],
+        label: &str,
+    ) -> Result<HistogramVec, Error> {
         let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-        self.register(HistogramVec::new(options, &["result"]))
+        self.register(HistogramVec::new(options, &[label]))
     }
 }
 

@@ -1,8 +1,9 @@
 //! How orders reach a cluster, and how its news comes back.
 //!
 //! [`watch`] tells the engine what happens; [`lanes`] carry out what it decides; [`lease`] says
-//! who decides. The protocols of the writes are pure state machines ([`binding`], [`evicting`]):
-//! they do no I/O and read no clock, so the simulator and the live lanes run the same ones.
+//! who decides. The protocols of the writes are pure state machines ([`binding`], [`evicting`],
+//! [`words`]): they do no I/O and read no clock, so the simulator and the live lanes run the same
+//! ones.
 //! Nothing here decides anything about pods.
 
 pub mod access;
@@ -19,6 +20,7 @@ pub mod lease;
 mod metrics;
 mod news;
 pub mod watch;
+pub mod words;
 
 pub use clock::Clock;
 pub use error::Error;

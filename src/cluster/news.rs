@@ -1,6 +1,8 @@
 //! What the engine hears from the watches and the lanes.
 
 use super::Kind;
+use super::words::Subject;
+use crate::api::said::Said;
 use crate::core::model::Event;
 use tokio::sync::mpsc;
 
@@ -9,6 +11,8 @@ use tokio::sync::mpsc;
 pub enum News {
     /// Something happened.
     Event(Event),
+    /// An object says this; `None`: it is gone.
+    Says(Subject, Option<Said>),
     /// All objects of this kind that exist have been told, or the cluster does not serve it.
     Synced(Kind),
 }

@@ -7,6 +7,7 @@
 pub mod actions;
 pub mod engine;
 pub mod framework;
+pub mod lint;
 pub mod model;
 pub mod placement;
 pub mod plugins;

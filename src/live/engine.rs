@@ -5,8 +5,8 @@
 
 use crate::cluster::lanes::Lanes;
 use crate::cluster::{Clock, Kind, Metrics, News};
-use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler};
-use crate::core::units::Time;
+use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler, Span, SpanKind};
+use crate::core::units::{Millis, Time};
 use prometheus::IntCounter;
 use std::collections::BTreeSet;
 use std::io;
@@ -96,11 +96,11 @@ impl Engine {
     }
 
     fn apply(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) {
+        let now = self.clock.now();
         for news in batch.drain(..) {
             match news {
-                News::Event(event) => {
-                    self.scheduler.apply(event);
-                }
+                News::Event(event) => self.scheduler.apply(now, event),
+                News::Says(subject, said) => self.lanes.hear(subject, said),
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
                     tracing::info!(kind = kind.name(), waiting_for = unsynced.len(), "synced");
@@ -144,6 +144,7 @@ impl Engine {
             let Plan {
                 effects,
                 decisions,
+                spans,
                 wake_at,
                 more,
             } = plan;
@@ -151,12 +152,24 @@ impl Engine {
                 self.lanes.submit(effect);
             }
             decisions.iter().for_each(log);
+            spans.iter().for_each(|span| self.measure(span));
             if !more {
                 return wake_at;
             }
             self.take(batch);
             self.apply(batch, unsynced);
         }
+    }
+
+    /// Shows how long something took.
+    fn measure(&self, span: &Span) {
+        let histogram = match span.kind {
+            SpanKind::Waiting => &self.metrics.gang_wait_seconds,
+            SpanKind::PartlyBound => &self.metrics.gang_partial_seconds,
+        };
+        histogram
+            .with_label_values(&[&span.queue])
+            .observe(seconds(span.length));
     }
 
     /// Shows what the core counts.
@@ -173,12 +186,18 @@ impl Engine {
             gangs.set(i64::from(count));
         }
         metrics.gangs_waiting.set(gauge(stats.waiting));
+        let since = stats.partial_since.map(|since| self.clock.instant(since));
+        metrics.set_partial_since(since);
     }
 }
 
 /// Brings a counter up to what the core counted.
 fn raise(counter: &IntCounter, count: u64) {
     counter.inc_by(count.saturating_sub(counter.get()));
+}
+
+fn seconds(span: Millis) -> f64 {
+    Duration::from_millis(span.0).as_secs_f64()
 }
 
 async fn until(clock: &Clock, due: Option<Time>) {
@@ -197,13 +216,13 @@ fn log(decision: &Decision) {
     } = decision;
     match outcome {
         Outcome::Placed { pods, nodes } => {
-            tracing::info!(%gang, queue, pods, nodes, "placed");
+            tracing::info!(gang, queue, pods, nodes, "placed");
         }
         Outcome::Waits { reason, message } => {
-            tracing::info!(%gang, queue, reason, message, "waits");
+            tracing::info!(gang, queue, reason, words = &**message, "waits");
         }
         Outcome::Released { pods, message } => {
-            tracing::info!(%gang, queue, pods, message, "released");
+            tracing::info!(gang, queue, pods, words = &**message, "released");
         }
     }
 }

@@ -26,8 +26,8 @@ use tokio::time::sleep;
 
 /// How long binds may take to finish at the end.
 const BINDS_WITHIN: Duration = Duration::from_secs(5);
-/// How long the rest may take to be written at the end.
-const NOTES_WITHIN: Duration = Duration::from_secs(3);
+/// How long events that wait may take to be posted at the end.
+const EVENTS_WITHIN: Duration = Duration::from_secs(1);
 /// How often the lease is looked for while it cannot be read.
 const LEASE_RETRY: Duration = Duration::from_secs(1);
 
@@ -163,7 +163,7 @@ async fn lead(
     drop(watches);
     if result.is_ok() {
         tracing::info!("stopping: letting binds finish");
-        lanes.drain(BINDS_WITHIN, NOTES_WITHIN).await;
+        lanes.drain(BINDS_WITHIN, EVENTS_WITHIN).await;
     }
     result
 }

@@ -3,10 +3,13 @@
 //! It dies as a whole; only requests already on the wire outlive it.
 
 use super::network::Request;
+use super::server::Told;
 use crate::cluster::attempt::{Answer, Step};
+use crate::cluster::clock::wall;
+use crate::cluster::words::{Word, Words, Write, Written};
 use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
-use crate::core::model::{Event, PodKey};
+use crate::core::model::{BindOutcome, Event, PodKey};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;
 
@@ -14,6 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct Brain {
     scheduler: Scheduler,
+    words: Words,
     calls: BTreeMap<u64, Call>,
     next_call: u64,
     /// Lists not delivered yet; nothing is decided before all are.
@@ -25,8 +29,10 @@ pub struct Brain {
 /// A write on its way.
 #[derive(Debug)]
 enum Call {
-    Bind(PodKey, String, binding::Attempt),
+    /// With whether it was begun: until then it can be given back.
+    Bind(PodKey, String, binding::Attempt, bool),
     Evict(PodKey, evicting::Attempt),
+    Say(Box<Write>),
 }
 
 impl Brain {
@@ -35,6 +41,7 @@ impl Brain {
     pub fn new(policy: Policy, lists: usize) -> Self {
         Self {
             scheduler: Scheduler::new(policy),
+            words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,
             unsynced: lists,
@@ -43,9 +50,37 @@ impl Brain {
         }
     }
 
-    /// Takes news.
-    pub fn apply(&mut self, event: Event) {
-        self.scheduler.apply(event);
+    /// Takes what a watch told.
+    pub fn take(&mut self, told: Told, now: Time) {
+        self.scheduler.apply(now, told.event);
+        match told.says {
+            Some((subject, Some(said))) => self.words.seen(subject, said, now),
+            Some((subject, None)) => self.words.forget(&subject),
+            None => {}
+        }
+    }
+
+    /// The decision core.
+    #[must_use]
+    pub const fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// The core wants something said of an object.
+    pub fn want(&mut self, word: Word, now: Time) {
+        self.words.want(word, now);
+    }
+
+    /// When the next word is to be written.
+    #[must_use]
+    pub fn word_due(&self) -> Option<Time> {
+        self.words.next_due()
+    }
+
+    /// Begins to write the next word that is due; returns the call's number.
+    pub fn say(&mut self, now: Time) -> Option<u64> {
+        let write = self.words.take(now)?;
+        Some(self.begin(Call::Say(Box::new(write))))
     }
 
     /// One of the lists has been delivered.
@@ -94,12 +129,25 @@ impl Brain {
     /// Begins to bind; returns the call's number.
     pub fn bind(&mut self, bind: Bind, now: Time) -> u64 {
         let attempt = binding::Attempt::new(bind.node.clone(), now);
-        self.begin(Call::Bind(bind.pod, bind.node, attempt))
+        self.begin(Call::Bind(bind.pod, bind.node, attempt, false))
     }
 
     /// Begins to evict; returns the call's number.
     pub fn evict(&mut self, evict: Evict, now: Time) -> u64 {
-        self.begin(Call::Evict(evict.pod, evicting::Attempt::new(now)))
+        let attempt = evicting::Attempt::new(evict.again, now);
+        self.begin(Call::Evict(evict.pod, attempt))
+    }
+
+    /// Gives back the bind of a pod if it was not begun; says whether there was one.
+    pub fn recall(&mut self, pod: &PodKey, now: Time) -> bool {
+        let unsent = |call: &Call| matches!(call, Call::Bind(of, _, _, false) if of == pod);
+        let found = self.calls.iter().find(|(_, call)| unsent(call));
+        let Some(number) = found.map(|(number, _)| *number) else {
+            return false;
+        };
+        let unsent = Event::BindResult(pod.clone(), BindOutcome::Unsent);
+        self.end(number, unsent, now);
+        true
     }
 
     fn begin(&mut self, call: Call) -> u64 {
@@ -110,19 +158,25 @@ impl Brain {
 
     /// What a call wants next; `None` once it is over, and then the core knows the outcome.
     pub fn proceed(&mut self, number: u64, now: Time) -> Option<Step<Request, ()>> {
-        match self.calls.get(&number)? {
-            Call::Bind(pod, node, attempt) => match attempt.next(now) {
-                Step::Send(binding::Request::Post) => {
-                    Some(Step::Send(Request::Bind(pod.clone(), node.clone())))
+        match self.calls.get_mut(&number)? {
+            Call::Bind(pod, node, attempt, begun) => {
+                *begun = true;
+                match attempt.next(now) {
+                    Step::Send(binding::Request::Post) => {
+                        Some(Step::Send(Request::Bind(pod.clone(), node.clone())))
+                    }
+                    Step::Send(binding::Request::Read) => {
+                        Some(Step::Send(Request::Read(pod.clone())))
+                    }
+                    Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
+                    Step::Done(outcome) => {
+                        let event = Event::BindResult(pod.clone(), outcome);
+                        self.end(number, event, now)
+                    }
                 }
-                Step::Send(binding::Request::Read) => Some(Step::Send(Request::Read(pod.clone()))),
-                Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
-                Step::Done(outcome) => {
-                    let event = Event::BindResult(pod.clone(), outcome);
-                    self.end(number, event)
-                }
-            },
+            }
             Call::Evict(pod, attempt) => match attempt.next(now) {
+                Step::Send(evicting::Request::Tell) => Some(Step::Send(Request::Tell(pod.clone()))),
                 Step::Send(evicting::Request::Delete) => {
                     Some(Step::Send(Request::Delete(pod.clone())))
                 }
@@ -130,31 +184,48 @@ impl Brain {
                 Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
                 Step::Done(outcome) => {
                     let event = Event::EvictResult(pod.clone(), outcome);
-                    self.end(number, event)
+                    self.end(number, event, now)
                 }
             },
+            Call::Say(write) => {
+                let said = write.outcome(wall(now));
+                let subject = write.subject.clone();
+                Some(Step::Send(Request::Say(subject, said)))
+            }
         }
     }
 
-    fn end(&mut self, number: u64, event: Event) -> Option<Step<Request, ()>> {
+    fn end(&mut self, number: u64, event: Event, now: Time) -> Option<Step<Request, ()>> {
         self.calls.remove(&number);
-        self.scheduler.apply(event);
+        self.scheduler.apply(now, event);
         None
     }
 
     /// An answer for a call came back.
     pub fn answered(&mut self, number: u64, answer: &Answer, now: Time) {
         match self.calls.get_mut(&number) {
-            Some(Call::Bind(_, _, attempt)) => attempt.answered(answer, now),
+            Some(Call::Bind(_, _, attempt, _)) => attempt.answered(answer, now),
             Some(Call::Evict(_, attempt)) => attempt.answered(answer, now),
+            Some(Call::Say(write)) => {
+                let written = match answer {
+                    Answer::Accepted => Written::Done(write.outcome(wall(now))),
+                    Answer::Status {
+                        code: 404 | 409, ..
+                    } => Written::Gone,
+                    _ => Written::Failed,
+                };
+                self.words.written(&write.subject, written, now);
+                self.calls.remove(&number);
+            }
             None => {}
         }
     }
 
     /// The pods with a write on its way.
     pub fn pods_in_flight(&self) -> impl Iterator<Item = &PodKey> {
-        self.calls.values().map(|call| match call {
-            Call::Bind(pod, ..) | Call::Evict(pod, _) => pod,
+        self.calls.values().filter_map(|call| match call {
+            Call::Bind(pod, ..) | Call::Evict(pod, _) => Some(pod),
+            Call::Say(_) => None,
         })
     }
 }

@@ -250,15 +250,15 @@ impl Ledger {
     }
 
     /// A PodGroup's status was written.
-    pub fn gang_status(&mut self, status: GangStatus) {
+    pub fn gang_status(&mut self, status: &GangStatus) {
         let line = self.gangs.entry(status.gang.clone()).or_default();
-        line.status = Some(status);
+        line.status = Some(status.clone());
     }
 
     /// It was said why a pod waits.
-    pub fn waits(&mut self, waits: PodWaits, server: &Server) {
+    pub fn waits(&mut self, waits: &PodWaits, server: &Server) {
         if let Some(pod) = server.pod(&waits.pod) {
-            self.pods[pod.line].waits = Some((waits.pod.uid, waits.message));
+            self.pods[pod.line].waits = Some((waits.pod.uid.clone(), waits.message.to_string()));
         }
     }
 

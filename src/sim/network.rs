@@ -9,7 +9,9 @@
 
 use super::random::Random;
 use super::server::Stream;
+use crate::api::said::Said;
 use crate::cluster::attempt::Answer;
+use crate::cluster::words::Subject;
 use crate::core::model::PodKey;
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;
@@ -26,6 +28,10 @@ pub enum Request {
     Delete(PodKey),
     /// `GET` the pod.
     Read(PodKey),
+    /// `PATCH` the pod's condition `DisruptionTarget`.
+    Tell(PodKey),
+    /// `PATCH` what an object says.
+    Say(Subject, Said),
 }
 
 /// What becomes of a request.
@@ -125,6 +131,8 @@ pub struct Met {
     pub nodes_deleted: u64,
     /// Schedulers killed.
     pub kills: u64,
+    /// Binds given back before they were begun.
+    pub recalled: u64,
 }
 
 /// The way between scheduler and API server.

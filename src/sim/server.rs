@@ -4,7 +4,9 @@
 //! and whether the pod fits. It knows no time but what it is told.
 
 use super::scenario::{PodPlan, Run};
+use crate::api::said::Said;
 use crate::cluster::attempt::Answer;
+use crate::cluster::words::Subject;
 use crate::core::model::{
     Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
     QueueSpec, Source,
@@ -26,6 +28,21 @@ pub struct Pod {
     pub line: usize,
     /// Whether a pod of the same name is made when this one is gone.
     pub comes_back: bool,
+}
+
+/// One piece of what a watch tells.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// What happened.
+    pub event: Event,
+    /// What the object says of what schedulers write on it; `None` in it: it is gone.
+    pub says: Option<(Subject, Option<Said>)>,
+}
+
+impl Told {
+    fn plain(event: Event) -> Self {
+        Self { event, says: None }
+    }
 }
 
 /// One of the watches a scheduler holds; the order within one is kept, between them it is not.
@@ -54,6 +71,14 @@ impl Stream {
     ];
 }
 
+/// Where an object on which schedulers write is found.
+#[derive(Clone, Debug)]
+enum Object {
+    Pod(PodName),
+    Gang(GangKey, Source),
+    Queue(String),
+}
+
 /// What the API server holds.
 #[derive(Debug, Default)]
 pub struct Server {
@@ -63,39 +88,117 @@ pub struct Server {
     queues: BTreeMap<String, QueueSpec>,
     classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
+    /// What objects say of what schedulers write on them.
+    said: BTreeMap<Subject, Said>,
+    by_uid: BTreeMap<String, Object>,
     uids: u64,
-    news: Vec<(Stream, Event)>,
+    news: Vec<(Stream, Told)>,
 }
 
 impl Server {
     /// Takes what watches would deliver since this was last called, in the order of the writes.
-    pub fn take_news(&mut self) -> Vec<(Stream, Event)> {
+    pub fn take_news(&mut self) -> Vec<(Stream, Told)> {
         std::mem::take(&mut self.news)
     }
 
     /// What a list of this kind returns now.
     #[must_use]
-    pub fn list(&self, stream: Stream) -> Vec<Event> {
+    pub fn list(&self, stream: Stream) -> Vec<Told> {
         match stream {
-            Stream::Nodes => self.nodes.values().cloned().map(Event::Node).collect(),
-            Stream::Pods => {
-                let pods = self.pods.values();
-                pods.map(|pod| Event::Pod(Box::new(pod.spec.clone())))
-                    .collect()
+            Stream::Nodes => {
+                let nodes = self.nodes.values().cloned();
+                nodes.map(|node| Told::plain(Event::Node(node))).collect()
             }
-            Stream::Gangs => {
-                let gangs = self.gangs.values();
-                gangs
-                    .map(|gang| Event::Gang(Box::new(gang.clone())))
-                    .collect()
+            Stream::Pods => self.pods.values().map(|pod| self.of_pod(pod)).collect(),
+            Stream::Gangs => self.gangs.values().map(|gang| self.of_gang(gang)).collect(),
+            Stream::Queues => {
+                let queues = self.queues.values();
+                queues.map(|queue| self.of_queue(queue)).collect()
             }
-            Stream::Queues => self.queues.values().cloned().map(Event::Queue).collect(),
             Stream::Others => {
                 let classes = self.classes.values().cloned().map(Event::PriorityClass);
                 let namespaces = self.namespaces.values().cloned().map(Event::Namespace);
-                classes.chain(namespaces).collect()
+                classes.chain(namespaces).map(Told::plain).collect()
             }
         }
+    }
+
+    fn of_pod(&self, pod: &Pod) -> Told {
+        let spec = &pod.spec;
+        let subject = Subject::Pod(spec.key.uid.clone());
+        let said = self.said_of(&subject);
+        let waits = spec.ours && spec.node.is_none();
+        Told {
+            event: Event::Pod(Box::new(spec.clone())),
+            says: waits.then_some((subject, Some(said))),
+        }
+    }
+
+    fn of_gang(&self, gang: &GangSpec) -> Told {
+        let subject = Subject::Gang(gang.source, gang.uid.clone());
+        let said = self.said_of(&subject);
+        Told {
+            event: Event::Gang(Box::new(gang.clone())),
+            says: Some((subject, Some(said))),
+        }
+    }
+
+    fn of_queue(&self, queue: &QueueSpec) -> Told {
+        let subject = Subject::Queue(queue.uid.clone());
+        let said = self.said_of(&subject);
+        Told {
+            event: Event::Queue(queue.clone()),
+            says: Some((subject, Some(said))),
+        }
+    }
+
+    /// What an object says.
+    #[must_use]
+    pub fn said_of(&self, subject: &Subject) -> Said {
+        self.said.get(subject).cloned().unwrap_or_default()
+    }
+
+    fn tell(&mut self, stream: Stream, told: Told) {
+        self.news.push((stream, told));
+    }
+
+    fn tell_plain(&mut self, stream: Stream, event: Event) {
+        self.tell(stream, Told::plain(event));
+    }
+
+    fn tell_gone(&mut self, stream: Stream, event: Event, subject: Subject) {
+        let (Subject::Pod(uid) | Subject::Gang(_, uid) | Subject::Queue(uid)) = &subject;
+        self.by_uid.remove(uid);
+        self.said.remove(&subject);
+        let says = Some((subject, None));
+        self.tell(stream, Told { event, says });
+    }
+
+    /// `PATCH` of a status: what an object says from now on.
+    pub fn say(&mut self, subject: &Subject, said: Said) -> Answer {
+        let (Subject::Pod(uid) | Subject::Gang(_, uid) | Subject::Queue(uid)) = subject;
+        let Some(object) = self.by_uid.get(uid).cloned() else {
+            return status(404, "not found".to_owned());
+        };
+        self.said.insert(subject.clone(), said);
+        let told = match object {
+            Object::Pod(name) => {
+                let pod = self.pods.get(&name);
+                pod.map(|pod| (Stream::Pods, self.of_pod(pod)))
+            }
+            Object::Gang(key, source) => {
+                let gang = self.gangs.get(&(key, source));
+                gang.map(|gang| (Stream::Gangs, self.of_gang(gang)))
+            }
+            Object::Queue(name) => {
+                let queue = self.queues.get(&name);
+                queue.map(|queue| (Stream::Queues, self.of_queue(queue)))
+            }
+        };
+        if let Some((stream, told)) = told {
+            self.tell(stream, told);
+        }
+        Answer::Accepted
     }
 
     /// The nodes.
@@ -154,55 +257,77 @@ impl Server {
 
     /// Creates or changes a node.
     pub fn put_node(&mut self, node: NodeSpec) {
-        self.news.push((Stream::Nodes, Event::Node(node.clone())));
+        self.tell_plain(Stream::Nodes, Event::Node(node.clone()));
         self.nodes.insert(node.name.clone(), node);
     }
 
     /// Deletes a node; its pods stay until somebody collects them.
     pub fn delete_node(&mut self, name: &str) -> Option<NodeSpec> {
         let node = self.nodes.remove(name)?;
-        let event = Event::NodeDeleted(name.to_owned());
-        self.news.push((Stream::Nodes, event));
+        self.tell_plain(Stream::Nodes, Event::NodeDeleted(name.to_owned()));
         Some(node)
     }
 
-    /// Creates a PodGroup.
+    /// Creates a PodGroup, or changes the one of this kind and name.
     pub fn put_gang(&mut self, mut gang: GangSpec, now: Time) {
-        gang.created = now;
-        gang.uid = self.new_uid();
-        let event = Event::Gang(Box::new(gang.clone()));
-        self.news.push((Stream::Gangs, event));
-        self.gangs.insert((gang.key.clone(), gang.source), gang);
+        let key = (gang.key.clone(), gang.source);
+        match self.gangs.get(&key) {
+            Some(before) => {
+                gang.created = before.created;
+                gang.uid = before.uid.clone();
+                gang.generation = before.generation + 1;
+            }
+            None => {
+                gang.created = now;
+                gang.uid = self.new_uid();
+                gang.generation = 1;
+            }
+        }
+        let told = self.of_gang(&gang);
+        self.tell(Stream::Gangs, told);
+        let object = Object::Gang(gang.key.clone(), gang.source);
+        self.by_uid.insert(gang.uid.clone(), object);
+        self.gangs.insert(key, gang);
     }
 
     /// Deletes a PodGroup.
     pub fn delete_gang(&mut self, key: &GangKey, source: Source) {
-        if self.gangs.remove(&(key.clone(), source)).is_some() {
+        if let Some(gang) = self.gangs.remove(&(key.clone(), source)) {
             let event = Event::GangDeleted(key.clone(), source);
-            self.news.push((Stream::Gangs, event));
+            self.tell_gone(Stream::Gangs, event, Subject::Gang(source, gang.uid));
         }
     }
 
-    /// Creates a queue.
+    /// Creates a queue, or changes the one of this name.
     pub fn put_queue(&mut self, mut queue: QueueSpec) {
-        queue.uid = self.new_uid();
-        let event = Event::Queue(queue.clone());
-        self.news.push((Stream::Queues, event));
+        match self.queues.get(&queue.name) {
+            Some(before) => {
+                queue.uid = before.uid.clone();
+                queue.generation = before.generation + 1;
+            }
+            None => {
+                queue.uid = self.new_uid();
+                queue.generation = 1;
+            }
+        }
+        let told = self.of_queue(&queue);
+        self.tell(Stream::Queues, told);
+        let object = Object::Queue(queue.name.clone());
+        self.by_uid.insert(queue.uid.clone(), object);
         self.queues.insert(queue.name.clone(), queue);
     }
 
     /// Deletes a queue.
     pub fn delete_queue(&mut self, name: &str) {
-        if self.queues.remove(name).is_some() {
+        if let Some(queue) = self.queues.remove(name) {
             let event = Event::QueueDeleted(name.to_owned());
-            self.news.push((Stream::Queues, event));
+            self.tell_gone(Stream::Queues, event, Subject::Queue(queue.uid));
         }
     }
 
-    /// Creates a priority class.
+    /// Creates or changes a priority class.
     pub fn put_class(&mut self, class: PriorityClassSpec) {
-        let event = Event::PriorityClass(class.clone());
-        self.news.push((Stream::Others, event));
+        self.tell_plain(Stream::Others, Event::PriorityClass(class.clone()));
         self.classes.insert(class.name.clone(), class);
     }
 
@@ -210,14 +335,13 @@ impl Server {
     pub fn delete_class(&mut self, name: &str) {
         if self.classes.remove(name).is_some() {
             let event = Event::PriorityClassDeleted(name.to_owned());
-            self.news.push((Stream::Others, event));
+            self.tell_plain(Stream::Others, event);
         }
     }
 
-    /// Creates a namespace.
+    /// Creates or changes a namespace.
     pub fn put_namespace(&mut self, namespace: NamespaceSpec) {
-        let event = Event::Namespace(namespace.clone());
-        self.news.push((Stream::Others, event));
+        self.tell_plain(Stream::Others, Event::Namespace(namespace.clone()));
         self.namespaces.insert(namespace.name.clone(), namespace);
     }
 
@@ -225,7 +349,7 @@ impl Server {
     pub fn delete_namespace(&mut self, name: &str) {
         if self.namespaces.remove(name).is_some() {
             let event = Event::NamespaceDeleted(name.to_owned());
-            self.news.push((Stream::Others, event));
+            self.tell_plain(Stream::Others, event);
         }
     }
 
@@ -245,7 +369,10 @@ impl Server {
             line,
             comes_back: false,
         };
-        self.tell(&pod.spec);
+        let told = self.of_pod(&pod);
+        self.tell(Stream::Pods, told);
+        self.by_uid
+            .insert(key.uid.clone(), Object::Pod(name.clone()));
         self.pods.insert(name, pod);
         Some(key)
     }
@@ -258,9 +385,10 @@ impl Server {
             return None;
         }
         change(pod);
-        let event = Event::Pod(Box::new(pod.spec.clone()));
-        self.news.push((Stream::Pods, event));
-        Some(pod)
+        let pod = self.pods.get(&name)?;
+        let told = self.of_pod(pod);
+        self.tell(Stream::Pods, told);
+        self.pods.get(&name)
     }
 
     /// Removes a pod for good.
@@ -269,7 +397,7 @@ impl Server {
         let name = (key.namespace.clone(), key.name.clone());
         let pod = self.pods.remove(&name)?;
         let event = Event::PodDeleted(key.clone());
-        self.news.push((Stream::Pods, event));
+        self.tell_gone(Stream::Pods, event, Subject::Pod(key.uid.clone()));
         Some(pod)
     }
 
@@ -326,11 +454,6 @@ impl Server {
                 terminating: pod.spec.terminating,
             },
         )
-    }
-
-    fn tell(&mut self, pod: &PodSpec) {
-        let event = Event::Pod(Box::new(pod.clone()));
-        self.news.push((Stream::Pods, event));
     }
 
     fn new_uid(&mut self) -> String {

@@ -15,7 +15,7 @@ const LAYERS: [&[&str]; 6] = [
 ];
 
 /// The modules of the core. Those on one line may use each other, as long as there is no circle.
-const CORE_LAYERS: [&[&str]; 9] = [
+const CORE_LAYERS: [&[&str]; 10] = [
     &["units"],
     &["resources"],
     &["model"],
@@ -25,6 +25,7 @@ const CORE_LAYERS: [&[&str]; 9] = [
     &["plugins", "fairness", "placement"],
     &["actions"],
     &["engine"],
+    &["lint"],
 ];
 
 /// Outside crates that the core may use: those that do no I/O and draw no lots. `thiserror` only

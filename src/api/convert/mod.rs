@@ -13,6 +13,7 @@ pub use cluster::{namespace, node, priority_class, queue};
 pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 
+use super::slim;
 use crate::core::units::Time;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -21,6 +22,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 pub struct Reading {
     /// Pods of these `schedulerName`s are ours.
     pub scheduler_names: Vec<String>,
+}
+
+impl Reading {
+    /// Whether a pod is ours to schedule.
+    #[must_use]
+    pub fn is_ours(&self, pod: &slim::Pod) -> bool {
+        let scheduler = pod.spec.scheduler_name.as_deref();
+        let scheduler = scheduler.unwrap_or("default-scheduler");
+        self.scheduler_names.iter().any(|name| name == scheduler)
+    }
 }
 
 fn created(meta: &ObjectMeta) -> Time {

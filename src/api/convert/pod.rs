@@ -21,10 +21,6 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         constraints: constraints(spec, &mut notes),
         host_ports: host_ports(spec, &mut notes),
     };
-    let scheduler = spec
-        .scheduler_name
-        .as_deref()
-        .unwrap_or("default-scheduler");
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
     PodSpec {
         key: PodKey {
@@ -33,7 +29,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             uid: meta.uid.clone().unwrap_or_default(),
         },
         created: created(meta),
-        ours: reading.scheduler_names.iter().any(|name| name == scheduler),
+        ours: reading.is_ours(pod),
         node: filled(spec.node_name.as_ref()),
         phase: phase(&pod.status.phase),
         terminating: meta.deletion_timestamp.is_some(),

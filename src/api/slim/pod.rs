@@ -231,6 +231,9 @@ pub struct PodCondition {
     /// Why.
     #[serde(deserialize_with = "nullable")]
     pub reason: String,
+    /// In words.
+    #[serde(deserialize_with = "nullable")]
+    pub message: String,
 }
 
 /// What the kubelet says of a container's resources.

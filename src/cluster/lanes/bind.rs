@@ -1,7 +1,10 @@
 //! The bind lane: many binds in flight at once, bounded, in the order they were decided.
 //!
-//! The protocol is in [`binding`](crate::cluster::binding); here it meets the network.
+//! An order that was asked back, or has waited for too long, is given back unsent: that is certain
+//! knowledge, and it is decided anew. The protocol of one that is sent is in
+//! [`binding`](crate::cluster::binding); here it meets the network.
 
+use super::orders::{Order, Orders};
 use super::requests;
 use super::send::{read_pod, write};
 use super::slow::SlowLane;
@@ -10,64 +13,144 @@ use crate::cluster::News;
 use crate::cluster::attempt::Step;
 use crate::cluster::binding::{Attempt, Request};
 use crate::core::engine::Bind;
-use crate::core::model::{BindOutcome, Event};
-use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use crate::core::model::{BindOutcome, Event, PodKey};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-/// Bind orders, with the time they were given. Unbounded, for there is at most one order per
-/// pod, and the engine must never wait for the API server.
-pub(super) type Orders = mpsc::UnboundedReceiver<(Bind, Instant)>;
+/// An order that has not been sent after so long is given back: what was decided then may not be
+/// what would be decided now.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
+/// The lane's intake and its workings. Clones share both.
 #[derive(Clone)]
 pub(super) struct BindLane {
-    pub(super) context: Context,
-    pub(super) pending: Arc<Pending>,
-    pub(super) slow: SlowLane,
-    pub(super) slots: Arc<Semaphore>,
+    context: Context,
+    pending: Arc<Pending>,
+    slow: SlowLane,
+    slots: Arc<Semaphore>,
+    /// There is at most one order a pod, and the engine never waits for the API server.
+    orders: Arc<Mutex<Orders<Bind>>>,
+    /// Something was put in, or asked back.
+    moved: Arc<Notify>,
 }
 
 impl BindLane {
-    /// Carries out orders until there can be no more.
-    pub(super) async fn run(self, mut orders: Orders) {
-        let mut attempts = JoinSet::new();
-        while let Some((order, ordered)) = orders.recv().await {
-            let slot = self.slot().await;
-            while attempts.try_join_next().is_some() {}
-            attempts.spawn(self.clone().carry_out(order, ordered, slot));
+    pub(super) fn new(
+        context: Context,
+        pending: Arc<Pending>,
+        slow: SlowLane,
+        in_flight: usize,
+    ) -> Self {
+        Self {
+            context,
+            pending,
+            slow,
+            slots: Arc::new(Semaphore::new(in_flight.max(1))),
+            orders: Arc::default(),
+            moved: Arc::new(Notify::new()),
         }
-        while attempts.join_next().await.is_some() {}
+    }
+
+    fn orders(&self) -> MutexGuard<'_, Orders<Bind>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an order.
+    pub(super) fn put(&self, order: Bind) {
+        self.pending.add();
+        let pod = order.pod.clone();
+        self.orders().put(&pod, order, Instant::now());
+        self.moved.notify_one();
+    }
+
+    /// Asks an order back.
+    pub(super) fn recall(&self, pod: &PodKey) {
+        self.orders().recall(pod);
+        self.moved.notify_one();
+    }
+
+    /// Gives back everything that is not sent yet.
+    pub(super) fn give_up(&self) {
+        self.orders().give_up();
+        self.moved.notify_one();
+    }
+
+    /// Carries out orders, for ever.
+    pub(super) async fn run(self) {
+        let mut attempts = JoinSet::new();
+        let mut slot = None;
+        loop {
+            self.give_back().await;
+            while attempts.try_join_next().is_some() {}
+            let oldest = self.orders().oldest();
+            let Some(oldest) = oldest else {
+                self.moved.notified().await;
+                continue;
+            };
+            if slot.is_none() {
+                tokio::select! {
+                    free = self.slot() => slot = free,
+                    () = self.moved.notified() => {}
+                    () = sleep_until(oldest + LONGEST_WAIT) => {}
+                }
+                continue;
+            }
+            let order = self.orders().take();
+            if let Some(order) = order {
+                attempts.spawn(self.clone().carry_out(order, slot.take()));
+            }
+        }
+    }
+
+    /// Says of what was asked back, or has waited for too long, that it was not sent.
+    async fn give_back(&self) {
+        let given_back = {
+            let mut orders = self.orders();
+            orders.expire(Instant::now(), LONGEST_WAIT);
+            orders.take_given_back()
+        };
+        for order in given_back {
+            self.answer(order, BindOutcome::Unsent).await;
+        }
     }
 
     async fn slot(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.slots).acquire_owned().await.ok()
     }
 
-    async fn carry_out(self, order: Bind, ordered: Instant, slot: Option<OwnedSemaphorePermit>) {
-        let outcome = self.attempt(&order, slot).await;
+    async fn carry_out(self, order: Order<Bind>, slot: Option<OwnedSemaphorePermit>) {
+        let outcome = self.attempt(&order.what, slot).await;
+        self.answer(order, outcome).await;
+    }
+
+    async fn answer(&self, order: Order<Bind>, outcome: BindOutcome) {
         let result = match &outcome {
             BindOutcome::Bound { .. } => "bound",
             BindOutcome::Refused { .. } => "refused",
             BindOutcome::Failed { .. } => "failed",
             BindOutcome::Gone => "gone",
+            BindOutcome::Unsent => "unsent",
         };
         let metrics = &self.context.metrics;
         metrics.binds.with_label_values(&[result]).inc();
         metrics
             .bind_seconds
             .with_label_values(&[result])
-            .observe(ordered.elapsed().as_secs_f64());
+            .observe(order.given.elapsed().as_secs_f64());
+        let Bind { pod, node } = order.what;
         match &outcome {
-            BindOutcome::Bound { node } => self.slow.scheduled(&order.pod, node),
+            BindOutcome::Bound { node } => self.slow.scheduled(&pod, node),
             BindOutcome::Refused { message } | BindOutcome::Failed { message } => {
-                tracing::warn!(pod = %order.pod, node = order.node, result, message, "bind");
+                tracing::warn!(%pod, node, result, words = message, "bind");
             }
-            BindOutcome::Gone => {}
+            BindOutcome::Gone | BindOutcome::Unsent => {}
         }
-        let result = Event::BindResult(order.pod, outcome);
         // Nobody listens only when the process is about to end.
-        let _ = self.context.news.send(News::Event(result)).await;
+        let event = Event::BindResult(pod, outcome);
+        let _ = self.context.news.send(News::Event(event)).await;
         self.pending.done();
     }
 

@@ -7,16 +7,18 @@
 
 mod bind;
 mod bucket;
+mod events;
 mod evict;
+mod orders;
 mod pending;
-mod queue;
 mod requests;
-mod said;
 mod send;
 mod slow;
 
+use super::words::{Subject, Word};
 use super::{Clock, Metrics, NewsSender};
-use crate::core::engine::{Bind, Effect, Evict, MAX_MESSAGE};
+use crate::api::said::Said;
+use crate::core::engine::{Effect, Evict};
 use bind::BindLane;
 use evict::EvictLane;
 use kube::Client;
@@ -24,9 +26,9 @@ use pending::Pending;
 use slow::SlowLane;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// What all lanes write with.
 #[derive(Clone)]
@@ -45,7 +47,7 @@ pub struct Context {
 
 /// Running lanes. Dropping them stops everything where it is, as a crash would.
 pub struct Lanes {
-    binds: mpsc::UnboundedSender<(Bind, Instant)>,
+    binds: BindLane,
     evicts: mpsc::UnboundedSender<Evict>,
     pending: Arc<Pending>,
     slow: SlowLane,
@@ -58,20 +60,16 @@ impl Lanes {
     pub fn start(context: &Context, binds_in_flight: usize) -> Self {
         let pending = Arc::new(Pending::new(context.metrics.binds_pending.clone()));
         let slow = SlowLane::new(context.clone(), Arc::clone(&pending));
-        let (binds, bind_orders) = mpsc::unbounded_channel();
         let (evicts, evict_orders) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
-        let bind_lane = BindLane {
-            context: context.clone(),
-            pending: Arc::clone(&pending),
-            slow: slow.clone(),
-            slots: Arc::new(Semaphore::new(binds_in_flight.max(1))),
-        };
-        tasks.spawn(bind_lane.run(bind_orders));
-        let evict_lane = EvictLane {
-            context: context.clone(),
-            slow: slow.clone(),
-        };
+        let binds = BindLane::new(
+            context.clone(),
+            Arc::clone(&pending),
+            slow.clone(),
+            binds_in_flight,
+        );
+        tasks.spawn(binds.clone().run());
+        let evict_lane = EvictLane::new(context.clone(), slow.clone());
         tasks.spawn(evict_lane.run(evict_orders));
         tasks.spawn(slow.clone().run());
         Self {
@@ -85,25 +83,28 @@ impl Lanes {
 
     /// Takes one effect of a plan. Never waits.
     pub fn submit(&self, effect: Effect) {
-        // The lanes end with this value, so somebody is always there to receive.
         match effect {
-            Effect::Bind(order) => {
-                self.pending.add();
-                let _ = self.binds.send((order, Instant::now()));
-            }
-            Effect::Evict(order) => {
-                let _ = self.evicts.send(order);
-            }
-            Effect::PodWaits(order) => self.slow.waits(order),
-            Effect::GangStatus(status) => self.slow.gang(status),
-            Effect::QueueStatus(status) => self.slow.queue(status),
+            Effect::Bind(order) => self.binds.put(order),
+            Effect::Recall(pod) => self.binds.recall(&pod),
+            // The lanes end with this value, so somebody is always there to receive.
+            Effect::Evict(order) => _ = self.evicts.send(order),
+            Effect::PodWaits(order) => self.slow.want(Word::Pod(order)),
+            Effect::GangStatus(status) => self.slow.want(Word::Gang(Box::new(status))),
+            Effect::QueueStatus(status) => self.slow.want(Word::Queue(status)),
         }
     }
 
-    /// Waits for the binds under way, then writes what is left to say; each for at most so long.
-    pub async fn drain(&self, binds_within: Duration, notes_within: Duration) {
+    /// An object says this, as a watch saw it; `None`: it is gone.
+    pub fn hear(&self, subject: Subject, said: Option<Said>) {
+        self.slow.seen(subject, said);
+    }
+
+    /// Gives back the binds that are not sent, waits for those that are, then posts the events
+    /// that wait; each for at most so long.
+    pub async fn drain(&self, binds_within: Duration, events_within: Duration) {
+        self.binds.give_up();
         // What is still unknown is found out by the next start, which reads the pods.
         let _ = timeout(binds_within, self.pending.idle()).await;
-        self.slow.flush(notes_within).await;
+        self.slow.close(events_within).await;
     }
 }

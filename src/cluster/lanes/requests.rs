@@ -70,14 +70,13 @@ pub(super) fn disruption_target(pod: &PodKey, message: &str, now: Timestamp) -> 
     )
 }
 
-/// Condition `PodScheduled=False`. `since`: when the pod began to wait, if this is the first
-/// time we say so.
+/// Condition `PodScheduled=False`. `since`: now, if it says another kind of thing than before.
 pub(super) fn waits(order: &PodWaits, since: Option<Timestamp>) -> Made {
     let mut body = json!({
         "type": "PodScheduled",
         "status": "False",
         "reason": order.reason,
-        "message": order.message,
+        "message": &*order.message,
     });
     if let Some(since) = since {
         body["lastTransitionTime"] = json!(seconds(since));

@@ -1,42 +1,41 @@
-//! The slow lane: statuses of gangs, conditions of pods, events. Never in front of a bind.
+//! The slow lane: statuses of gangs and queues, conditions of pods, events. Never in front of a
+//! bind.
 //!
-//! What is said here is not needed for a right decision, so it is coalesced (the latest word per
-//! object), rate-limited and bounded; what does not fit is dropped and counted.
+//! What an object is to say is kept in [`Words`], which knows when it has to be written; events
+//! are posted once and then forgotten. Both are rate-limited.
 
+use super::Context;
 use super::bucket::Bucket;
+use super::events::{Events, PodEvent};
 use super::pending::Pending;
-use super::queue::{Put, Queue, Rank};
-use super::requests::{self, EventText, Made, cut};
-use super::said::Said;
+use super::requests::{self, EventText, Made};
 use super::send::write;
-use super::{Context, MAX_MESSAGE};
+use crate::api::said::Said;
 use crate::api::status;
 use crate::cluster::attempt::{Answer, is_transient};
 use crate::cluster::clock::wall;
-use crate::core::engine::{Evict, GangStatus, PodWaits, QueueStatus};
-use crate::core::model::{PodKey, Source};
+use crate::cluster::words::{Subject, Word, Words, Write, Written};
+use crate::core::engine::{Evict, EvictCause};
+use crate::core::model::PodKey;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-/// Notes about pods that may wait.
-const BOUND: usize = 20_000;
 /// Writes under way at once.
 const IN_FLIGHT: usize = 8;
 /// Writes a second, and at once.
 const RATE: (u32, u32) = (200, 400);
-/// After so long, notes are written although binds are under way ...
-const PATIENCE: Duration = Duration::from_secs(1);
-/// ... one in this time.
+/// While binds are under way, one write in this time.
 const TRICKLE: Duration = Duration::from_millis(50);
-/// How often a note is tried.
-const TRIES: u8 = 4;
 /// How long the lane rests when the API server is overloaded or cannot be reached.
 const REST: Duration = Duration::from_secs(1);
 /// The longest rest it may ask for.
 const LONGEST_REST: Duration = Duration::from_secs(30);
+/// How many pods are remembered whose eviction was refused.
+const REFUSED_BOUND: usize = 10_000;
 
 /// How long to leave the API server alone after this answer.
 fn rest(answer: &Answer) -> Duration {
@@ -45,57 +44,25 @@ fn rest(answer: &Answer) -> Duration {
     })
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Gang(Source, String),
-    Queue(String),
-    Condition(String),
-    Event(String, &'static str),
+#[derive(Debug, Default)]
+struct Inner {
+    words: Words,
+    events: Events,
+    /// Pods whose eviction was refused, and the answer that was said of it.
+    refused: BTreeMap<String, Arc<str>>,
+    serial: u64,
+    writing: usize,
+    /// At the end only events are posted: what objects say is left to the next one.
+    closing: bool,
 }
 
-#[derive(Clone, Debug)]
-enum Note {
-    Status(Box<GangStatus>),
-    Queue(QueueStatus),
-    Waits { order: PodWaits, first: bool },
+/// Something to write.
+enum Item {
+    Word(Box<Write>),
     Event(PodEvent),
 }
 
-#[derive(Clone, Debug)]
-struct PodEvent {
-    pod: PodKey,
-    kind: &'static str,
-    reason: &'static str,
-    action: &'static str,
-    note: String,
-}
-
-impl Note {
-    const fn rank(&self) -> Rank {
-        match self {
-            Self::Status(_) | Self::Queue(_) => Rank::Status,
-            Self::Waits { .. } | Self::Event(_) => Rank::Pod,
-        }
-    }
-
-    const fn kind(&self) -> &'static str {
-        match self {
-            Self::Status(_) | Self::Queue(_) => "status",
-            Self::Waits { .. } => "condition",
-            Self::Event(_) => "event",
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Inner {
-    queue: Queue<Key, (Note, u8)>,
-    said: Said,
-    serial: u64,
-    flushing: bool,
-}
-
-/// The lane's intake. Clones put into the same queue.
+/// The lane's intake. Clones put into the same memory.
 #[derive(Clone)]
 pub(super) struct SlowLane {
     context: Context,
@@ -107,109 +74,85 @@ pub(super) struct SlowLane {
 
 impl SlowLane {
     pub(super) fn new(context: Context, binds: Arc<Pending>) -> Self {
-        let inner = Inner {
-            queue: Queue::new(BOUND),
-            said: Said::default(),
-            serial: 0,
-            flushing: false,
-        };
         Self {
             context,
             binds,
-            inner: Arc::new(Mutex::new(inner)),
+            inner: Arc::default(),
             moved: Arc::new(Notify::new()),
         }
-    }
-
-    /// A gang's status changed.
-    pub(super) fn gang(&self, status: GangStatus) {
-        let key = Key::Gang(status.source, status.uid.clone());
-        self.put(key, Note::Status(Box::new(status)));
-    }
-
-    /// A queue's counts changed.
-    pub(super) fn queue(&self, status: QueueStatus) {
-        self.put(Key::Queue(status.uid.clone()), Note::Queue(status));
-    }
-
-    /// A pod waits.
-    pub(super) fn waits(&self, order: PodWaits) {
-        let uid = order.pod.uid.clone();
-        let news = self.inner().said.waits(&uid, order.reason, &order.message);
-        if news.event {
-            let event = PodEvent {
-                pod: order.pod.clone(),
-                kind: "Warning",
-                reason: "FailedScheduling",
-                action: "Scheduling",
-                note: order.message.clone(),
-            };
-            self.event(event);
-        }
-        if news.condition {
-            let first = news.first;
-            self.put(Key::Condition(uid), Note::Waits { order, first });
-        }
-    }
-
-    /// A pod was bound.
-    pub(super) fn scheduled(&self, pod: &PodKey, node: &str) {
-        self.inner().said.forget(&pod.uid);
-        self.event(PodEvent {
-            pod: pod.clone(),
-            kind: "Normal",
-            reason: "Scheduled",
-            action: "Binding",
-            note: format!("Successfully assigned {pod} to {node}"),
-        });
-    }
-
-    /// A pod was evicted.
-    pub(super) fn evicted(&self, order: &Evict) {
-        self.inner().said.forget(&order.pod.uid);
-        self.event(PodEvent {
-            pod: order.pod.clone(),
-            kind: "Normal",
-            reason: "Preempted",
-            action: "Preempting",
-            note: order.message.clone(),
-        });
-    }
-
-    fn event(&self, event: PodEvent) {
-        let key = Key::Event(event.pod.uid.clone(), event.reason);
-        self.put(key, Note::Event(event));
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, key: Key, note: Note) {
-        let (rank, kind) = (note.rank(), note.kind());
-        let put = self.inner().queue.put(rank, key, (note, 0), Instant::now());
-        self.counted(put, kind);
+    /// The core wants something said.
+    pub(super) fn want(&self, word: Word) {
+        let now = self.context.clock.now();
+        self.inner().words.want(word, now);
+        self.moved.notify_one();
     }
 
-    /// Puts a note back. Only now may a later one about the same thing be written, so that it
-    /// is never overtaken by the earlier.
-    fn put_back(&self, key: Key, note: Note, tries: u8) {
-        let (rank, kind) = (note.rank(), note.kind());
-        let put = {
-            let mut inner = self.inner();
-            inner.queue.written(&key);
-            inner
-                .queue
-                .put_back(rank, key, (note, tries), Instant::now())
+    /// A watch saw what an object says; `None`: it says nothing, or is gone.
+    pub(super) fn seen(&self, subject: Subject, said: Option<Said>) {
+        let now = self.context.clock.now();
+        let mut inner = self.inner();
+        match said {
+            Some(said) => inner.words.seen(subject, said, now),
+            None => inner.words.forget(&subject),
+        }
+        drop(inner);
+        self.moved.notify_one();
+    }
+
+    /// A pod was bound.
+    pub(super) fn scheduled(&self, pod: &PodKey, node: &str) {
+        self.inner().words.forget(&Subject::Pod(pod.uid.clone()));
+        self.event(PodEvent {
+            pod: pod.clone(),
+            kind: "Normal",
+            reason: "Scheduled",
+            action: "Binding",
+            note: format!("Successfully assigned {pod} to {node}").into(),
+        });
+    }
+
+    /// A pod was evicted.
+    pub(super) fn evicted(&self, order: &Evict) {
+        self.inner().refused.remove(&order.pod.uid);
+        let (reason, action) = match order.cause {
+            EvictCause::Release => ("Released", "Releasing"),
         };
-        self.counted(put, kind);
+        self.event(PodEvent {
+            pod: order.pod.clone(),
+            kind: "Normal",
+            reason,
+            action,
+            note: Arc::clone(&order.message),
+        });
     }
 
-    fn counted(&self, put: Put, kind: &str) {
-        match put {
-            Put::Queued => self.context.metrics.notes_waiting.inc(),
-            Put::Replaced => {}
-            Put::Dropped => self.count(kind, "dropped"),
+    /// The eviction of a pod was refused: said once for each answer.
+    pub(super) fn eviction_refused(&self, order: &Evict, answer: &str) {
+        let mut inner = self.inner();
+        let known = inner.refused.get(&order.pod.uid);
+        if known.is_some_and(|known| **known == *answer) || inner.refused.len() >= REFUSED_BOUND {
+            return;
+        }
+        inner.refused.insert(order.pod.uid.clone(), answer.into());
+        drop(inner);
+        self.event(PodEvent {
+            pod: order.pod.clone(),
+            kind: "Warning",
+            reason: "EvictionRefused",
+            action: "Releasing",
+            note: format!("{answer} (to be evicted, for {})", order.message).into(),
+        });
+    }
+
+    fn event(&self, event: PodEvent) {
+        if !self.inner().events.put(event) {
+            self.count("event", "dropped");
         }
         self.moved.notify_one();
     }
@@ -219,128 +162,194 @@ impl SlowLane {
         notes.with_label_values(&[kind, result]).inc();
     }
 
-    /// Writes what is put in, for ever.
+    /// Writes what is to be written, for ever.
     pub(super) async fn run(self) {
         let slots = Arc::new(Semaphore::new(IN_FLIGHT));
         let mut bucket = Bucket::new(RATE.0, RATE.1, Instant::now());
         let mut writes = JoinSet::new();
         loop {
             let slot = Arc::clone(&slots).acquire_owned().await.ok();
-            let (key, note, tries) = self.next(&mut bucket).await;
+            let item = self.next(&mut bucket).await;
             while writes.try_join_next().is_some() {}
             let lane = self.clone();
             writes.spawn(async move {
-                lane.carry_out(key, note, tries).await;
+                lane.carry_out(item).await;
                 drop(slot);
             });
         }
     }
 
-    /// The next note, when it may be written.
-    async fn next(&self, bucket: &mut Bucket) -> (Key, Note, u8) {
+    /// The next thing to write, when it may be written.
+    async fn next(&self, bucket: &mut Bucket) -> Item {
         loop {
-            let oldest = self.inner().queue.oldest();
-            let Some(oldest) = oldest else {
-                self.moved.notified().await;
-                continue;
-            };
-            self.give_way(oldest).await;
+            self.something_is_due().await;
+            self.give_way().await;
             while let Err(at) = bucket.take(Instant::now()) {
                 sleep_until(at).await;
             }
-            let taken = self.inner().queue.take();
-            if let Some((key, (note, tries))) = taken {
-                self.context.metrics.notes_waiting.dec();
-                return (key, note, tries);
+            if let Some(item) = self.take() {
+                return item;
+            }
+        }
+    }
+
+    /// Takes the next thing that is due, words before events.
+    fn take(&self) -> Option<Item> {
+        let now = self.context.clock.now();
+        let mut inner = self.inner();
+        let word = if inner.closing {
+            None
+        } else {
+            inner.words.take(now)
+        };
+        let word = word.map(|write| Item::Word(Box::new(write)));
+        let item = word.or_else(|| inner.events.take().map(Item::Event));
+        let waiting = inner.words.waiting() + inner.events.len();
+        let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
+        self.context.metrics.notes_waiting.set(waiting);
+        inner.writing += usize::from(item.is_some());
+        item
+    }
+
+    fn is_finished(&self) -> bool {
+        let inner = self.inner();
+        inner.events.is_empty() && inner.writing == 0
+    }
+
+    async fn something_is_due(&self) {
+        loop {
+            let due = {
+                let inner = self.inner();
+                if !inner.events.is_empty() {
+                    return;
+                }
+                inner.words.next_due().filter(|_| !inner.closing)
+            };
+            let clock = self.context.clock;
+            match due {
+                Some(at) if at <= clock.now() => return,
+                Some(at) => tokio::select! {
+                    () = self.moved.notified() => {}
+                    () = sleep_until(clock.instant(at)) => {}
+                },
+                None => self.moved.notified().await,
             }
         }
     }
 
     /// Waits while binds are under way, but not for ever.
-    async fn give_way(&self, oldest: Instant) {
-        if self.binds.is_idle() || self.inner().flushing {
+    async fn give_way(&self) {
+        if self.binds.is_idle() || self.inner().closing {
             return;
         }
-        let until = (oldest + PATIENCE).max(Instant::now() + TRICKLE);
         tokio::select! {
             () = self.binds.idle() => {}
-            () = sleep_until(until) => {}
+            () = sleep(TRICKLE) => {}
         }
     }
 
-    async fn carry_out(&self, key: Key, note: Note, tries: u8) {
-        let answer = write(&self.context.client, self.request(&note)).await;
-        let kind = note.kind();
-        let result = match &answer {
-            Answer::Accepted => "written",
-            // The object is gone, or another one has its name.
-            Answer::Status {
-                code: 404 | 409, ..
-            } => "gone",
-            Answer::Status { code, message, .. } if !is_transient(*code) => {
-                tracing::warn!(?key, code, message, "not written");
-                "failed"
-            }
-            _ if tries + 1 >= TRIES => {
-                tracing::warn!(?key, ?answer, "not written");
-                "failed"
-            }
-            _ => "retried",
+    async fn carry_out(&self, item: Item) {
+        let rest = match item {
+            Item::Event(event) => self.post(&event).await,
+            Item::Word(word) => self.say(*word).await,
         };
-        self.count(kind, result);
-        if result == "retried" {
+        if let Some(rest) = rest {
             // The rest holds back a slot of the lane: who is overloaded is asked less.
-            sleep(rest(&answer)).await;
-            self.put_back(key, note, tries + 1);
-        } else {
-            self.inner().queue.written(&key);
-            self.moved.notify_one();
+            sleep(rest).await;
         }
+        self.inner().writing -= 1;
+        self.moved.notify_one();
     }
 
-    fn request(&self, note: &Note) -> Made {
+    /// Posts an event, once.
+    async fn post(&self, event: &PodEvent) -> Option<Duration> {
+        let serial = {
+            let mut inner = self.inner();
+            inner.serial += 1;
+            inner.serial
+        };
+        let text = EventText {
+            kind: event.kind,
+            reason: event.reason,
+            action: event.action,
+            note: &event.note,
+        };
+        let context = &self.context;
+        let now = context.clock.now();
+        let made = requests::event(&event.pod, text, &context.instance, now, serial);
+        let answer = write(&context.client, made).await;
+        let (result, rest) = judge(&answer);
+        self.count("event", result);
+        rest
+    }
+
+    /// Writes a word on its object.
+    async fn say(&self, word: Write) -> Option<Duration> {
+        let kind = match word.word {
+            Word::Gang(_) | Word::Queue(_) => "status",
+            Word::Pod(_) => "condition",
+        };
+        let at = wall(self.context.clock.now());
+        let answer = write(&self.context.client, request(&word, at)).await;
+        let (result, rest) = judge(&answer);
+        self.count(kind, result);
+        let written = match result {
+            "written" => Written::Done(word.outcome(at)),
+            "gone" => Written::Gone,
+            _ => Written::Failed,
+        };
+        if let (Answer::Status { code, message, .. }, "failed") = (&answer, result) {
+            tracing::warn!(kind, code, words = message, "not written");
+        }
+        if let (Word::Pod(order), true, Written::Done(_)) = (&word.word, word.is_news, &written) {
+            self.event(PodEvent {
+                pod: order.pod.clone(),
+                kind: "Warning",
+                reason: "FailedScheduling",
+                action: "Scheduling",
+                note: Arc::clone(&order.message),
+            });
+        }
         let now = self.context.clock.now();
-        match note {
-            Note::Status(status) => {
-                let patch = status::patch(status, &wall);
-                requests::gang_status(&status.gang, status.source, &status.uid, patch)
-            }
-            Note::Queue(status) => requests::queue_status(status, status::queue_patch(status)),
-            Note::Waits { order, first } => {
-                let message = cut(&order.message, MAX_MESSAGE).to_owned();
-                let order = PodWaits {
-                    message,
-                    ..order.clone()
-                };
-                requests::waits(&order, first.then(|| wall(now)))
-            }
-            Note::Event(event) => {
-                let serial = {
-                    let mut inner = self.inner();
-                    inner.serial += 1;
-                    inner.serial
-                };
-                let text = EventText {
-                    kind: event.kind,
-                    reason: event.reason,
-                    action: event.action,
-                    note: &event.note,
-                };
-                requests::event(&event.pod, text, &self.context.instance, now, serial)
-            }
-        }
+        self.inner().words.written(&word.subject, written, now);
+        rest
     }
 
-    /// Writes what waits without giving way, for at most `limit`.
-    pub(super) async fn flush(&self, limit: Duration) {
-        self.inner().flushing = true;
+    /// Posts the events that wait, without giving way, for at most `limit`. What objects are to say
+    /// is left to whoever leads next, who compares it with what they say.
+    pub(super) async fn close(&self, limit: Duration) {
+        self.inner().closing = true;
         self.moved.notify_one();
         let finished = async {
-            while !self.inner().queue.is_finished() {
+            while !self.is_finished() {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        // What is left is written by the next start, which derives it anew.
         let _ = timeout(limit, finished).await;
+    }
+}
+
+/// What became of a write, in a word for metrics, and how long to rest after it.
+fn judge(answer: &Answer) -> (&'static str, Option<Duration>) {
+    match answer {
+        Answer::Accepted => ("written", None),
+        // The object is gone, or another one has its name.
+        Answer::Status {
+            code: 404 | 409, ..
+        } => ("gone", None),
+        Answer::Status { code, .. } if !is_transient(*code) => ("failed", None),
+        _ => ("retried", Some(rest(answer))),
+    }
+}
+
+fn request(write: &Write, now: jiff::Timestamp) -> Made {
+    match &write.word {
+        Word::Gang(status) => {
+            let since = |kind: &str, is_true: bool| write.since(kind, is_true, now);
+            let patch = status::patch(status, &since);
+            requests::gang_status(&status.gang, status.source, &status.uid, patch)
+        }
+        Word::Queue(status) => requests::queue_status(status, status::queue_patch(status)),
+        Word::Pod(order) => requests::waits(order, write.is_news.then_some(now)),
     }
 }

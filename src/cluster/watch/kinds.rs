@@ -1,8 +1,10 @@
 //! What each watched kind says to the engine: one `impl` a kind.
 
 use super::Identity;
+use crate::api::said::{self, Said};
 use crate::api::{Reading, convert, crd, slim, upstream, volcano};
 use crate::cluster::Kind;
+use crate::cluster::words::Subject;
 use crate::core::model::{Event, GangKey, GangSpace, PodKey, Source};
 use kube::Resource;
 use kube::core::DeserializeGuard;
@@ -24,6 +26,16 @@ pub trait Watchable:
 
     /// The event when it is gone.
     fn gone(object: Identity) -> Event;
+
+    /// What it says of what we write on it; `None` where we write nothing.
+    fn says(&self, _reading: &Reading) -> Option<Said> {
+        None
+    }
+
+    /// Under what that is kept; `None` where we write nothing on objects of this kind.
+    fn subject(_uid: &str) -> Option<Subject> {
+        None
+    }
 }
 
 /// An object that does not fit its type is left out; the others are not affected.
@@ -36,6 +48,14 @@ impl<K: Watchable> Watchable for DeserializeGuard<K> {
 
     fn gone(object: Identity) -> Event {
         K::gone(object)
+    }
+
+    fn says(&self, reading: &Reading) -> Option<Said> {
+        self.0.as_ref().ok()?.says(reading)
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        K::subject(uid)
     }
 }
 
@@ -52,6 +72,21 @@ impl Watchable for slim::Pod {
             name: object.name,
             uid: object.uid,
         })
+    }
+
+    /// Only why it waits is written on a pod, while it does.
+    fn says(&self, reading: &Reading) -> Option<Said> {
+        let bound = self
+            .spec
+            .node_name
+            .as_ref()
+            .is_some_and(|node| !node.is_empty());
+        let ours = reading.is_ours(self);
+        (ours && !bound).then(|| said::on_pod(self).unwrap_or_default())
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Pod(uid.to_owned()))
     }
 }
 
@@ -101,6 +136,14 @@ impl Watchable for crd::Queue {
     fn gone(object: Identity) -> Event {
         Event::QueueDeleted(object.name)
     }
+
+    fn says(&self, _: &Reading) -> Option<Said> {
+        Some(Said::from(self))
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Queue(uid.to_owned()))
+    }
 }
 
 impl Watchable for crd::PodGroup {
@@ -112,6 +155,14 @@ impl Watchable for crd::PodGroup {
 
     fn gone(object: Identity) -> Event {
         gang_gone(object, GangSpace::Named, Source::Muster)
+    }
+
+    fn says(&self, _: &Reading) -> Option<Said> {
+        Some(Said::from(self))
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Gang(Source::Muster, uid.to_owned()))
     }
 }
 
@@ -125,6 +176,14 @@ impl Watchable for volcano::PodGroup {
     fn gone(object: Identity) -> Event {
         gang_gone(object, GangSpace::Named, Source::Volcano)
     }
+
+    fn says(&self, _: &Reading) -> Option<Said> {
+        Some(Said::from(self))
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Gang(Source::Volcano, uid.to_owned()))
+    }
 }
 
 impl Watchable for upstream::PodGroup {
@@ -136,6 +195,14 @@ impl Watchable for upstream::PodGroup {
 
     fn gone(object: Identity) -> Event {
         gang_gone(object, GangSpace::Upstream, Source::Upstream)
+    }
+
+    fn says(&self, _: &Reading) -> Option<Said> {
+        Some(Said::from(self))
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Gang(Source::Upstream, uid.to_owned()))
     }
 }
 

@@ -185,7 +185,7 @@ impl Follower {
                 self.well(K::KIND);
                 let object = identity(object.meta());
                 if self.known.gone(&object) {
-                    self.tell(News::Event(K::gone(object))).await?;
+                    self.gone::<K>(object).await?;
                 }
                 Ok(())
             }
@@ -194,12 +194,17 @@ impl Follower {
 
     async fn exists<K: Watchable>(&mut self, object: K) -> Result<(), Deaf> {
         let id = identity(object.meta());
+        let says = object.says(&self.reading);
         match object.exists(&self.reading) {
             Ok(event) => {
                 if let Some(before) = self.known.exists(&id) {
-                    self.tell(News::Event(K::gone(before))).await?;
+                    self.gone::<K>(before).await?;
                 }
-                self.tell(News::Event(event)).await
+                self.tell(News::Event(event)).await?;
+                match K::subject(&id.uid).filter(|_| says.is_some()) {
+                    Some(subject) => self.tell(News::Says(subject, says)).await,
+                    None => Ok(()),
+                }
             }
             Err(message) => {
                 let (kind, namespace, name) = (K::KIND.name(), &id.namespace, &id.name);
@@ -210,17 +215,26 @@ impl Follower {
                     .with_label_values(&[kind])
                     .inc();
                 if self.known.gone(&id) {
-                    self.tell(News::Event(K::gone(id))).await?;
+                    self.gone::<K>(id).await?;
                 }
                 Ok(())
             }
         }
     }
 
+    async fn gone<K: Watchable>(&self, object: Identity) -> Result<(), Deaf> {
+        let subject = K::subject(&object.uid);
+        self.tell(News::Event(K::gone(object))).await?;
+        match subject {
+            Some(subject) => self.tell(News::Says(subject, None)).await,
+            None => Ok(()),
+        }
+    }
+
     /// A list is complete: what it lacks is gone.
     async fn listed<K: Watchable>(&mut self) -> Result<(), Deaf> {
         for object in self.known.sweep() {
-            self.tell(News::Event(K::gone(object))).await?;
+            self.gone::<K>(object).await?;
         }
         self.listing = false;
         if !self.synced {

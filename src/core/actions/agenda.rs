@@ -1,47 +1,93 @@
 //! Who is next, who waits for a change, and what is due when.
 
-use crate::core::state::{ClusterState, GangId, OrderKey, Stage};
+use crate::core::state::{ClusterState, GangId, OrderKey, QueueId, Stage};
 use crate::core::transaction::Assumed;
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 /// The order of work. Follows [`Stage`]: change stages through [`Agenda::set_stage`] only.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
     queued: BTreeSet<OrderKey>,
     parked: BTreeSet<OrderKey>,
+    /// Of each queue the gangs that wait for the place of their minimum, in order.
+    lines: BTreeMap<QueueId, BTreeSet<OrderKey>>,
+    /// In which line a gang is, and where.
+    in_line: BTreeMap<GangId, (QueueId, OrderKey)>,
+    /// Queues whose line changed.
+    lines_changed: BTreeSet<QueueId>,
     timers: BTreeSet<(Time, GangId)>,
+    /// Gangs that back off after a release.
+    backing_off: BTreeSet<GangId>,
     /// Decisions that a permit plugin holds, by gang.
     pub held: BTreeMap<GangId, Vec<Assumed>>,
-    /// Gangs for which room is set aside by `minResources`.
-    pub admitted: BTreeSet<GangId>,
+    /// Gangs that are partly bound, and not under release.
+    pub partial: BTreeSet<GangId>,
 }
 
 impl Agenda {
     /// Moves a gang to another stage.
     pub fn set_stage(&mut self, state: &mut ClusterState, gang: GangId, stage: Stage) {
         let old = std::mem::replace(&mut state.progress_mut(gang).stage, stage);
-        self.drop_stage(old);
+        self.drop_stage(gang, old);
         match stage {
             Stage::Queued(key) => _ = self.queued.insert(key),
             Stage::Parked(key) => _ = self.parked.insert(key),
             Stage::Held(until) => self.at(until, gang),
+            Stage::BackingOff => _ = self.backing_off.insert(gang),
             _ => {}
         }
+        self.line_up(state, gang, stage);
     }
 
     /// Forgets a gang that is gone; `stage` is where it was.
     pub fn forget(&mut self, gang: GangId, stage: Stage) {
-        self.drop_stage(stage);
+        self.drop_stage(gang, stage);
+        self.leave_line(gang);
         self.held.remove(&gang);
-        self.admitted.remove(&gang);
+        self.partial.remove(&gang);
     }
 
-    fn drop_stage(&mut self, stage: Stage) {
+    fn drop_stage(&mut self, gang: GangId, stage: Stage) {
         match stage {
             Stage::Queued(key) => _ = self.queued.remove(&key),
             Stage::Parked(key) => _ = self.parked.remove(&key),
+            Stage::BackingOff => _ = self.backing_off.remove(&gang),
             _ => {}
+        }
+    }
+
+    /// Puts a gang where it belongs in its queue's line, or takes it out.
+    fn line_up(&mut self, state: &ClusterState, gang: GangId, stage: Stage) {
+        let (Stage::Queued(key) | Stage::Parked(key)) = stage else {
+            return self.leave_line(gang);
+        };
+        let found = state.gang(gang).filter(|found| found.missing() > 0);
+        let Some(queue) = found.and_then(|found| found.queue) else {
+            return self.leave_line(gang);
+        };
+        if self.in_line.get(&gang) == Some(&(queue, key)) {
+            return;
+        }
+        self.leave_line(gang);
+        self.in_line.insert(gang, (queue, key));
+        self.lines.entry(queue).or_default().insert(key);
+        self.lines_changed.insert(queue);
+    }
+
+    fn leave_line(&mut self, gang: GangId) {
+        let Some((queue, key)) = self.in_line.remove(&gang) else {
+            return;
+        };
+        self.lines_changed.insert(queue);
+        if let Some(line) = self.lines.get_mut(&queue) {
+            line.remove(&key);
+            if line.is_empty() {
+                // Nobody is left whose position could have changed.
+                self.lines.remove(&queue);
+                self.lines_changed.remove(&queue);
+            }
         }
     }
 
@@ -61,21 +107,52 @@ impl Agenda {
         self.parked.iter()
     }
 
-    /// Gangs that wait for a place, in order.
-    pub fn waiting(&self) -> impl Iterator<Item = &OrderKey> {
-        let mut queued = self.queued.iter().peekable();
-        let mut parked = self.parked.iter().peekable();
-        std::iter::from_fn(move || match (queued.peek(), parked.peek()) {
-            (Some(first), Some(second)) if first > second => parked.next(),
-            (Some(_), _) => queued.next(),
-            (None, _) => parked.next(),
-        })
+    /// Gangs tried in vain that come after `key`, in order.
+    pub fn parked_after(&self, key: Option<OrderKey>) -> impl Iterator<Item = &OrderKey> {
+        let from = key.map_or(Bound::Unbounded, Bound::Excluded);
+        self.parked.range((from, Bound::Unbounded))
     }
 
-    /// How many gangs wait for a place.
+    /// A gang's place in its queue's line, from 1; `None` if it is in none, or behind more than
+    /// `at_most` others.
+    #[must_use]
+    pub fn position(&self, gang: GangId, at_most: u32) -> Option<u32> {
+        let (queue, key) = self.in_line.get(&gang)?;
+        let line = self.lines.get(queue)?;
+        let mut place = 1;
+        for ahead in line {
+            if ahead == key {
+                return Some(place);
+            }
+            place += 1;
+            if place > at_most {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The first gangs of a queue's line.
+    pub fn line(&self, queue: QueueId) -> impl Iterator<Item = GangId> {
+        let line = self.lines.get(&queue).into_iter().flatten();
+        line.map(|key| key.gang)
+    }
+
+    /// Whether a line changed since it was last asked.
+    #[must_use]
+    pub fn has_changed_lines(&self) -> bool {
+        !self.lines_changed.is_empty()
+    }
+
+    /// The queues whose line changed since this was last asked.
+    pub fn take_changed_lines(&mut self) -> BTreeSet<QueueId> {
+        std::mem::take(&mut self.lines_changed)
+    }
+
+    /// How many gangs wait for a place, those that back off included.
     #[must_use]
     pub fn waiting_len(&self) -> usize {
-        self.queued.len() + self.parked.len()
+        self.queued.len() + self.parked.len() + self.backing_off.len()
     }
 
     /// Whether a gang could be tried now.
@@ -100,5 +177,52 @@ impl Agenda {
             due.insert(gang);
         }
         due
+    }
+
+    /// Compares with the stages, from scratch.
+    ///
+    /// # Errors
+    /// The first difference, in words.
+    pub fn audit(&self, state: &ClusterState) -> Result<(), String> {
+        let mut anew = Self::default();
+        for (id, gang) in state.gangs() {
+            let stage = state.progress(id).stage;
+            match stage {
+                Stage::Queued(key) => _ = anew.queued.insert(key),
+                Stage::Parked(key) => _ = anew.parked.insert(key),
+                Stage::BackingOff => _ = anew.backing_off.insert(id),
+                Stage::Held(_) if !self.held.contains_key(&id) => {
+                    return Err(format!("gang {}: held, and nobody holds it", gang.key));
+                }
+                _ => {}
+            }
+            if self.held.contains_key(&id) && !matches!(stage, Stage::Held(_)) {
+                return Err(format!(
+                    "gang {}: holds places in stage {stage:?}",
+                    gang.key
+                ));
+            }
+            if state.progress(id).partial_since.is_some() != self.partial.contains(&id) {
+                return Err(format!("gang {}: partly bound or not", gang.key));
+            }
+        }
+        let same = anew.queued == self.queued
+            && anew.parked == self.parked
+            && anew.backing_off == self.backing_off;
+        if !same {
+            return Err("the agenda has other gangs than the stages say".to_owned());
+        }
+        let gone = |gang: &GangId| state.gang(*gang).is_none();
+        if self.in_line.keys().chain(&self.partial).any(gone) {
+            return Err("the agenda knows a gang that is gone".to_owned());
+        }
+        let in_lines: usize = self.lines.values().map(BTreeSet::len).sum();
+        if in_lines != self.in_line.len() {
+            return Err(format!(
+                "{in_lines} gangs in lines, not {}",
+                self.in_line.len()
+            ));
+        }
+        Ok(())
     }
 }

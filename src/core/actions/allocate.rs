@@ -4,7 +4,7 @@ use super::park::park;
 use super::refresh::queue_or_wait;
 use super::{Cycle, admit, finish};
 use crate::core::placement::Shortage;
-use crate::core::state::{ClusterState, GangId, ShapeId, Why};
+use crate::core::state::{ClusterState, GangId, PodId, ShapeId, Why};
 use crate::core::transaction::Statement;
 use std::collections::BTreeMap;
 
@@ -13,9 +13,19 @@ const MAX_PLACEMENTS: u64 = 2_000;
 /// A cycle ends after this many gangs were tried in vain.
 const MAX_ATTEMPTS: u32 = 20_000;
 
-/// What this cycle already knows not to fit: by shape, the smallest gang that was refused. Within
-/// a cycle room is only taken, so what did not fit will not.
-type Refused = BTreeMap<ShapeId, (u32, Why)>;
+/// What this cycle already knows not to fit: by shape, what came of the smallest gang that was
+/// tried. Within a cycle room is only taken, so what did not fit will not.
+type Refused = BTreeMap<ShapeId, Known>;
+
+/// What is known of a shape.
+struct Known {
+    /// The smallest number of members that did not fit.
+    size: u32,
+    /// Places given in the cycle by then: while there are no more, the counts are right, too.
+    as_of: u64,
+    /// How many did fit, and what the nodes say to the next one.
+    shortage: Shortage,
+}
 
 /// Tries all queued gangs in order. Says whether it stopped at its bound with work left.
 pub fn allocate(cx: &mut Cycle<'_>) -> bool {
@@ -31,6 +41,14 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
     false
 }
 
+/// Why a gang got no place.
+enum Refusal {
+    /// Its members do not fit.
+    Shortage(Shortage),
+    /// Something else that is about this gang alone.
+    Own(Why),
+}
+
 /// Tries one gang. Leaves it anywhere but in the queue, unless it got something and may grow.
 fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     cx.orders.seen.insert(gang_id);
@@ -42,23 +60,36 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         return queue_or_wait(cx, gang_id);
     }
     let anywhere = cx.profile.gang_domains.is_empty();
-    let known = uniform_shape(cx.state, gang_id).filter(|_| anywhere);
-    if let Some((shape, size)) = known
-        && let Some((smallest, why)) = refused.get(&shape)
-        && size >= *smallest
+    let uniform = uniform_shape(cx.state, gang_id).filter(|_| anywhere);
+    if let Some(uniform) = &uniform
+        && let Some(known) = refused.get(&uniform.shape)
+        && uniform.size >= known.size
     {
-        let why = why.clone();
+        let shortage = known.shortage_of(cx, uniform);
+        let why = explain(cx.state, gang_id, &shortage);
         return park(cx, gang_id, why);
     }
-    if let Err(why) = place(cx, gang_id) {
-        if let Some((shape, size)) = known {
-            refused.insert(shape, (size, why.clone()));
+    let why = match place(cx, gang_id) {
+        Ok(()) => return,
+        Err(Refusal::Own(why)) => why,
+        Err(Refusal::Shortage(shortage)) => {
+            let why = explain(cx.state, gang_id, &shortage);
+            if let Some(uniform) = uniform {
+                let (size, as_of) = (uniform.size, cx.orders.placed);
+                let known = Known {
+                    size,
+                    as_of,
+                    shortage,
+                };
+                refused.insert(uniform.shape, known);
+            }
+            why
         }
-        park(cx, gang_id, why);
-    }
+    };
+    park(cx, gang_id, why);
 }
 
-fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
+fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     let minimum = cx
         .state
         .gang(gang_id)
@@ -69,50 +100,74 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
     } else {
         cx.placer.place_surplus(&mut statement, cx.profile, gang_id)
     };
-    if let Err(shortage) = found {
-        let state = statement.state();
-        return Err(explain(state, gang_id, &shortage));
-    }
-    let steps = finish::reserve(statement, cx.profile)?;
+    found.map_err(Refusal::Shortage)?;
+    let steps = finish::reserve(statement, cx.profile).map_err(Refusal::Own)?;
     if steps.is_empty() {
-        return Err(Why::new("NotEnoughPods", "no member is left to be placed"));
+        let why = Why::new("NotEnoughPods", "no member is left to be placed");
+        return Err(Refusal::Own(why));
     }
     cx.orders.placed += steps.len() as u64;
-    finish::permit(cx, gang_id, steps)
+    finish::permit(cx, gang_id, steps).map_err(Refusal::Own)
+}
+
+impl Known {
+    /// The shortage of another gang of this shape, in its own words: its own member, and counts
+    /// only while they are right.
+    fn shortage_of(&self, cx: &mut Cycle<'_>, uniform: &Uniform) -> Shortage {
+        let exact = self.as_of == cx.orders.placed;
+        Shortage {
+            member: Some(uniform.first),
+            placed: exact.then_some(self.shortage.placed).flatten(),
+            needed: uniform.size,
+            diagnosis: if exact {
+                self.shortage.diagnosis.clone()
+            } else {
+                cx.placer.explain(cx.state, cx.profile, uniform.first)
+            },
+        }
+    }
 }
 
 /// In words why no place was found.
 fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
     let nodes = state.nodes().present().len();
+    let (placed, needed) = (shortage.placed, shortage.needed);
+    let Some(pod) = shortage.member.and_then(|id| state.pod(id)) else {
+        let placed = placed.unwrap_or(0);
+        return Why::new(
+            "NotEnoughPods",
+            &format!("{placed} of {needed} pods could be placed, and there are no more"),
+        );
+    };
     let histogram = match &shortage.diagnosis {
         Some(diagnosis) => diagnosis.message(state.dimensions()),
         None => format!("0/{nodes} nodes are available."),
     };
-    if shortage.member.is_none() {
-        let (placed, needed) = (shortage.placed, shortage.needed);
-        return Why::new("NotEnoughPods", format!("{placed} of {needed} pods exist"));
-    }
-    let single = state.gang(gang_id).is_none_or(|gang| gang.is_single());
-    if single {
-        return Why::new("Unschedulable", histogram);
-    }
-    let pod = shortage.member.and_then(|id| state.pod(id));
-    let pod = pod.map_or("", |pod| &pod.key.name);
-    let (placed, needed) = (shortage.placed, shortage.needed);
     let closest = shortage
         .diagnosis
         .as_ref()
         .and_then(|one| one.closest_fit(state));
     let closest = closest.map_or_else(String::new, |words| format!(" ({words})"));
-    Why::new(
-        "Unschedulable",
-        format!("{placed} of {needed} members fit; pod {pod}: {histogram}{closest}"),
-    )
+    let single = state.gang(gang_id).is_none_or(|gang| gang.is_single());
+    if single {
+        return Why::new("Unschedulable", &format!("{histogram}{closest}"));
+    }
+    let name = &pod.key.name;
+    let head = match placed {
+        Some(placed) => format!("{placed} of {needed} members fit; pod {name}"),
+        None => format!("not all of {needed} members fit; pod {name}"),
+    };
+    Why::new("Unschedulable", &format!("{head}: {histogram}{closest}"))
 }
 
-/// The shape and the number of members to place, where those are all equal and nothing else
-/// narrows their nodes.
-fn uniform_shape(state: &ClusterState, gang_id: GangId) -> Option<(ShapeId, u32)> {
+/// The members to place of a gang where those are all equal and nothing else narrows their nodes.
+struct Uniform {
+    shape: ShapeId,
+    size: u32,
+    first: PodId,
+}
+
+fn uniform_shape(state: &ClusterState, gang_id: GangId) -> Option<Uniform> {
     let gang = state.gang(gang_id)?;
     let [_] = gang.subgroups.as_slice() else {
         return None;
@@ -120,9 +175,14 @@ fn uniform_shape(state: &ClusterState, gang_id: GangId) -> Option<(ShapeId, u32)
     if gang.node_selector().is_some() {
         return None;
     }
-    let mut pods = gang.pending.iter().filter_map(|id| state.pod(*id));
-    let first = pods.next()?;
-    let alike =
-        first.avoid.is_empty() && pods.all(|pod| pod.shape == first.shape && pod.avoid.is_empty());
-    alike.then(|| (first.shape, gang.missing().max(1)))
+    let size = gang.missing().max(1);
+    let mut pods = gang
+        .pending
+        .iter()
+        .filter_map(|id| Some((*id, state.pod(*id)?)));
+    let (first, pod) = pods.next()?;
+    let alike = pod.avoid.is_empty()
+        && pods.all(|(_, other)| other.shape == pod.shape && other.avoid.is_empty());
+    let shape = pod.shape;
+    alike.then_some(Uniform { shape, size, first })
 }

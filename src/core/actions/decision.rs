@@ -1,12 +1,13 @@
-//! What was decided, for the log.
+//! What was decided, for the log, and what took how long, for histograms.
 
-use crate::core::model::GangKey;
+use crate::core::units::Millis;
+use std::sync::Arc;
 
 /// What was decided on one gang in one cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Which gang.
-    pub gang: GangKey,
+    /// Which gang, as people call it: the PodGroup's or the pod's namespace and name.
+    pub gang: String,
     /// Its queue.
     pub queue: String,
     /// What was decided.
@@ -23,18 +24,38 @@ pub enum Outcome {
         /// Different nodes they go to.
         nodes: u32,
     },
-    /// It cannot be placed now.
+    /// It cannot be placed, and has not been able to for a while.
     Waits {
         /// Typed reason.
         reason: &'static str,
         /// In words.
-        message: String,
+        message: Arc<str>,
     },
     /// It was partly bound and could not be completed: these many members are evicted.
     Released {
         /// Members evicted.
         pods: u32,
         /// Why.
-        message: String,
+        message: Arc<str>,
     },
+}
+
+/// Something that took a while and is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// What it was.
+    pub kind: SpanKind,
+    /// In which queue.
+    pub queue: String,
+    /// How long it took.
+    pub length: Millis,
+}
+
+/// What takes a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SpanKind {
+    /// A gang waited, from its submission until its minimum got its place.
+    Waiting,
+    /// A gang was partly bound: until its minimum was bound, or its release began.
+    PartlyBound,
 }

@@ -2,7 +2,7 @@
 
 use super::park::park;
 use super::refresh::queue_or_wait;
-use super::{Cycle, Outcome};
+use super::{Cycle, Outcome, SpanKind};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
 use crate::core::state::{ClusterState, GangId, Place, Stage, Why};
 use crate::core::transaction::{Assumed, Statement};
@@ -56,23 +56,36 @@ pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -
     bind(cx, gang_id, &steps)
 }
 
+/// Whether what a permit plugin holds of a gang is still right: every member is there, and with
+/// them the gang is whole. Else its places are given back, and the gang is judged anew.
+pub(super) fn still_stands(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
+    let steps = cx.agenda.held.get(&gang_id).cloned().unwrap_or_default();
+    let gang = cx.state.gang(gang_id);
+    let whole = gang.is_some_and(|gang| gang.missing() == 0);
+    if whole && !steps.is_empty() && steps.iter().all(|step| is_assumed(cx.state, *step)) {
+        return true;
+    }
+    give_back(cx, gang_id, &steps);
+    cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
+    false
+}
+
 /// Asks the permit plugins once more about everything they hold.
 pub fn ask_again(cx: &mut Cycle<'_>) {
-    for (gang_id, steps) in std::mem::take(&mut cx.agenda.held) {
+    let held: Vec<GangId> = cx.agenda.held.keys().copied().collect();
+    for gang_id in held {
         let Stage::Held(until) = cx.state.progress(gang_id).stage else {
             continue;
         };
         cx.orders.seen.insert(gang_id);
-        let nodes: Vec<_> = steps.iter().map(|step| step.node).collect();
-        if !steps.iter().all(|step| is_assumed(cx.state, *step)) {
-            // A member went away meanwhile.
-            take_back(cx, &steps);
-            cx.state.note_room(nodes);
+        if !still_stands(cx, gang_id) {
             queue_or_wait(cx, gang_id);
             continue;
         }
+        let steps = cx.agenda.held.remove(&gang_id).unwrap_or_default();
+        let nodes: Vec<_> = steps.iter().map(|step| step.node).collect();
         let answer = if until <= cx.now {
-            take_back(cx, &steps);
+            give_back(cx, gang_id, &steps);
             Err(Why::new(
                 "PermitTimedOut",
                 "the time to permit the placement ran out",
@@ -85,6 +98,13 @@ pub fn ask_again(cx: &mut Cycle<'_>) {
             park(cx, gang_id, why);
         }
     }
+}
+
+/// Gives back what was held of a gang.
+fn give_back(cx: &mut Cycle<'_>, gang_id: GangId, steps: &[Assumed]) {
+    cx.agenda.held.remove(&gang_id);
+    take_back(cx, steps);
+    cx.state.note_room(steps.iter().map(|step| step.node));
 }
 
 fn is_assumed(state: &ClusterState, step: Assumed) -> bool {
@@ -121,8 +141,12 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, steps: &[Assumed]) -> Result<(), Wh
     }
     cx.orders.binds.extend(orders);
     let (now, progress) = (cx.now, cx.state.progress_mut(gang_id));
-    progress.scheduled_at.get_or_insert(now);
     progress.why = None;
+    if progress.scheduled_at.is_none() {
+        progress.scheduled_at = Some(now);
+        let submitted = cx.state.gang(gang_id).and_then(|gang| gang.submitted);
+        cx.measure(gang_id, SpanKind::Waiting, submitted.unwrap_or(now));
+    }
     let nodes: BTreeSet<_> = steps.iter().map(|step| step.node).collect();
     let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
     cx.decide(
@@ -160,6 +184,6 @@ fn refusal(state: &ClusterState, step: Assumed, plugin: &str, reason: &Reason) -
     );
     Why::new(
         "Rejected",
-        format!("pod {pod} on node {node}: {plugin}: {words}"),
+        &format!("pod {pod} on node {node}: {plugin}: {words}"),
     )
 }

@@ -10,27 +10,28 @@ mod back_off;
 mod decision;
 mod finish;
 mod park;
+mod partial;
+mod recall;
 mod refresh;
 mod release;
+mod restate;
 mod wake;
 
 pub use agenda::Agenda;
 pub use allocate::allocate;
-pub use decision::{Decision, Outcome};
+pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::ask_again;
+pub use partial::{PATIENCE, PATIENCE_IF_FOUND};
 pub use refresh::refresh;
+pub use restate::{Round, restate};
 pub use wake::{fire_timers, wake_parked};
 
 use super::framework::Profile;
-use super::model::{Bind, Evict};
+use super::model::{Bind, Evict, PodKey};
 use super::placement::Placer;
 use super::state::{ClusterState, GangId};
-use super::units::{Millis, Time};
+use super::units::Time;
 use std::collections::BTreeSet;
-
-/// A gang that is partly bound is completed within this time, or released. With the 2.5 s that an
-/// executor tries a bind, twice, this keeps within the 10 s of the promise.
-pub const REPAIR_GRACE: Millis = Millis(4_000);
 
 /// What the actions of one cycle share.
 #[derive(Debug)]
@@ -54,10 +55,14 @@ pub struct Cycle<'a> {
 pub struct Orders {
     /// Binds, in order of decision.
     pub binds: Vec<Bind>,
+    /// Binds to be given back if they are not sent yet.
+    pub recalls: Vec<PodKey>,
     /// Evictions.
     pub evictions: Vec<Evict>,
     /// What was decided on whom.
     pub decisions: Vec<Decision>,
+    /// What is over and took how long.
+    pub spans: Vec<Span>,
     /// Gangs on which something changed.
     pub seen: BTreeSet<GangId>,
     /// Pods that got a place.
@@ -66,15 +71,33 @@ pub struct Orders {
 
 impl Cycle<'_> {
     fn decide(&mut self, gang_id: GangId, outcome: Outcome) {
-        let Some(gang) = self.state.gang(gang_id) else {
-            return;
-        };
-        let queue = gang.queue.and_then(|id| self.state.queues().get(id));
-        let queue = queue.map_or_else(String::new, |queue| queue.name.clone());
         self.orders.decisions.push(Decision {
-            gang: gang.key.clone(),
-            queue,
+            gang: self.state.title(gang_id),
+            queue: self.state.queue_name(gang_id).to_owned(),
             outcome,
         });
     }
+
+    /// A gang is not partly bound any more, or is being released.
+    fn end_partial(&mut self, gang_id: GangId) {
+        self.agenda.partial.remove(&gang_id);
+        if let Some(since) = self.state.progress_mut(gang_id).partial_since.take() {
+            self.measure(gang_id, SpanKind::PartlyBound, since);
+        }
+    }
+
+    fn measure(&mut self, gang_id: GangId, kind: SpanKind, since: Time) {
+        self.orders.spans.push(Span {
+            kind,
+            queue: self.state.queue_name(gang_id).to_owned(),
+            length: self.now.since(since),
+        });
+    }
+}
+
+/// Since when the partly bound gang that advanced least has not advanced.
+#[must_use]
+pub fn partial_since(state: &ClusterState, agenda: &Agenda) -> Option<Time> {
+    let clocks = agenda.partial.iter();
+    clocks.filter_map(|gang| partial::clock(state, *gang)).min()
 }

@@ -1,7 +1,7 @@
 //! Putting aside a gang that found no place.
 
+use super::Cycle;
 use super::refresh::order_key;
-use super::{Cycle, Outcome};
 use crate::core::state::{GangId, Stage, Why};
 
 /// Puts a gang aside until something changes that could help it.
@@ -9,21 +9,14 @@ pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     if let Some(gang) = cx.state.gang(gang_id) {
         for plugin in &cx.profile.post_filter {
             if let Some(more) = plugin.post_filter(cx.state, gang) {
-                why.message = format!("{} {more}", why.message);
+                why = Why::new(why.reason, &format!("{} {more}", why.message));
             }
         }
     }
     let key = order_key(cx, gang_id);
-    let news = cx.state.progress(gang_id).why.as_ref() != Some(&why);
-    cx.state.progress_mut(gang_id).why = Some(why.clone());
+    let version = cx.state.nodes().offer_version();
+    let progress = cx.state.progress_mut(gang_id);
+    progress.why = Some(why);
+    progress.words_version = version;
     cx.agenda.set_stage(cx.state, gang_id, Stage::Parked(key));
-    if news {
-        cx.decide(
-            gang_id,
-            Outcome::Waits {
-                reason: why.reason,
-                message: why.message,
-            },
-        );
-    }
 }

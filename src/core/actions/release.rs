@@ -1,93 +1,210 @@
 //! Taking a gang off its nodes as a whole, because it could not be completed in time.
+//!
+//! A release is over when no member holds a node and no bind is on its way. Until then it goes on,
+//! however often an eviction is refused: a few are tried again every [`EVICT_AGAIN`], and all of
+//! them as soon as one of these is taken.
 
 use super::back_off::back_off_from_release;
-use super::{Cycle, Outcome};
-use crate::core::model::Evict;
-use crate::core::state::{ClusterState, Gang, GangId, Place, Pod, PodId, Stage, Standing, Why};
+use super::{Cycle, Outcome, recall};
+use crate::core::model::{Evict, EvictCause, cut};
+use crate::core::state::{
+    ClusterState, Counts, Eviction, Gang, GangId, Place, Pod, PodId, RefusedRelease, Release,
+    Stage, Standing, Why,
+};
+use crate::core::units::{Millis, Time};
+use std::sync::Arc;
 
-/// Starts the release: members that are bound are evicted, those whose bind is on its way follow
-/// when its outcome is known.
+/// After how long an eviction that was refused is ordered again.
+const EVICT_AGAIN: Millis = Millis(1_500);
+/// How many of those are tried at once while none of them is taken.
+const PROBES: usize = 16;
+
+/// Starts the release: members that are bound are evicted, binds that are not sent yet are asked
+/// back, those on their way follow when their outcome is known.
 pub(super) fn release(cx: &mut Cycle<'_>, gang_id: GangId) {
     let Some(gang) = cx.state.gang(gang_id) else {
         return;
     };
-    let message = explain(cx.state, gang);
+    let message: Arc<str> = cut(&explain(cx.state, gang_id, gang)).into();
+    cx.end_partial(gang_id);
     let progress = cx.state.progress_mut(gang_id);
-    progress.partial_since = None;
-    progress.met = None;
+    progress.ran_with = None;
     progress.scheduled_at = None;
     progress.retry_at = None;
-    progress.disrupted = Some(message.clone());
-    progress.why = Some(Why::new("Released", message.clone()));
+    progress.disrupted = Some(Arc::clone(&message));
+    progress.why = Some(Why::new("Released", &message));
+    progress.release = Some(Release {
+        message: Arc::clone(&message),
+        refused: None,
+        not_before: Time::ZERO,
+    });
     cx.agenda.set_stage(cx.state, gang_id, Stage::Releasing);
-    let pods = evict_members(cx, gang_id, &message);
+    recall::recall(cx, gang_id);
+    let pods = evict_members(cx, gang_id);
     cx.decide(gang_id, Outcome::Released { pods, message });
     finish_if_done(cx, gang_id);
 }
 
-/// Goes on with a release: evicts what got bound meanwhile.
+/// Goes on with a release: evicts what got bound meanwhile, and again what was refused.
 pub(super) fn proceed(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let message = cx
-        .state
-        .progress(gang_id)
-        .disrupted
-        .clone()
-        .unwrap_or_default();
-    evict_members(cx, gang_id, &message);
+    evict_members(cx, gang_id);
     finish_if_done(cx, gang_id);
 }
 
 fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
     let counts = cx.state.gang(gang_id).map(Gang::counts);
-    if counts.is_some_and(|counts| counts.placed() == 0) {
+    let done = |counts: Counts| counts.holding() == 0 && counts.of(Standing::Assumed) == 0;
+    if counts.is_some_and(done) {
         back_off_from_release(cx, gang_id);
-        cx.agenda.admitted.remove(&gang_id);
+        cx.state.expel(gang_id);
+        let progress = cx.state.progress_mut(gang_id);
+        progress.admitted = false;
+        progress.release = None;
+        cx.state.forget_loss(gang_id);
         cx.agenda.set_stage(cx.state, gang_id, Stage::BackingOff);
     }
 }
 
-fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId, message: &str) -> u32 {
+/// Orders the evictions that are due; says how many.
+fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId) -> u32 {
     let Some(gang) = cx.state.gang(gang_id) else {
         return 0;
     };
-    let must_go = |id: &PodId| cx.state.pod(*id).is_some_and(is_to_be_evicted);
-    let pods: Vec<PodId> = gang.members.iter().copied().filter(must_go).collect();
-    for id in &pods {
-        if let Some(pod) = cx.state.pod(*id) {
-            let evict = Evict {
+    let Some(release) = cx.state.progress(gang_id).release.as_ref() else {
+        return 0;
+    };
+    let message = Arc::clone(&release.message);
+    let round = Round::of(cx.state, gang, release.not_before, cx.now);
+    for (id, again) in round.orders() {
+        if let Some(pod) = cx.state.pod(id) {
+            cx.orders.evictions.push(Evict {
                 pod: pod.key.clone(),
-                message: message.to_owned(),
-            };
-            cx.orders.evictions.push(evict);
+                cause: EvictCause::Release,
+                message: Arc::clone(&message),
+                again,
+            });
         }
-        cx.state.set_evicting(*id, true);
+        cx.state.set_eviction(id, Eviction::Ordered);
     }
-    u32::try_from(pods.len()).unwrap_or(u32::MAX)
+    if let Some(at) = round.next {
+        cx.agenda.at(at, gang_id);
+    }
+    let probed = !round.again.is_empty();
+    note_refusal(cx, gang_id, round.refusal, probed);
+    u32::try_from(round.first.len() + round.again.len()).unwrap_or(u32::MAX)
 }
 
-/// Bound, not ended, and not going already.
-fn is_to_be_evicted(pod: &Pod) -> bool {
-    matches!(pod.place, Place::Bound(_)) && pod.uses_room() && !pod.terminating && !pod.evicting
+/// Who is to be evicted now, and who later.
+#[derive(Default)]
+struct Round {
+    first: Vec<PodId>,
+    /// Refused before, and due again.
+    again: Vec<PodId>,
+    /// When more are due.
+    next: Option<Time>,
+    /// The pod and the answer of the first refusal that stands.
+    refusal: Option<(String, String)>,
 }
 
-/// Says how incomplete the gang is, and which member is to blame.
-fn explain(state: &ClusterState, gang: &Gang) -> String {
-    let (have, of) = (gang.available(), gang.min_available());
-    let mut message = format!("only {have} of {of} members could be bound");
-    let mut members = gang.members.iter().filter_map(|id| state.pod(*id));
+impl Round {
+    fn of(state: &ClusterState, gang: &Gang, not_before: Time, now: Time) -> Self {
+        let mut round = Self::default();
+        let mut refused: Vec<(Time, PodId)> = Vec::new();
+        for id in &gang.members {
+            let Some(pod) = state.pod(*id).filter(|pod| pod.holds_node()) else {
+                continue;
+            };
+            match pod.eviction {
+                _ if pod.terminating => {}
+                Eviction::None => round.first.push(*id),
+                Eviction::Refused(at) => refused.push((at, *id)),
+                Eviction::Ordered | Eviction::Accepted => {}
+            }
+            let stands = !pod.terminating && pod.eviction != Eviction::Accepted;
+            if let Some(words) = pod.refusal.as_ref().filter(|_| stands) {
+                let of_pod = || (pod.key.name.clone(), words.clone());
+                round.refusal.get_or_insert_with(of_pod);
+            }
+        }
+        refused.sort_unstable();
+        let (most, not_before) = if gang.yields {
+            (usize::MAX, Time::ZERO)
+        } else {
+            (PROBES, not_before)
+        };
+        let due_at = |at: Time| (at + EVICT_AGAIN).max(not_before);
+        let due = |(at, _): &&(Time, PodId)| due_at(*at) <= now;
+        let due = refused.iter().take_while(due).take(most);
+        round.again = due.map(|(_, id)| *id).collect();
+        let pause = if round.again.is_empty() {
+            Millis(0)
+        } else {
+            EVICT_AGAIN
+        };
+        let left = refused.get(round.again.len());
+        round.next = left.map(|(at, _)| due_at(*at).max(now + pause));
+        round
+    }
+
+    fn orders(&self) -> impl Iterator<Item = (PodId, bool)> {
+        let first = self.first.iter().map(|id| (*id, false));
+        let again = self.again.iter().map(|id| (*id, true));
+        first.chain(again)
+    }
+}
+
+/// Keeps the release's word on who refuses it: since the first refusal, until none stands.
+fn note_refusal(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    refusal: Option<(String, String)>,
+    probed: bool,
+) {
+    let now = cx.now;
+    let Some(release) = &mut cx.state.progress_mut(gang_id).release else {
+        return;
+    };
+    if probed {
+        release.not_before = now + EVICT_AGAIN;
+    }
+    let since = release
+        .refused
+        .as_ref()
+        .map_or(now, |refused| refused.since);
+    release.refused = refusal.map(|(pod, message)| RefusedRelease {
+        since,
+        pod,
+        message,
+    });
+}
+
+/// Says how incomplete the gang is, and why: who was lost, what was raised, who is to blame.
+fn explain(state: &ClusterState, gang_id: GangId, gang: &Gang) -> String {
+    let (have, of) = (gang.secured(), gang.min_available());
+    let progress = state.progress(gang_id);
+    let mut message = match progress.ran_with {
+        Some(_) => format!("only {have} of {of} members are left"),
+        None => format!("only {have} of {of} members could be bound"),
+    };
+    if let Some(before) = progress.ran_with.filter(|before| *before < of) {
+        message.push_str(&format!("; the minimum was raised from {before} to {of}"));
+    }
+    if let Some(loss) = &gang.loss {
+        message.push_str(&format!("; pod {} {}", loss.pod, loss.what));
+        if loss.more > 0 {
+            message.push_str(&format!(", and {} more were lost", loss.more));
+        }
+    }
+    let members = gang.members.iter().filter_map(|id| state.pod(*id));
     let unplaced = |pod: &&Pod| pod.place == Place::None && state.standing(pod) != Standing::Failed;
-    let blamed = members
-        .clone()
-        .find(|pod| unplaced(pod) && pod.refusal.is_some());
-    if let Some(pod) = blamed {
-        let refusal = pod.refusal.as_deref().unwrap_or_default();
+    let unplaced: Vec<&Pod> = members.filter(unplaced).collect();
+    let blamed = unplaced
+        .iter()
+        .find_map(|pod| Some((pod, pod.refusal.as_ref()?)));
+    if let Some((pod, refusal)) = blamed {
         message.push_str(&format!("; pod {}: {refusal}", pod.key.name));
-    } else if let Some(pod) = members.find(unplaced) {
-        let why = state
-            .progress_of(gang)
-            .and_then(|progress| progress.why.as_ref());
-        let why = why.map_or("", |why| &why.message);
-        message.push_str(&format!("; pod {} waits: {why}", pod.key.name));
+    } else if let Some(why) = progress.why.as_ref().filter(|_| !unplaced.is_empty()) {
+        message.push_str(&format!("; {}", why.message));
     }
     message
 }

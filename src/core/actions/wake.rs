@@ -6,9 +6,10 @@ use crate::core::state::{GangId, NodeId, Place, PodId, ShapeId, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Queues every parked gang that one of the changed nodes could help: one of its members without
-/// a place fits there. For all others the answer would be the one they have.
-pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>) {
-    if changed.is_empty() {
+/// a place fits there. For all others the answer would be the one they have. One that is not
+/// admitted is also helped by room that was set aside for others and is not any more.
+pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free: bool) {
+    if changed.is_empty() && !room_set_free {
         return;
     }
     let anything_helps = cx

@@ -9,29 +9,32 @@
 //! A cycle looks only at what changed since the last one: gangs on which something happened, and
 //! gangs that a changed node could help. A slow sweep looks at all of them, as a safety net.
 
+mod census;
 mod plan;
-mod said;
-mod speak;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod voice;
+mod words;
 
-pub use crate::core::actions::{Decision, Outcome};
-pub use crate::core::model::{Bind, Evict, PodWaits};
-pub use plan::{Condition, Effect, GangPhase, GangStatus, MAX_MESSAGE, PHASES, Plan, QueueStatus};
+pub use crate::core::actions::{Decision, Outcome, Span, SpanKind};
+pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
+pub use plan::{Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus};
 pub use stats::Stats;
+pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, Orders, allocate, ask_again, fire_timers, refresh, wake_parked,
+    Agenda, Cycle, Orders, Round, allocate, ask_again, fire_timers, partial_since, refresh,
+    restate, wake_parked,
 };
 use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
-use crate::core::state::{ClusterState, GangId, NodeId, Place, Stage};
+use crate::core::state::{Changes, ClusterState, GangId, Place, Stage};
 use crate::core::units::{Millis, Time};
-use said::Said;
 use std::collections::BTreeSet;
+use voice::{Outlet, Voice};
 
 /// How the scheduler decides; the configuration file becomes one of these.
 #[derive(Clone, Debug)]
@@ -61,7 +64,9 @@ pub struct Scheduler {
     state: ClusterState,
     placer: Placer,
     agenda: Agenda,
-    said: Said,
+    voice: Voice,
+    /// The round that keeps words true.
+    round: Round,
     next_sweep: Option<Time>,
     /// The last cycle stopped at its bound.
     unfinished: bool,
@@ -83,24 +88,25 @@ impl Scheduler {
             state: ClusterState::default(),
             placer: Placer::default(),
             agenda: Agenda::default(),
-            said: Said::default(),
+            voice: Voice::default(),
+            round: Round::default(),
             next_sweep: None,
             unfinished: false,
             stats: Stats::default(),
         }
     }
 
-    /// Takes one piece of news.
-    pub fn apply(&mut self, event: Event) {
+    /// Takes one piece of news that came at `now`.
+    pub fn apply(&mut self, now: Time, event: Event) {
         self.stats.events += 1;
         let bound = match &event {
             Event::BindResult(key, BindOutcome::Bound { .. }) => Some(key.clone()),
             _ => None,
         };
         if self.policy.profile.events.is_empty() {
-            self.state.apply(event);
+            self.state.apply(now, event);
         } else {
-            self.state.apply(event.clone());
+            self.state.apply(now, event.clone());
             for plugin in &self.policy.profile.events {
                 plugin.on_event(&self.state, &event);
                 for gang in plugin.wakes() {
@@ -126,15 +132,17 @@ impl Scheduler {
             || self.agenda.has_work()
             || !changes.gangs.is_empty()
             || !changes.removed.is_empty()
-            || (!changes.nodes.is_empty() && self.agenda.parked().next().is_some())
+            || !changes.queues.is_empty()
+            || ((!changes.nodes.is_empty() || changes.room_set_free)
+                && self.agenda.parked().next().is_some())
             || (!changes.is_empty() && !self.agenda.held.is_empty())
     }
 
     /// Decides on all that is due at `now`.
     pub fn cycle(&mut self, now: Time) -> Plan {
         self.stats.cycles += 1;
+        self.state.set_now(now);
         self.placer.begin_cycle(&self.state);
-        let mut changed_nodes = BTreeSet::new();
         let mut cycle = Cycle {
             now,
             state: &mut self.state,
@@ -144,29 +152,33 @@ impl Scheduler {
             orders: Orders::default(),
         };
         fire_timers(&mut cycle);
-        take_in(&mut cycle, &mut self.said, &mut changed_nodes);
+        let changes = take_in(&mut cycle, &mut self.voice);
         ask_again(&mut cycle);
-        wake_parked(&mut cycle, &changed_nodes);
-        let swept = sweep_if_due(&mut cycle, self.next_sweep);
+        wake_parked(&mut cycle, &changes.nodes, changes.room_set_free);
+        let mut swept = restate(&mut cycle, &mut self.round);
+        if let Some(sweep) = sweep_if_due(&mut cycle, self.next_sweep) {
+            swept.extend(sweep);
+            self.stats.sweeps += 1;
+            self.next_sweep = None;
+        }
         let more = allocate(&mut cycle);
         // The actions have dealt with the gangs they changed; room they gave back is for next time.
         let own = cycle.state.take_changes();
         cycle.state.note_room(own.nodes);
         let orders = cycle.orders;
         self.stats.placements += orders.placed;
-        self.account_for_sweep(swept.as_ref(), now);
+        self.account_for_sweep(&swept, now);
         self.unfinished = more;
         self.plan(orders, now, more)
     }
 
     /// Counts whom a sweep helped, and sets the time of the next one while anybody waits.
-    fn account_for_sweep(&mut self, swept: Option<&BTreeSet<GangId>>, now: Time) {
-        if let Some(swept) = swept {
-            let waiting: BTreeSet<GangId> = self.agenda.parked().map(|key| key.gang).collect();
-            self.stats.sweeps += 1;
-            self.stats.sweep_rescues += swept.difference(&waiting).count() as u64;
-            self.next_sweep = None;
-        }
+    fn account_for_sweep(&mut self, swept: &BTreeSet<GangId>, now: Time) {
+        let rescued = |gang: &&GangId| match self.state.gang(**gang) {
+            Some(_) => !matches!(self.state.progress(**gang).stage, Stage::Parked(_)),
+            None => false,
+        };
+        self.stats.sweep_rescues += swept.iter().filter(rescued).count() as u64;
         let anybody_waits = self.agenda.parked().next().is_some();
         let next = self.next_sweep.unwrap_or(now + self.policy.sweep_interval);
         self.next_sweep = anybody_waits.then_some(next);
@@ -175,21 +187,26 @@ impl Scheduler {
     /// Turns orders into a plan, with what has to be said.
     fn plan(&mut self, orders: Orders, now: Time, more: bool) -> Plan {
         let mut effects: Vec<Effect> = orders.binds.into_iter().map(Effect::Bind).collect();
+        effects.extend(orders.recalls.into_iter().map(Effect::Recall));
         effects.extend(orders.evictions.into_iter().map(Effect::Evict));
-        speak::speak(
-            &mut self.state,
-            &self.agenda,
-            &mut self.said,
-            &orders.seen,
-            now,
-            &mut effects,
-        );
-        let sweep = self.next_sweep;
-        let wake_at = self.agenda.next_timer().into_iter().chain(sweep).min();
+        let (mut seen, mut decisions) = (orders.seen, orders.decisions);
+        let mut outlet = Outlet {
+            effects: &mut effects,
+            decisions: &mut decisions,
+        };
+        let (voice, agenda) = (&mut self.voice, &mut self.agenda);
+        voice.speak(&self.state, agenda, &mut seen, now, &mut outlet);
+        let due = [
+            self.agenda.next_timer(),
+            self.voice.next_due(),
+            self.round.due(),
+            self.next_sweep,
+        ];
         Plan {
             effects,
-            decisions: orders.decisions,
-            wake_at,
+            decisions,
+            spans: orders.spans,
+            wake_at: due.into_iter().flatten().min(),
             more,
         }
     }
@@ -200,12 +217,21 @@ impl Scheduler {
         &self.state
     }
 
-    /// The status of any gang, a pod without one included, as of now.
+    /// The status of any gang, a pod without one included, as of now, with its exact position.
     #[must_use]
     pub fn gang_status(&self, key: &GangKey) -> Option<GangStatus> {
         let id = self.state.find_gang(key)?;
-        let positions = speak::positions(&self.state, &self.agenda);
-        Some(speak::status(&self.state, id, positions.get(&id).copied()))
+        let position = self.agenda.position(id, u32::MAX);
+        Some(words::status(&self.state, id, position))
+    }
+
+    /// Checks that everything derived is what a recount gives.
+    ///
+    /// # Errors
+    /// The first difference, in words.
+    pub fn audit(&self) -> Result<(), String> {
+        self.state.audit()?;
+        self.agenda.audit(&self.state)
     }
 
     /// Why a gang waits, if it does.
@@ -226,25 +252,33 @@ impl Scheduler {
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
-            gangs: self.said.phases(),
+            gangs: self.voice.census.phases(),
             waiting: self.agenda.waiting_len() as u64,
+            partial_since: partial_since(&self.state, &self.agenda),
             ..self.stats
         }
     }
 }
 
 /// Takes in what changed: forgets gangs that are gone, finds out what is next for the others.
-fn take_in(cycle: &mut Cycle<'_>, said: &mut Said, nodes: &mut BTreeSet<NodeId>) {
-    let changes = cycle.state.take_changes();
-    for (id, stage) in changes.removed {
+fn take_in(cycle: &mut Cycle<'_>, voice: &mut Voice) -> Changes {
+    let mut changes = cycle.state.take_changes();
+    for (id, stage) in std::mem::take(&mut changes.removed) {
         cycle.agenda.forget(id, stage);
-        said.forget(id);
+        voice.forget(id);
         cycle.orders.seen.remove(&id);
     }
-    for id in changes.gangs {
+    for id in std::mem::take(&mut changes.gangs) {
         refresh(cycle, id);
     }
-    nodes.extend(changes.nodes);
+    for id in std::mem::take(&mut changes.queues) {
+        voice.census.note_queue(id);
+    }
+    // What refreshing gave back or set free counts in this cycle.
+    let more = cycle.state.take_changes();
+    changes.nodes.extend(more.nodes);
+    changes.room_set_free |= more.room_set_free;
+    changes
 }
 
 /// Queues everything that waits, if it is time. Says who was waiting.

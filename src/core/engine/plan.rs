@@ -1,7 +1,7 @@
 //! What a cycle says to do. A plan leaves no choice to whoever carries it out.
 
-use crate::core::actions::Decision;
-use crate::core::model::{Bind, Evict, GangKey, PodWaits, Source};
+use crate::core::actions::{Decision, Span};
+use crate::core::model::{Bind, Evict, GangKey, PodKey, PodWaits, Source};
 use crate::core::units::Time;
 
 /// The outcome of one cycle.
@@ -12,6 +12,8 @@ pub struct Plan {
     pub effects: Vec<Effect>,
     /// One line per gang on which something was decided, for the log.
     pub decisions: Vec<Decision>,
+    /// What is over and took how long, for histograms.
+    pub spans: Vec<Span>,
     /// When the next cycle is due if no event comes before; `None`: only an event can matter.
     pub wake_at: Option<Time>,
     /// The cycle stopped at its bound with work left: call it again at once.
@@ -23,6 +25,8 @@ pub struct Plan {
 pub enum Effect {
     /// Bind a pod. Answered by [`Event::BindResult`](crate::core::model::Event::BindResult).
     Bind(Bind),
+    /// Give back the bind of this pod if it is not sent yet. Not answered itself: the bind is.
+    Recall(PodKey),
     /// Delete a pod, with its uid as precondition. Answered by
     /// [`Event::EvictResult`](crate::core::model::Event::EvictResult).
     Evict(Evict),
@@ -35,7 +39,7 @@ pub enum Effect {
 }
 
 /// The status of one PodGroup object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GangStatus {
     /// Which gang.
     pub gang: GangKey,
@@ -49,7 +53,7 @@ pub struct GangStatus {
     pub phase: GangPhase,
     /// `minAvailable` over all subgroups.
     pub min_available: u32,
-    /// Members bound to a node and not ended.
+    /// Members bound to a node and not ended, those that are about to leave it included.
     pub bound: u32,
     /// Members that run.
     pub running: u32,
@@ -57,7 +61,8 @@ pub struct GangStatus {
     pub succeeded: u32,
     /// Members that ended badly.
     pub failed: u32,
-    /// Place among those that wait, from 1; `None` when it does not wait.
+    /// Place among those of its queue that wait for a place, from 1; `None` when it does not wait,
+    /// or is behind more than [`SHOWN_POSITIONS`](super::SHOWN_POSITIONS) others.
     pub position: Option<u32>,
     /// Why it is where it is, by condition type.
     pub conditions: Vec<Condition>,
@@ -78,7 +83,7 @@ pub struct QueueStatus {
 pub const PHASES: usize = 7;
 
 /// How far a gang is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GangPhase {
     /// Not admitted: its queue, its priority class or its room is missing.
     #[default]
@@ -124,10 +129,10 @@ impl GangPhase {
     }
 }
 
-/// One condition of a PodGroup.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One condition of a PodGroup. Since when it holds is known to whoever writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
-    /// `Admitted`, `Scheduled`, `Repairing` or `Disrupted`.
+    /// `Admitted`, `Scheduled`, `Repairing`, `Disrupted` or `ReleaseRefused`.
     pub kind: &'static str,
     /// `True` or `False`.
     pub status: bool,
@@ -135,9 +140,4 @@ pub struct Condition {
     pub reason: &'static str,
     /// In words; at most [`MAX_MESSAGE`] bytes.
     pub message: String,
-    /// When `status` last changed, as far as this process knows.
-    pub since: Time,
 }
-
-/// Messages are cut to this many bytes (an event's note may have 1,024).
-pub const MAX_MESSAGE: usize = 1000;

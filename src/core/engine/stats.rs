@@ -1,6 +1,7 @@
 //! What the scheduler counts, for metrics.
 
 use super::plan::PHASES;
+use crate::core::units::Time;
 
 /// Counters since the start, and two gauges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Stats {
     pub sweep_rescues: u64,
     /// Gangs by phase, in the order of [`GangPhase`](super::GangPhase).
     pub gangs: [u32; PHASES],
-    /// Gangs that wait for a place.
+    /// Gangs that wait for a place, those that back off included.
     pub waiting: u64,
+    /// Since when the partly bound gang that advanced least has not advanced.
+    pub partial_since: Option<Time>,
 }

@@ -1,6 +1,7 @@
 //! Orders that touch pods: what to do, without a choice left.
 
 use super::PodKey;
+use std::sync::Arc;
 
 /// `POST pods/binding`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +17,19 @@ pub struct Bind {
 pub struct Evict {
     /// The pod.
     pub pod: PodKey,
+    /// What it goes for.
+    pub cause: EvictCause,
     /// Why, in words for its event and its condition `DisruptionTarget`.
-    pub message: String,
+    pub message: Arc<str>,
+    /// Whether it was ordered before and refused: the pod has been told why.
+    pub again: bool,
+}
+
+/// What a pod is evicted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EvictCause {
+    /// Its gang is below its minimum and leaves its nodes as a whole.
+    Release,
 }
 
 /// Why a pod waits.
@@ -28,5 +40,5 @@ pub struct PodWaits {
     /// `Unschedulable` or `SchedulerError`: what autoscalers key on.
     pub reason: &'static str,
     /// In words: `0/3 nodes are available: ...`.
-    pub message: String,
+    pub message: Arc<str>,
 }

@@ -1,7 +1,7 @@
 //! News: what happened outside, and what became of the effects of earlier plans.
 //!
 //! Events may come in any order between kinds. An upsert carries the whole object; the state
-//! finds out by itself what changed.
+//! finds out by itself what changed. Each is applied with the time at which it came.
 
 use super::{GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
 use super::{PriorityClassSpec, QueueSpec, Source};
@@ -60,6 +60,8 @@ pub enum BindOutcome {
     },
     /// No pod of this uid exists any more.
     Gone,
+    /// The order was given back: nothing was sent, and nothing will be.
+    Unsent,
 }
 
 /// What became of an eviction.
@@ -69,9 +71,11 @@ pub enum EvictOutcome {
     Accepted,
     /// No pod of this uid exists any more.
     Gone,
-    /// It was not taken, and trying again was given up for now.
-    Failed {
-        /// The last answer's message.
+    /// It was not taken: refused, or not answered in time.
+    Refused {
+        /// The answer's message, which says by whom.
         message: String,
     },
+    /// The order was given back: nothing was sent, and nothing will be.
+    Unsent,
 }

@@ -4,23 +4,26 @@
 //! into ids. Nothing here decides anything.
 
 mod constraints;
+pub mod digest;
 mod effect;
 mod event;
 mod gang;
 mod node;
 mod pod;
 mod queue;
+mod text;
 
 pub use constraints::{
     Constraints, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term, Toleration,
     TolerationOperator, labels_match,
 };
-pub use effect::{Bind, Evict, PodWaits};
+pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome};
 pub use gang::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use queue::{DEFAULT_QUEUE, NamespaceSpec, PriorityClassSpec, QueueSpec};
+pub use text::{MAX_MESSAGE, cut};
 
 use std::collections::BTreeMap;
 

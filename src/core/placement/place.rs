@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 pub struct Shortage {
     /// The first member without a node; `None` where too few members were there to try.
     pub member: Option<PodId>,
-    /// How many members found one.
-    pub placed: u32,
+    /// How many members found one, where that is known.
+    pub placed: Option<u32>,
     /// How many had to.
     pub needed: u32,
     /// What every node says to that member, with the others in place. `None` where the cycle had
@@ -121,7 +121,7 @@ impl Placer {
         let diagnosis = first.and_then(|pod| self.explain(statement.state(), profile, pod));
         Err(Shortage {
             member: first,
-            placed: 0,
+            placed: Some(0),
             needed: 1,
             diagnosis,
         })
@@ -190,13 +190,14 @@ impl Placer {
         let member = first;
         Some(Shortage {
             member,
-            placed: needed - left,
+            placed: Some(needed - left),
             needed,
             diagnosis,
         })
     }
 
-    fn explain(
+    /// What every node says to a pod; `None` where the cycle has no time left to ask.
+    pub fn explain(
         &mut self,
         state: &ClusterState,
         profile: &Profile,

@@ -1,7 +1,7 @@
 //! `GangMembers`: a gang waits until enough of its members exist and may be scheduled.
 
 use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::state::{ClusterState, Gang, Standing, Subgroup, Why};
+use crate::core::state::{ClusterState, Counts, Gang, Standing, Subgroup, Why};
 
 /// Holds back gangs of which too few members exist or could be placed.
 #[derive(Debug)]
@@ -17,25 +17,41 @@ impl PreEnqueue for GangMembers {
     fn holds_back(&self, state: &ClusterState, gang: &Gang) -> Option<Why> {
         let short = |one: &&Subgroup| one.missing(one.min) > one.counts.of(Standing::Pending);
         if let Some(subgroup) = gang.subgroups.iter().find(short) {
-            let exist = subgroup.available() + subgroup.counts.of(Standing::Pending);
-            return Some(explain(state, gang, &subgroup.name, exist, subgroup.min));
+            let useful = subgroup.available() + subgroup.counts.of(Standing::Pending);
+            let part = Part {
+                name: &subgroup.name,
+                counts: subgroup.counts,
+                useful,
+                min: subgroup.min,
+            };
+            return Some(explain(state, gang, &part));
         }
         let counts = gang.counts();
         if gang.missing() > counts.of(Standing::Pending) {
-            let exist = gang.available() + counts.of(Standing::Pending);
-            return Some(explain(state, gang, "", exist, gang.min_available()));
+            let part = Part {
+                name: "",
+                counts,
+                useful: gang.available() + counts.of(Standing::Pending),
+                min: gang.min_available(),
+            };
+            return Some(explain(state, gang, &part));
         }
         None
     }
 }
 
+/// The gang or the subgroup that lacks members.
+struct Part<'a> {
+    /// Empty for the whole gang.
+    name: &'a str,
+    counts: Counts,
+    /// Members that count, or could.
+    useful: u32,
+    min: u32,
+}
+
 /// Says what holds back the members that are missing.
-fn explain(state: &ClusterState, gang: &Gang, subgroup: &str, exist: u32, of: u32) -> Why {
-    let part = if subgroup.is_empty() {
-        String::new()
-    } else {
-        format!(" of subgroup {subgroup}")
-    };
+fn explain(state: &ClusterState, gang: &Gang, part: &Part<'_>) -> Why {
     let counts = gang.counts();
     let mut members = gang.members.iter().filter_map(|id| state.pod(*id));
     if counts.of(Standing::Refused) > 0 {
@@ -46,7 +62,7 @@ fn explain(state: &ClusterState, gang: &Gang, subgroup: &str, exist: u32, of: u3
             .unwrap_or_default();
         return Why::new(
             "BindRefused",
-            format!("binding pod {name} was refused: {message}"),
+            &format!("binding pod {name} was refused: {message}"),
         );
     }
     if counts.of(Standing::Gated) > 0 {
@@ -56,7 +72,35 @@ fn explain(state: &ClusterState, gang: &Gang, subgroup: &str, exist: u32, of: u3
             .and_then(|pod| pod.gates.first().cloned())
             .unwrap_or_default();
         let message = format!("pod {name} is held back by scheduling gate {gate}");
-        return Why::new("SchedulingGated", message);
+        return Why::new("SchedulingGated", &message);
     }
-    Why::new("NotEnoughPods", format!("{exist} of {of} pods{part} exist"))
+    Why::new("NotEnoughPods", &too_few(part))
+}
+
+/// `2 of 4 pods exist`, with what became of those that exist and do not count.
+fn too_few(part: &Part<'_>) -> String {
+    let of = if part.name.is_empty() {
+        String::new()
+    } else {
+        format!(" of subgroup {}", part.name)
+    };
+    let counts = part.counts;
+    let lost: Vec<String> = [
+        (Standing::Leaving, "leaving"),
+        (Standing::Going, "being deleted"),
+        (Standing::Failed, "failed"),
+        (Standing::Unsupported, "not supported"),
+    ]
+    .into_iter()
+    .filter(|(standing, _)| counts.of(*standing) > 0)
+    .map(|(standing, what)| format!("{} {what}", counts.of(standing)))
+    .collect();
+    let (useful, min) = (part.useful, part.min);
+    if lost.is_empty() {
+        return format!("{useful} of {min} pods{of} exist");
+    }
+    format!(
+        "{useful} of {min} pods{of} can run; the others: {}",
+        lost.join(", ")
+    )
 }

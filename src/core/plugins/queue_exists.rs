@@ -24,11 +24,11 @@ impl PreEnqueue for QueueExists {
             let name = &queue.name;
             return Some(Why::new(
                 "QueueNotFound",
-                format!("queue \"{name}\" does not exist"),
+                &format!("queue \"{name}\" does not exist"),
             ));
         }
         let class = gang.unknown_priority_class.as_ref()?;
         let message = format!("priority class \"{class}\" does not exist");
-        Some(Why::new("PriorityClassNotFound", message))
+        Some(Why::new("PriorityClassNotFound", &message))
     }
 }

@@ -29,6 +29,6 @@ impl PreEnqueue for SupportedFields {
         } else {
             format!("pod {pod}: not supported: {field}")
         };
-        Some(Why::new("Unsupported", message))
+        Some(Why::new("Unsupported", &message))
     }
 }

@@ -21,10 +21,10 @@ impl PreEnqueue for ValidDefinition {
     fn holds_back(&self, _state: &ClusterState, gang: &Gang) -> Option<Why> {
         let Some(spec) = gang.definition() else {
             let message = format!("PodGroup {} does not exist", gang.key);
-            return (!gang.is_single()).then(|| Why::new("PodGroupNotFound", message));
+            return (!gang.is_single()).then(|| Why::new("PodGroupNotFound", &message));
         };
         spec.invalid
             .as_ref()
-            .map(|message| Why::new("Invalid", message.clone()))
+            .map(|message| Why::new("Invalid", message))
     }
 }

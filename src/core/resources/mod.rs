@@ -6,6 +6,8 @@
 
 mod dimensions;
 mod request;
+mod tally;
 
 pub use dimensions::{Dimension, Dimensions, WIDTH};
 pub use request::Request;
+pub use tally::Tally;

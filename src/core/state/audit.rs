@@ -1,6 +1,7 @@
 //! Derives from scratch what the state derives event by event, and compares.
 
 use super::{ClusterState, Counts, Gang, Id, NodeId, Standing};
+use crate::core::resources::Tally;
 use std::collections::BTreeSet;
 
 impl ClusterState {
@@ -22,8 +23,25 @@ impl ClusterState {
                 ));
             }
             self.audit_counts(gang)?;
+            self.audit_usage(gang)?;
         }
-        Ok(())
+        self.nodes.audit_sums()?;
+        self.audit_admission()
+    }
+
+    fn audit_usage(&self, gang: &Gang) -> Result<(), String> {
+        let mut sum = Tally::default();
+        for id in &gang.members {
+            let uses_room = self.pods.get(*id).is_some_and(|pod| pod.room().is_some());
+            if let Some(shape) = self.shape_of(*id).filter(|_| uses_room) {
+                sum.add(&shape.request);
+            }
+        }
+        if sum == gang.in_use {
+            return Ok(());
+        }
+        let (key, noted) = (&gang.key, &gang.in_use);
+        Err(format!("gang {key}: uses {noted:?}, not {sum:?}"))
     }
 
     fn audit_node(&self, node: NodeId) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! What changed since the engine last looked.
 
-use super::ids::{GangId, NodeId};
+use super::ids::{GangId, NodeId, QueueId};
 use super::progress::Stage;
 use std::collections::BTreeSet;
 
@@ -11,6 +11,10 @@ pub struct Changes {
     pub gangs: BTreeSet<GangId>,
     /// Nodes on which a pod may fit that did not before.
     pub nodes: BTreeSet<NodeId>,
+    /// Queues that were declared, or declared otherwise than before.
+    pub queues: BTreeSet<QueueId>,
+    /// Room that was set aside for a gang is free for others.
+    pub room_set_free: bool,
     /// Gangs that are gone, and the stage they were in.
     pub removed: Vec<(GangId, Stage)>,
 }
@@ -19,6 +23,10 @@ impl Changes {
     /// Whether there is nothing to look at.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.gangs.is_empty() && self.nodes.is_empty() && self.removed.is_empty()
+        self.gangs.is_empty()
+            && self.nodes.is_empty()
+            && self.queues.is_empty()
+            && !self.room_set_free
+            && self.removed.is_empty()
     }
 }

@@ -3,7 +3,7 @@
 use super::ids::{PodId, QueueId};
 use super::pods::{STANDINGS, Standing};
 use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, SubgroupSpec};
-use crate::core::resources::Request;
+use crate::core::resources::{Request, Tally};
 use crate::core::units::Time;
 use std::collections::BTreeSet;
 
@@ -35,10 +35,16 @@ impl Counts {
         self.of(Standing::Assumed) + self.bound()
     }
 
-    /// Members that the API says are bound, and that have not ended.
+    /// Members that the API says are bound, and that neither ended nor leave.
     #[must_use]
     pub const fn bound(&self) -> u32 {
         self.of(Standing::Bound) + self.of(Standing::Running)
+    }
+
+    /// Members that hold a node, those that are about to leave it included.
+    #[must_use]
+    pub const fn holding(&self) -> u32 {
+        self.bound() + self.of(Standing::Leaving)
     }
 
     /// All members.
@@ -83,7 +89,13 @@ impl Subgroup {
     /// Members placed or ended well.
     #[must_use]
     pub const fn available(&self) -> u32 {
-        self.counts.placed() + self.counts.of(Standing::Succeeded) + self.retired
+        self.secured() + self.counts.of(Standing::Assumed)
+    }
+
+    /// Members bound or ended well: what the API has confirmed.
+    #[must_use]
+    pub const fn secured(&self) -> u32 {
+        self.counts.bound() + self.counts.of(Standing::Succeeded) + self.retired
     }
 
     /// Members still to be placed before `min` of them are available.
@@ -93,11 +105,24 @@ impl Subgroup {
     }
 }
 
+/// How a running gang lost a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The first member lost since the gang was last whole.
+    pub pod: String,
+    /// What became of it: `was deleted`, `failed` ...
+    pub what: String,
+    /// Members lost after it.
+    pub more: u32,
+}
+
 /// A gang.
 #[derive(Clone, Debug, Default)]
 pub struct Gang {
     /// Its key.
     pub key: GangKey,
+    /// Rises from gang to gang, in the order in which they were heard of.
+    pub arrival: u64,
     /// The PodGroups that define it, by [`Source`](crate::core::model::Source); the first counts.
     pub definitions: Vec<GangSpec>,
     /// Its subgroups, at least one.
@@ -106,6 +131,8 @@ pub struct Gang {
     pub strays: Counts,
     /// All members.
     pub members: BTreeSet<PodId>,
+    /// How many members ever joined it.
+    pub joined: u64,
     /// The members that could be placed now.
     pub pending: BTreeSet<PodId>,
     /// The resources that must be free before it is admitted.
@@ -118,14 +145,23 @@ pub struct Gang {
     pub unknown_priority_class: Option<String>,
     /// When it was submitted: the earliest of its PodGroup and its pods.
     pub submitted: Option<Time>,
+    /// What its members use on nodes, decided or confirmed.
+    pub in_use: Tally,
+    /// When a bind of a member was last confirmed, as far as this process saw.
+    pub advanced_at: Option<Time>,
+    /// The members it lost since it was last whole.
+    pub loss: Option<Loss>,
+    /// The last answer for a member whose eviction had been refused before was that it goes.
+    pub yields: bool,
 }
 
 impl Gang {
     /// A gang of which nothing but the key is known.
     #[must_use]
-    pub fn new(key: GangKey) -> Self {
+    pub fn new(key: GangKey, arrival: u64) -> Self {
         let mut gang = Self {
             key,
+            arrival,
             ..Self::default()
         };
         gang.subgroups = gang.subgroups_wanted();
@@ -163,8 +199,49 @@ impl Gang {
     /// How many members are missing to its minimum, over all subgroups.
     #[must_use]
     pub fn missing(&self) -> u32 {
-        let minima: u32 = self.subgroups.iter().map(|one| one.missing(one.min)).sum();
-        minima.max(self.min_available().saturating_sub(self.available()))
+        self.missing_by(Subgroup::available)
+    }
+
+    /// How many members the API has not confirmed yet of its minimum.
+    #[must_use]
+    pub fn unsecured(&self) -> u32 {
+        self.missing_by(Subgroup::secured)
+    }
+
+    /// How many of all its members the API has confirmed.
+    #[must_use]
+    pub fn secured(&self) -> u32 {
+        self.subgroups.iter().map(Subgroup::secured).sum()
+    }
+
+    /// Whether some members are bound, and fewer than the minimum: what the promise is about.
+    #[must_use]
+    pub fn is_partly_bound(&self) -> bool {
+        self.unsecured() > 0 && self.counts().bound() > 0
+    }
+
+    fn missing_by(&self, have: impl Fn(&Subgroup) -> u32) -> u32 {
+        let (mut minima, mut all) = (0_u32, 0_u32);
+        for one in &self.subgroups {
+            let has = have(one);
+            minima = minima.saturating_add(one.min.saturating_sub(has));
+            all = all.saturating_add(has);
+        }
+        minima.max(self.min_available().saturating_sub(all))
+    }
+
+    /// Notes that a member that was bound is lost.
+    pub fn note_loss(&mut self, pod: &str, what: impl Into<String>) {
+        match &mut self.loss {
+            Some(loss) => loss.more = loss.more.saturating_add(1),
+            None => {
+                self.loss = Some(Loss {
+                    pod: pod.to_owned(),
+                    what: what.into(),
+                    more: 0,
+                });
+            }
+        }
     }
 
     /// All its members by standing.

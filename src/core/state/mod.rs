@@ -6,10 +6,12 @@
 //! **Invariant:** only [`ClusterState::apply`] and the few setters for the engine (`assume`,
 //! `unassume`, `mark_evicting`, ...) change it. Nothing here decides.
 
+mod admission;
 mod audit;
 mod changes;
 mod gangs;
 mod ids;
+mod membership;
 mod node_set;
 mod nodes;
 mod pod_events;
@@ -19,19 +21,21 @@ mod queues;
 mod shapes;
 
 pub use changes::Changes;
-pub use gangs::{Counts, Gang, Subgroup};
+pub use gangs::{Counts, Gang, Loss, Subgroup};
 pub use ids::{ConstraintsId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab};
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
-pub use pods::{MAX_SETBACKS, Place, Pod, Standing};
-pub use progress::{MAX_RANKS, OrderKey, Progress, Stage, Why};
+pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
+pub use progress::{MAX_RANKS, OrderKey, Progress, RefusedRelease, Release, Stage, Why};
 pub use queues::{Queue, Queues};
 pub use shapes::{Shape, Shapes};
 
 use super::model::{
     DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, Source,
 };
-use super::resources::{Dimension, Dimensions, Request};
+use super::resources::{Dimension, Dimensions, Request, Tally};
+use super::units::Time;
+use admission::Admission;
 use indexmap::IndexMap;
 use nodes::NodeChange;
 use pod_events::PodNames;
@@ -40,6 +44,8 @@ use std::collections::BTreeMap;
 /// All that is known of the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterState {
+    /// When the latest news came.
+    now: Time,
     dimensions: Dimensions,
     nodes: Nodes,
     shapes: Shapes,
@@ -47,6 +53,8 @@ pub struct ClusterState {
     pod_names: PodNames,
     gangs: Slab<GangId, Gang>,
     gangs_by_key: IndexMap<GangKey, GangId>,
+    arrivals: u64,
+    admission: Admission,
     progress: Vec<Progress>,
     queues: Queues,
     priority_classes: BTreeMap<String, PriorityClassSpec>,
@@ -55,8 +63,9 @@ pub struct ClusterState {
 }
 
 impl ClusterState {
-    /// Takes one piece of news.
-    pub fn apply(&mut self, event: Event) {
+    /// Takes one piece of news that came at `now`.
+    pub fn apply(&mut self, now: Time, event: Event) {
+        self.now = self.now.max(now);
         match event {
             Event::Node(spec) => self.upsert_node(spec),
             Event::NodeDeleted(name) => self.remove_node(&name),
@@ -65,8 +74,10 @@ impl ClusterState {
             Event::Gang(spec) => self.upsert_definition(*spec),
             Event::GangDeleted(key, source) => self.remove_definition(&key, source),
             Event::Queue(spec) => {
-                let id = self.queues.upsert(spec);
-                self.touch_queue(id);
+                if let Some(id) = self.queues.upsert(spec) {
+                    self.changes.queues.insert(id);
+                    self.touch_queue(id);
+                }
             }
             Event::QueueDeleted(name) => {
                 if let Some(id) = self.queues.remove(&name) {
@@ -74,19 +85,22 @@ impl ClusterState {
                 }
             }
             Event::PriorityClass(spec) => {
-                self.priority_classes.insert(spec.name.clone(), spec);
-                self.touch_all_gangs();
+                if self.priority_classes.get(&spec.name) != Some(&spec) {
+                    self.priority_classes.insert(spec.name.clone(), spec);
+                    self.touch_all_gangs();
+                }
             }
             Event::PriorityClassDeleted(name) => {
-                self.priority_classes.remove(&name);
-                self.touch_all_gangs();
+                if self.priority_classes.remove(&name).is_some() {
+                    self.touch_all_gangs();
+                }
             }
             Event::Namespace(spec) => {
                 self.touch_namespace(&spec.name.clone(), Some(spec));
             }
             Event::NamespaceDeleted(name) => self.touch_namespace(&name, None),
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
-            Event::EvictResult(key, outcome) => self.evict_result(&key, &outcome),
+            Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
         }
     }
 
@@ -153,6 +167,27 @@ impl ClusterState {
         self.gangs_by_key.get(key).copied()
     }
 
+    /// A gang as people call it: its PodGroup's namespace and name, or those of its only pod.
+    #[must_use]
+    pub fn title(&self, id: GangId) -> String {
+        let Some(gang) = self.gangs.get(id) else {
+            return String::new();
+        };
+        let only = gang.members.first().filter(|_| gang.is_single());
+        match only.and_then(|pod| self.pods.get(*pod)) {
+            Some(pod) => pod.key.to_string(),
+            None => gang.key.to_string(),
+        }
+    }
+
+    /// The name of a gang's queue.
+    #[must_use]
+    pub fn queue_name(&self, id: GangId) -> &str {
+        let queue = self.gangs.get(id).and_then(|gang| gang.queue);
+        let queue = queue.and_then(|queue| self.queues.get(queue));
+        queue.map_or("", |queue| &queue.name)
+    }
+
     /// The engine's notes on a gang.
     #[must_use]
     pub fn progress(&self, id: GangId) -> &Progress {
@@ -180,6 +215,11 @@ impl ClusterState {
     #[must_use]
     pub fn priority_class(&self, name: &str) -> Option<&PriorityClassSpec> {
         self.priority_classes.get(name)
+    }
+
+    /// Notes the time of a cycle.
+    pub fn set_now(&mut self, now: Time) {
+        self.now = self.now.max(now);
     }
 
     /// Has the engine look at a gang again.
@@ -213,23 +253,8 @@ impl ClusterState {
         }
     }
 
-    /// Counts the pods of a node anew in their gangs, for a pod on a deleted node is leaving.
-    fn node_came_or_went(&mut self, node: NodeId, came: bool) {
-        for pod_id in self.nodes.pods(node).to_vec() {
-            let Some(pod) = self.pods.get(pod_id) else {
-                continue;
-            };
-            let before = pod.standing(|_| came);
-            let after = pod.standing(|_| !came);
-            if before != after {
-                self.recount(pod_id, before, after);
-            }
-        }
-    }
-
     fn upsert_definition(&mut self, spec: GangSpec) {
         let id = self.gang_slot(&spec.key);
-        let min_resources = self.request_of(&spec.min_resources);
         let Some(gang) = self.gangs.get_mut(id) else {
             return;
         };
@@ -242,8 +267,7 @@ impl ClusterState {
             Ok(index) => gang.definitions[index] = spec,
             Err(index) => gang.definitions.insert(index, spec),
         }
-        gang.min_resources = min_resources;
-        self.regroup(id);
+        self.redefine(id);
     }
 
     fn remove_definition(&mut self, key: &GangKey, source: Source) {
@@ -255,19 +279,26 @@ impl ClusterState {
         };
         let before = gang.definitions.len();
         gang.definitions.retain(|one| one.source != source);
-        if gang.definitions.len() == before {
-            return;
+        if gang.definitions.len() != before {
+            self.redefine(id);
+            self.forget_gang_if_unused(id);
         }
-        let amounts = gang
-            .definition()
-            .map(|spec| spec.min_resources.clone())
-            .unwrap_or_default();
-        let min_resources = self.request_of(&amounts);
-        if let Some(gang) = self.gangs.get_mut(id) {
+    }
+
+    /// Takes over what the definition that counts says now.
+    fn redefine(&mut self, id: GangId) {
+        let spec = self.gangs.get(id).and_then(Gang::definition);
+        let amounts = spec.map(|spec| spec.min_resources.clone());
+        let min_resources = self.request_of(&amounts.unwrap_or_default());
+        let Some(gang) = self.gangs.get_mut(id) else {
+            return;
+        };
+        if gang.min_resources != min_resources {
             gang.min_resources = min_resources;
+            self.book(id);
+            self.changes.room_set_free = true;
         }
         self.regroup(id);
-        self.forget_gang_if_unused(id);
     }
 
     /// Sorts the members of a gang into its subgroups as its definition wants them now.
@@ -283,10 +314,11 @@ impl ClusterState {
         }
         gang.subgroups = wanted;
         gang.strays = Counts::default();
+        gang.in_use = Tally::default();
         let members: Vec<PodId> = std::mem::take(&mut gang.members).into_iter().collect();
         gang.pending.clear();
         for member in members {
-            self.join_gang(member, id);
+            self.join_gang(member, id, Some(id));
         }
     }
 
@@ -295,7 +327,8 @@ impl ClusterState {
         if let Some(id) = self.find_gang(key) {
             return id;
         }
-        let id = self.gangs.insert(Gang::new(key.clone()));
+        let id = self.gangs.insert(Gang::new(key.clone(), self.arrivals));
+        self.arrivals += 1;
         self.gangs_by_key.insert(key.clone(), id);
         if self.progress.len() <= id.index() {
             self.progress.resize_with(id.index() + 1, Progress::default);
@@ -314,6 +347,7 @@ impl ClusterState {
                 self.queues.leave(queue, id);
             }
             self.gangs_by_key.swap_remove(&gang.key);
+            self.expel(id);
             self.changes.gangs.remove(&id);
             self.changes.removed.push((id, self.progress(id).stage));
         }

@@ -26,6 +26,10 @@ pub struct NodeFacts {
 struct Column {
     allocatable: Vec<i64>,
     used: Vec<i64>,
+    /// What all nodes offer together.
+    offered: i128,
+    /// What all nodes have left together, full ones counting as zero.
+    free: i128,
 }
 
 /// One node apart from its amounts.
@@ -50,6 +54,7 @@ pub struct Nodes {
     present: NodeSet,
     columns: Vec<Column>,
     version: u64,
+    offer_version: u64,
 }
 
 /// What a change of a node may do for those that wait.
@@ -94,7 +99,7 @@ impl Nodes {
                 amounts[dimension.index()] = (*amount).max(0);
             }
         }
-        let grew = self.set_allocatable(id, &amounts, dimensions.len());
+        let (grew, shrank) = self.set_allocatable(id, &amounts, dimensions.len());
         let facts = NodeFacts {
             labels: spec.labels,
             taints: spec.taints,
@@ -109,6 +114,9 @@ impl Nodes {
             row.facts_version = self.version;
         }
         let helps = appeared || grew || changed;
+        if helps || shrank {
+            self.offer_version += 1;
+        }
         (
             id,
             if helps {
@@ -127,6 +135,7 @@ impl Nodes {
         }
         self.present.remove(id);
         self.version += 1;
+        self.offer_version += 1;
         let row = &mut self.rows[id.index()];
         row.facts = NodeFacts::default();
         row.facts_version = self.version;
@@ -139,8 +148,9 @@ impl Nodes {
     /// Counts a pod on a node.
     pub fn occupy(&mut self, node: NodeId, pod: PodId, request: &Request, ports: &[HostPort]) {
         for (dimension, amount) in request.iter() {
-            let used = &mut self.column(dimension).used[node.index()];
-            *used = used.saturating_add(amount);
+            let column = self.column(dimension);
+            let used = column.used[node.index()].saturating_add(amount);
+            column.set_used(node, used);
         }
         let row = &mut self.rows[node.index()];
         row.pods.push(pod);
@@ -162,11 +172,12 @@ impl Nodes {
         row.ports.retain(|(_, one)| *one != pod);
         let staying = std::mem::take(&mut row.pods);
         for (dimension, amount) in request.iter() {
-            let used = &mut self.column(dimension).used[node.index()];
-            *used = match *used {
+            let column = self.column(dimension);
+            let used = match column.used[node.index()] {
                 i64::MAX => others(&staying, dimension),
                 exact => exact - amount,
             };
+            column.set_used(node, used);
         }
         self.rows[node.index()].pods = staying;
         self.free_slot_if_unused(node);
@@ -276,21 +287,40 @@ impl Nodes {
     #[must_use]
     pub fn total(&self, dimension: Dimension) -> i64 {
         let column = self.columns.get(dimension.index());
-        column.map_or(0, |column| {
-            column
-                .allocatable
-                .iter()
-                .fold(0_i64, |sum, one| sum.saturating_add(*one))
-        })
+        column.map_or(0, |column| clamp(column.offered))
     }
 
-    /// What all present nodes together have left of a resource, full nodes counting as zero.
+    /// What all nodes together have left of a resource, full ones counting as zero.
     #[must_use]
     pub fn total_free(&self, dimension: Dimension) -> i64 {
-        let free = |node| self.free(node, dimension).max(0);
-        self.present
-            .iter()
-            .fold(0_i64, |sum, node| sum.saturating_add(free(node)))
+        let column = self.columns.get(dimension.index());
+        column.map_or(0, |column| clamp(column.free))
+    }
+
+    /// Rises whenever any node comes, goes, or offers something else than before.
+    #[must_use]
+    pub const fn offer_version(&self) -> u64 {
+        self.offer_version
+    }
+
+    /// Derives the sums over all nodes from scratch and compares.
+    pub(super) fn audit_sums(&self) -> Result<(), String> {
+        for (index, column) in self.columns.iter().enumerate() {
+            let nodes = column.allocatable.iter().zip(&column.used);
+            let (mut offered, mut free) = (0, 0);
+            for (allocatable, used) in nodes {
+                offered += i128::from(*allocatable);
+                free += left(*allocatable, *used);
+            }
+            if (offered, free) != (column.offered, column.free) {
+                return Err(format!(
+                    "resource {index}: offered and free are {:?}, not {:?}",
+                    (column.offered, column.free),
+                    (offered, free)
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the nodes of `set` that have at least `amount` left of a resource.
@@ -335,9 +365,14 @@ impl Nodes {
         &mut self.columns[dimension.index()]
     }
 
-    /// Sets all amounts of a node; says whether any of them grew.
-    fn set_allocatable(&mut self, node: NodeId, amounts: &[i64; WIDTH], known: usize) -> bool {
-        let mut grew = false;
+    /// Sets all amounts of a node; says whether any of them grew, and whether any shrank.
+    fn set_allocatable(
+        &mut self,
+        node: NodeId,
+        amounts: &[i64; WIDTH],
+        known: usize,
+    ) -> (bool, bool) {
+        let (mut grew, mut shrank) = (false, false);
         for (index, amount) in amounts.iter().enumerate().take(known) {
             if *amount == 0 && index >= self.columns.len() {
                 continue;
@@ -347,11 +382,13 @@ impl Nodes {
                 column.resize(self.capacity());
                 self.columns.push(column);
             }
-            let slot = &mut self.columns[index].allocatable[node.index()];
-            grew |= *amount > *slot;
-            *slot = *amount;
+            let column = &mut self.columns[index];
+            let before = column.allocatable[node.index()];
+            grew |= *amount > before;
+            shrank |= *amount < before;
+            column.set_allocatable(node, *amount);
         }
-        grew
+        (grew, shrank)
     }
 }
 
@@ -360,6 +397,28 @@ impl Column {
         self.allocatable.resize(capacity, 0);
         self.used.resize(capacity, 0);
     }
+
+    fn set_allocatable(&mut self, node: NodeId, amount: i64) {
+        let (slot, used) = (&mut self.allocatable[node.index()], self.used[node.index()]);
+        self.offered += i128::from(amount) - i128::from(*slot);
+        self.free += left(amount, used) - left(*slot, used);
+        *slot = amount;
+    }
+
+    fn set_used(&mut self, node: NodeId, amount: i64) {
+        let (offered, slot) = (self.allocatable[node.index()], &mut self.used[node.index()]);
+        self.free += left(offered, amount) - left(offered, *slot);
+        *slot = amount;
+    }
+}
+
+/// What a node that offers so much and uses so much has left, at least nothing.
+fn left(allocatable: i64, used: i64) -> i128 {
+    (i128::from(allocatable) - i128::from(used)).max(0)
+}
+
+fn clamp(sum: i128) -> i64 {
+    i64::try_from(sum).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Pods coming, changing and going; what became of binds and evictions.
 
+use super::ClusterState;
 use super::ids::{GangId, NodeId, PodId, ShapeId};
-use super::pods::{Place, Pod, Standing};
-use super::{ClusterState, Gang};
-use crate::core::model::{BindOutcome, EvictOutcome, PodKey, PodSpec};
+use super::pods::{Eviction, Place, Pod, Standing};
+use crate::core::model::{BindOutcome, EvictOutcome, PodKey, PodPhase, PodSpec};
 use crate::core::resources::Dimension;
 use indexmap::{Equivalent, IndexMap};
 
@@ -81,11 +81,11 @@ impl ClusterState {
             gates: spec.gates,
             unsupported: spec.unsupported,
             place: Place::None,
-            evicting: false,
+            eviction: Eviction::None,
+            recalled: false,
             avoid: Vec::new(),
             setbacks: 0,
             refusal: None,
-            told: 0,
         };
         pod.unsupported
             .extend(no_room_for.map(|name| too_many_resources(&name)));
@@ -97,7 +97,7 @@ impl ClusterState {
         self.take_room(id);
         if let Some(key) = gang_key {
             let gang = self.gang_slot(&key);
-            self.join_gang(id, gang);
+            self.join_gang(id, gang, None);
             self.touch(gang);
         }
     }
@@ -137,6 +137,7 @@ impl ClusterState {
         pod.terminating |= spec.terminating;
         pod.gates = spec.gates;
         pod.unsupported = unsupported;
+        let confirmed = node.is_some() && matches!(pod.place, Place::Assumed(_));
         if let Some(node) = node {
             pod.place = Place::Bound(node);
         }
@@ -146,9 +147,27 @@ impl ClusterState {
         }
         if let Some(key) = gang_key {
             let gang = self.gang_slot(&key);
-            self.join_gang(id, gang);
+            self.join_gang(id, gang, before.and_then(|before| before.gang));
         }
+        if confirmed {
+            self.note_advance(id);
+        }
+        self.note_loss_by_update(id, before);
         self.compare(id, before, told_apart);
+    }
+
+    /// Notes what became of a member that counted before.
+    fn note_loss_by_update(&mut self, id: PodId, before: Option<Footprint>) {
+        let Some((before, pod)) = before.zip(self.pods.get(id)) else {
+            return;
+        };
+        let what = match pod.phase {
+            PodPhase::Failed => "failed",
+            PodPhase::Succeeded => return,
+            _ if pod.terminating => "is being deleted",
+            _ => return,
+        };
+        self.note_loss(id, before.standing, what);
     }
 
     pub(super) fn remove_pod_by_key(&mut self, key: &PodKey) {
@@ -161,6 +180,7 @@ impl ClusterState {
         let Some(before) = self.footprint(id) else {
             return;
         };
+        self.note_loss(id, before.standing, "was deleted");
         self.leave_room(id);
         if let Some((node, _)) = before.room {
             self.changes.nodes.insert(node);
@@ -186,10 +206,17 @@ impl ClusterState {
     pub(super) fn bind_result(&mut self, key: &PodKey, outcome: BindOutcome) {
         let Some(id) = self.find_pod(key) else { return };
         let before = self.footprint(id);
+        if let Some(pod) = self.pods.get_mut(id) {
+            pod.recalled = false;
+        }
         match outcome {
             BindOutcome::Bound { node } => {
                 let node = self.nodes.slot(&node);
+                let confirmed = !self.pods.get(id).is_some_and(Pod::holds_node);
                 self.set_place(id, Place::Bound(node));
+                if confirmed {
+                    self.note_advance(id);
+                }
                 if let Some(pod) = self.pods.get_mut(id) {
                     pod.setbacks = 0;
                     pod.refusal = None;
@@ -198,6 +225,7 @@ impl ClusterState {
             }
             BindOutcome::Refused { message } => self.bind_came_back(id, message, true),
             BindOutcome::Failed { message } => self.bind_came_back(id, message, false),
+            BindOutcome::Unsent => self.unassume(id),
             BindOutcome::Gone => return self.remove_pod(id),
         }
         self.compare(id, before, true);
@@ -218,12 +246,32 @@ impl ClusterState {
         self.set_place(id, Place::None);
     }
 
-    pub(super) fn evict_result(&mut self, key: &PodKey, outcome: &EvictOutcome) {
+    pub(super) fn evict_result(&mut self, key: &PodKey, outcome: EvictOutcome) {
         let Some(id) = self.find_pod(key) else { return };
+        self.note_yield(id, &outcome);
         match outcome {
-            EvictOutcome::Accepted => {}
+            EvictOutcome::Accepted => self.set_eviction(id, Eviction::Accepted),
             EvictOutcome::Gone => self.remove_pod(id),
-            EvictOutcome::Failed { .. } => self.set_evicting(id, false),
+            EvictOutcome::Unsent => self.set_eviction(id, Eviction::None),
+            EvictOutcome::Refused { message } => {
+                if let Some(pod) = self.pods.get_mut(id) {
+                    pod.refusal = Some(message);
+                }
+                self.set_eviction(id, Eviction::Refused(self.now));
+            }
+        }
+    }
+
+    /// Notes whether the refusal of a gang's evictions is over.
+    fn note_yield(&mut self, id: PodId, outcome: &EvictOutcome) {
+        let Some(pod) = self.pods.get(id) else { return };
+        let yields = match outcome {
+            EvictOutcome::Accepted | EvictOutcome::Gone if pod.refusal.is_some() => true,
+            EvictOutcome::Refused { .. } => false,
+            _ => return,
+        };
+        if let Some(gang) = pod.gang.and_then(|gang| self.gangs.get_mut(gang)) {
+            gang.yields = yields;
         }
     }
 
@@ -239,29 +287,28 @@ impl ClusterState {
         }
     }
 
-    /// Notes that an eviction was ordered, or that it came to nothing.
-    pub fn set_evicting(&mut self, id: PodId, evicting: bool) {
+    /// Notes how far the eviction of a pod is.
+    pub fn set_eviction(&mut self, id: PodId, eviction: Eviction) {
         let before = self.footprint(id);
-        self.leave_gang_counts(id, |pod| pod.evicting = evicting);
-        self.compare(id, before, false);
+        self.change_in_gang(id, |pod| pod.eviction = eviction);
+        self.compare(id, before, true);
+    }
+
+    /// Notes that a bind on its way was asked back.
+    pub fn set_recalled(&mut self, id: PodId) {
+        if let Some(pod) = self.pods.get_mut(id) {
+            pod.recalled = true;
+        }
     }
 
     /// Gives a pod whose binds came back a fresh start.
     pub fn forgive(&mut self, id: PodId) {
         let before = self.footprint(id);
-        self.leave_gang_counts(id, |pod| {
+        self.change_in_gang(id, |pod| {
             pod.setbacks = 0;
             pod.avoid.clear();
         });
         self.compare(id, before, false);
-    }
-
-    /// Notes a digest of what was written on a pod; says whether it is news.
-    pub fn tell(&mut self, id: PodId, digest: u64) -> bool {
-        let Some(pod) = self.pods.get_mut(id) else {
-            return false;
-        };
-        std::mem::replace(&mut pod.told, digest) != digest
     }
 
     /// Sums one resource over pods.
@@ -279,18 +326,8 @@ impl ClusterState {
         Some(Footprint {
             gang: pod.gang,
             standing: self.standing(pod),
-            room: pod
-                .place
-                .node()
-                .filter(|_| pod.uses_room())
-                .map(|node| (node, pod.shape)),
+            room: pod.room().map(|node| (node, pod.shape)),
         })
-    }
-
-    /// What a pod counts as now.
-    #[must_use]
-    pub fn standing(&self, pod: &Pod) -> Standing {
-        pod.standing(|node| self.nodes.is_deleted(node))
     }
 
     /// Tells the engine of what a change of a pod means for others.
@@ -319,9 +356,11 @@ impl ClusterState {
             .is_some_and(|pod| pod.place.node() != place.node());
         if moves {
             self.leave_room(id);
+            self.charge(id, false);
         }
-        self.leave_gang_counts(id, |pod| pod.place = place);
+        self.change_in_gang(id, |pod| pod.place = place);
         if moves {
+            self.charge(id, true);
             self.take_room(id);
         }
     }
@@ -350,82 +389,6 @@ impl ClusterState {
             self.sum_over(pods, dimension)
         });
         self.nodes = nodes;
-    }
-
-    /// Changes a pod while it does not count in its gang, then counts it again.
-    fn leave_gang_counts(&mut self, id: PodId, change: impl FnOnce(&mut Pod)) {
-        let Some(before) = self.pods.get(id).map(|pod| self.standing(pod)) else {
-            return;
-        };
-        let Some(pod) = self.pods.get_mut(id) else {
-            return;
-        };
-        change(pod);
-        let Some(after) = self.pods.get(id).map(|pod| self.standing(pod)) else {
-            return;
-        };
-        self.recount(id, before, after);
-    }
-
-    /// Moves a pod from one standing to another in its gang's counts.
-    pub(super) fn recount(&mut self, id: PodId, before: Standing, after: Standing) {
-        let Some(pod) = self.pods.get(id) else { return };
-        let Some(gang_id) = pod.gang else { return };
-        let Some(gang) = self.gangs.get_mut(gang_id) else {
-            return;
-        };
-        let counts = counts_of(gang, pod.subgroup);
-        counts.subtract(before);
-        counts.add(after);
-        if before == Standing::Pending {
-            gang.pending.remove(&id);
-        }
-        if after == Standing::Pending {
-            gang.pending.insert(id);
-        }
-        if before != after {
-            self.touch(gang_id);
-        }
-    }
-
-    pub(super) fn join_gang(&mut self, id: PodId, gang_id: GangId) {
-        let Some(gang) = self.gangs.get_mut(gang_id) else {
-            return;
-        };
-        let Some(pod) = self.pods.get_mut(id) else {
-            return;
-        };
-        pod.gang = Some(gang_id);
-        pod.subgroup = gang.subgroup_of(pod.subgroup_label.as_deref());
-        gang.submitted_at(pod.created);
-        let standing = pod.standing(|node| self.nodes.is_deleted(node));
-        gang.members.insert(id);
-        if standing == Standing::Pending {
-            gang.pending.insert(id);
-        }
-        counts_of(gang, pod.subgroup).add(standing);
-    }
-
-    /// Takes a pod out of its gang; the gang stays even if it was the last.
-    fn leave_gang(&mut self, id: PodId) {
-        let Some(pod) = self.pods.get(id) else { return };
-        let (standing, subgroup) = (self.standing(pod), pod.subgroup);
-        let Some(gang) = pod.gang.and_then(|gang| self.gangs.get_mut(gang)) else {
-            return;
-        };
-        gang.members.remove(&id);
-        gang.pending.remove(&id);
-        counts_of(gang, subgroup).subtract(standing);
-        if let Some(pod) = self.pods.get_mut(id) {
-            pod.gang = None;
-        }
-    }
-}
-
-fn counts_of(gang: &mut Gang, subgroup: Option<usize>) -> &mut super::Counts {
-    match subgroup.and_then(|index| gang.subgroups.get_mut(index)) {
-        Some(subgroup) => &mut subgroup.counts,
-        None => &mut gang.strays,
     }
 }
 

@@ -48,12 +48,37 @@ pub enum Standing {
     Succeeded,
     /// Ended badly.
     Failed,
-    /// Being deleted, or on a node that is gone: does not count any more.
+    /// Bound, and being deleted or on a node that is gone: does not count any more, and holds its
+    /// node until it is gone itself.
     Leaving,
+    /// Not bound, and being deleted.
+    Going,
 }
 
 /// How many standings there are.
-pub(super) const STANDINGS: usize = 10;
+pub(super) const STANDINGS: usize = 11;
+
+/// How far the eviction of a pod is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Eviction {
+    /// None was ordered.
+    #[default]
+    None,
+    /// Ordered; the answer is open.
+    Ordered,
+    /// The API server took it: the pod is going.
+    Accepted,
+    /// Refused at this time; the pod's `refusal` says why.
+    Refused(Time),
+}
+
+impl Eviction {
+    /// Whether the pod is to be counted as leaving.
+    #[must_use]
+    pub const fn is_under_way(self) -> bool {
+        matches!(self, Self::Ordered | Self::Accepted)
+    }
+}
 
 /// A pod.
 #[derive(Clone, Debug)]
@@ -86,16 +111,16 @@ pub struct Pod {
     pub unsupported: Vec<String>,
     /// Where it is.
     pub place: Place,
-    /// An eviction was ordered.
-    pub evicting: bool,
+    /// How far its eviction is.
+    pub eviction: Eviction,
+    /// The bind on its way was asked back.
+    pub recalled: bool,
     /// Nodes on which its bind was refused since the last back-off.
     pub avoid: Vec<NodeId>,
     /// How often its bind came back without success since the last back-off.
     pub setbacks: u32,
-    /// The message of the last bind that came back without success.
+    /// The message of the last bind or eviction that came back without success.
     pub refusal: Option<String>,
-    /// A digest of what was last written on it, so that nothing is written twice.
-    pub told: u64,
 }
 
 /// A pod whose bind came back this often is given up until its gang's back-off ends.
@@ -108,14 +133,29 @@ impl Pod {
         !self.phase.is_terminal()
     }
 
+    /// Whether it holds a node: the API says that it is bound, and it has not ended.
+    #[must_use]
+    pub const fn holds_node(&self) -> bool {
+        matches!(self.place, Place::Bound(_)) && self.uses_room()
+    }
+
+    /// The node on which it takes room, decided or confirmed.
+    #[must_use]
+    pub fn room(&self) -> Option<NodeId> {
+        self.place.node().filter(|_| self.uses_room())
+    }
+
     /// What it counts as. `node_is_gone` says whether its node was deleted.
     #[must_use]
     pub fn standing(&self, node_is_gone: impl Fn(NodeId) -> bool) -> Standing {
         match (self.phase, self.place) {
             (PodPhase::Succeeded, _) => Standing::Succeeded,
             (PodPhase::Failed, _) => Standing::Failed,
-            _ if self.terminating || self.evicting => Standing::Leaving,
+            (_, Place::Bound(_)) if self.terminating || self.eviction.is_under_way() => {
+                Standing::Leaving
+            }
             (_, Place::Bound(node)) if node_is_gone(node) => Standing::Leaving,
+            _ if self.terminating => Standing::Going,
             (PodPhase::Running, Place::Bound(_)) => Standing::Running,
             (_, Place::Bound(_)) => Standing::Bound,
             (_, Place::Assumed(_)) => Standing::Assumed,

@@ -1,7 +1,9 @@
 //! How far the scheduler is with a gang. Written by the engine's actions only.
 
 use super::ids::GangId;
+use crate::core::model::cut;
 use crate::core::units::Time;
+use std::sync::Arc;
 
 /// How many ranks decide the order of gangs.
 pub const MAX_RANKS: usize = 6;
@@ -11,7 +13,9 @@ pub const MAX_RANKS: usize = 6;
 pub struct OrderKey {
     /// What the queue-sort plugins say, the most important first.
     pub ranks: [i64; MAX_RANKS],
-    /// Where all else is equal: the lowest id.
+    /// Where all else is equal, who was heard of first goes first.
+    pub arrival: u64,
+    /// Whose place it is.
     pub gang: GangId,
 }
 
@@ -29,7 +33,7 @@ pub enum Stage {
     Parked(OrderKey),
     /// Placed, and held by a permit plugin until this time at most.
     Held(Time),
-    /// Being taken off its nodes as a whole.
+    /// Being taken off its nodes as a whole, until no member holds one.
     Releasing,
     /// To be tried again at `retry_at`.
     BackingOff,
@@ -40,18 +44,41 @@ pub enum Stage {
 pub struct Why {
     /// Typed: CamelCase.
     pub reason: &'static str,
-    /// In words.
-    pub message: String,
+    /// In words, bounded.
+    pub message: Arc<str>,
 }
 
 impl Why {
     /// A reason with its words.
-    pub fn new(reason: &'static str, message: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn new(reason: &'static str, message: &str) -> Self {
         Self {
             reason,
-            message: message.into(),
+            message: cut(message).into(),
         }
     }
+}
+
+/// A release under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Why the gang has to go.
+    pub message: Arc<str>,
+    /// Who refuses it, if somebody does.
+    pub refused: Option<RefusedRelease>,
+    /// Evictions that were refused are not tried again before this.
+    pub not_before: Time,
+}
+
+/// A release that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRelease {
+    /// Since when.
+    pub since: Time,
+    /// A pod that may not be deleted.
+    pub pod: String,
+    /// The API server's answer, which says by whom.
+    pub message: String,
 }
 
 /// The scheduler's notes on one gang.
@@ -61,14 +88,20 @@ pub struct Progress {
     pub stage: Stage,
     /// Why members wait.
     pub why: Option<Why>,
+    /// What the nodes offered when that was found out ([`Nodes::offer_version`]).
+    ///
+    /// [`Nodes::offer_version`]: super::Nodes::offer_version
+    pub words_version: u64,
     /// Room for it is set aside, or it asks for none.
     pub admitted: bool,
     /// Why it is not admitted.
     pub not_admitted: Option<Why>,
-    /// Since when some members are placed but fewer than the minimum.
+    /// Since when some members are bound, but fewer than the minimum.
     pub partial_since: Option<Time>,
-    /// The minima, by subgroup, that were once bound in full.
-    pub met: Option<Vec<u32>>,
+    /// When that is looked at again.
+    pub partial_timer: Option<Time>,
+    /// The minimum that was last bound in full, until a release.
+    pub ran_with: Option<u32>,
     /// When its minimum was first placed.
     pub scheduled_at: Option<Time>,
     /// When it is tried again, while it backs off or a member was refused.
@@ -77,6 +110,8 @@ pub struct Progress {
     pub backoffs: u32,
     /// Releases in a row, for the length of the back-off after them.
     pub releases: u32,
-    /// What became of its last release, until it runs again.
-    pub disrupted: Option<String>,
+    /// The release under way.
+    pub release: Option<Release>,
+    /// Why it was last released, until it runs again.
+    pub disrupted: Option<Arc<str>>,
 }

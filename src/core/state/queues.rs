@@ -34,13 +34,15 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// Declares a queue, or declares it anew.
-    pub fn upsert(&mut self, spec: QueueSpec) -> QueueId {
+    /// Declares a queue, or declares it anew; says which, if that changes anything.
+    pub fn upsert(&mut self, spec: QueueSpec) -> Option<QueueId> {
         let id = self.slot(&spec.name);
-        if let Some(queue) = self.queues.get_mut(id) {
-            queue.spec = Some(spec);
+        let queue = self.queues.get_mut(id)?;
+        if queue.spec.as_ref() == Some(&spec) {
+            return None;
         }
-        id
+        queue.spec = Some(spec);
+        Some(id)
     }
 
     /// Takes a declaration back. `default` falls back to what it is by itself.

@@ -86,15 +86,19 @@ mod tests {
     use crate::core::model::{Event, NodeSpec, PodKey, PodSpec};
     use crate::core::resources::Dimension;
     use crate::core::state::{Place, Standing};
+    use crate::core::units::Time;
 
     fn state() -> (ClusterState, NodeId, PodId) {
         let mut state = ClusterState::default();
         let allocatable = vec![("pods".to_owned(), 10)];
-        state.apply(Event::Node(NodeSpec {
-            name: "n".into(),
-            allocatable,
-            ..NodeSpec::default()
-        }));
+        state.apply(
+            Time::ZERO,
+            Event::Node(NodeSpec {
+                name: "n".into(),
+                allocatable,
+                ..NodeSpec::default()
+            }),
+        );
         let key = PodKey {
             namespace: "a".into(),
             name: "p".into(),
@@ -105,7 +109,7 @@ mod tests {
             ours: true,
             ..PodSpec::default()
         };
-        state.apply(Event::Pod(Box::new(pod)));
+        state.apply(Time::ZERO, Event::Pod(Box::new(pod)));
         let (node, pod) = (
             state.nodes().find("n").unwrap(),
             state.find_pod(&key).unwrap(),

@@ -9,8 +9,9 @@ mod objects;
 mod pods;
 
 use crate::cluster::attempt::{Answer, Step};
+use crate::cluster::words::Word;
 use crate::core::engine::{Effect, Policy};
-use crate::core::model::{Event, NodeSpec, PodKey};
+use crate::core::model::{NodeSpec, PodKey};
 use crate::core::units::{Millis, Time};
 use crate::sim::brain::Brain;
 use crate::sim::heap::Heap;
@@ -18,7 +19,7 @@ use crate::sim::jobs::Jobs;
 use crate::sim::ledger::Ledger;
 use crate::sim::network::{Met, Mischief, Network, Request};
 use crate::sim::scenario::{Entry, OnEviction, PodPlan, Scenario};
-use crate::sim::server::{Server, Stream};
+use crate::sim::server::{Server, Stream, Told};
 use std::collections::BTreeMap;
 
 /// How long a pod that was on a node takes to leave it.
@@ -40,7 +41,7 @@ enum Happening {
     Create(usize),
     Delete(usize),
     StartScheduler,
-    Deliver(u64, Stream, Event),
+    Deliver(u64, Stream, Told),
     Synced(u64, Stream),
     Proceed(u64, u64),
     Land(Flight),
@@ -84,6 +85,8 @@ pub struct Driver {
     /// Bind orders until the scheduler dies.
     binds_to_live: Option<u32>,
     last_change: Time,
+    /// When something was last written on an object.
+    last_word: Time,
     idle_wake_ups: u32,
     cycles_now: u32,
     trace: bool,
@@ -109,6 +112,7 @@ impl Driver {
             kill_in_plan: false,
             binds_to_live: None,
             last_change: Time::ZERO,
+            last_word: Time::ZERO,
             idle_wake_ups: 0,
             cycles_now: 0,
             trace: false,
@@ -148,6 +152,12 @@ impl Driver {
         self.last_change
     }
 
+    /// When something was last said of an object.
+    #[must_use]
+    pub const fn last_word(&self) -> Time {
+        self.last_word
+    }
+
     /// What the API server holds.
     #[must_use]
     pub const fn server(&self) -> &Server {
@@ -180,7 +190,9 @@ impl Driver {
     /// Plays what is due next; false if there is nothing more to come by `until`.
     pub fn step(&mut self, until: Time) -> bool {
         let due = self.brain.as_ref().and_then(Brain::due_at);
-        let Some(next) = self.heap.next_at().into_iter().chain(due).min() else {
+        let word = self.brain.as_ref().and_then(Brain::word_due);
+        let foreseen = self.heap.next_at().into_iter().chain(word).min();
+        let Some(next) = foreseen.into_iter().chain(due).min() else {
             return false;
         };
         if next > until {
@@ -190,7 +202,7 @@ impl Driver {
             self.now = next;
             self.cycles_now = 0;
         }
-        if self.heap.next_at().is_none() {
+        if foreseen.is_none() {
             self.idle_wake_ups += 1;
             if self.idle_wake_ups > IDLE_WAKE_UPS {
                 return false;
@@ -205,6 +217,7 @@ impl Driver {
             self.happen(happening);
             self.spread_news();
         }
+        self.say();
         self.think();
         true
     }
@@ -227,10 +240,11 @@ impl Driver {
             Happening::Create(index) => self.create(index),
             Happening::Delete(index) => self.delete(index),
             Happening::StartScheduler => self.start_scheduler(),
-            Happening::Deliver(epoch, stream, event) => {
+            Happening::Deliver(epoch, stream, told) => {
                 self.arrived(epoch, stream);
+                let now = self.now;
                 if let Some(brain) = self.brain_of(epoch) {
-                    brain.apply(event);
+                    brain.take(told, now);
                 }
             }
             Happening::Synced(epoch, stream) => {
@@ -283,8 +297,8 @@ impl Driver {
         self.brain = Some(Brain::new(self.policy.clone(), Stream::ALL.len()));
         for stream in Stream::ALL {
             let at = self.now + self.network.lag(stream, self.now);
-            for event in self.server.list(stream) {
-                self.foresee_news(stream, at, Happening::Deliver(self.epoch, stream, event));
+            for told in self.server.list(stream) {
+                self.foresee_news(stream, at, Happening::Deliver(self.epoch, stream, told));
             }
             self.foresee_news(stream, at, Happening::Synced(self.epoch, stream));
         }
@@ -317,14 +331,14 @@ impl Driver {
 
     /// Sends what the API server has to tell to the scheduler, each watch at its own pace.
     fn spread_news(&mut self) {
-        for (stream, event) in self.server.take_news() {
+        for (stream, told) in self.server.take_news() {
             let lag = self.network.lag(stream, self.now);
             let waiting = self.streams.get(&stream).map_or(0, |(_, count)| *count);
             match &mut self.brain {
                 None => {}
-                Some(brain) if lag == Millis(0) && waiting == 0 => brain.apply(event),
+                Some(brain) if lag == Millis(0) && waiting == 0 => brain.take(told, self.now),
                 Some(_) => {
-                    let news = Happening::Deliver(self.epoch, stream, event);
+                    let news = Happening::Deliver(self.epoch, stream, told);
                     self.foresee_news(stream, self.now + lag, news);
                 }
             }
@@ -335,6 +349,13 @@ impl Driver {
             && !brain.has_cycle_planned()
         {
             brain.schedule_cycle(now + self.network.debounce(now));
+        }
+    }
+
+    /// Writes the words that are due.
+    fn say(&mut self) {
+        while let Some(call) = self.brain.as_mut().and_then(|brain| brain.say(self.now)) {
+            self.proceed(call);
         }
     }
 
@@ -383,10 +404,21 @@ impl Driver {
         let call = match effect {
             Effect::Bind(bind) => brain.bind(bind, now),
             Effect::Evict(evict) => brain.evict(evict, now),
-            Effect::PodWaits(waits) => return self.ledger.waits(waits, &self.server),
-            Effect::GangStatus(status) => return self.ledger.gang_status(status),
-            // Reports count queues by themselves.
-            Effect::QueueStatus(_) => return,
+            Effect::Recall(pod) => {
+                if brain.recall(&pod, now) {
+                    self.network.count(|met| met.recalled += 1);
+                }
+                return;
+            }
+            Effect::PodWaits(waits) => {
+                self.ledger.waits(&waits, &self.server);
+                return brain.want(Word::Pod(waits), now);
+            }
+            Effect::GangStatus(status) => {
+                self.ledger.gang_status(&status);
+                return brain.want(Word::Gang(Box::new(status)), now);
+            }
+            Effect::QueueStatus(status) => return brain.want(Word::Queue(status), now),
         };
         self.idle_wake_ups = 0;
         self.proceed(call);
@@ -434,6 +466,14 @@ impl Driver {
     fn land(&mut self, request: &Request) -> Answer {
         match request {
             Request::Read(pod) => self.server.read(pod),
+            Request::Tell(pod) => match self.server.read(pod) {
+                Answer::Pod { .. } => Answer::Accepted,
+                other => other,
+            },
+            Request::Say(subject, said) => {
+                self.last_word = self.now;
+                self.server.say(subject, said.clone())
+            }
             Request::Bind(pod, node) => {
                 let answer = self.server.bind(pod, node);
                 if answer == Answer::Accepted {

@@ -1,35 +1,20 @@
-//! What was said last, so that only news is said again; and the counts of each queue.
+//! How many gangs of which queue are in which phase.
 
-use super::plan::{GangPhase, GangStatus, PHASES, QueueStatus};
+use super::plan::{GangPhase, PHASES, QueueStatus};
 use crate::core::state::{ClusterState, GangId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The last word on every gang and queue.
+/// The counts, gang by gang.
 #[derive(Debug, Default)]
-pub(super) struct Said {
-    statuses: BTreeMap<GangId, GangStatus>,
+pub(super) struct Census {
     phases: BTreeMap<GangId, (QueueId, GangPhase)>,
     queues: BTreeMap<QueueId, [u32; PHASES]>,
     changed: BTreeSet<QueueId>,
 }
 
-impl Said {
-    /// The status last given out for a gang.
-    pub(super) fn status(&self, gang: GangId) -> Option<&GangStatus> {
-        self.statuses.get(&gang)
-    }
-
-    /// Notes a status; says whether it is news.
-    pub(super) fn note_status(&mut self, gang: GangId, status: &GangStatus) -> bool {
-        let news = self.statuses.get(&gang) != Some(status);
-        if news {
-            self.statuses.insert(gang, status.clone());
-        }
-        news
-    }
-
+impl Census {
     /// Counts a gang where it is now.
-    pub(super) fn note_phase(&mut self, gang: GangId, queue: QueueId, phase: GangPhase) {
+    pub(super) fn note(&mut self, gang: GangId, queue: QueueId, phase: GangPhase) {
         let old = self.phases.insert(gang, (queue, phase));
         if old != Some((queue, phase)) {
             self.count(old, Some((queue, phase)));
@@ -38,9 +23,13 @@ impl Said {
 
     /// Forgets a gang that is gone.
     pub(super) fn forget(&mut self, gang: GangId) {
-        self.statuses.remove(&gang);
         let old = self.phases.remove(&gang);
         self.count(old, None);
+    }
+
+    /// Has a queue's counts said again: it was declared, or declared anew.
+    pub(super) fn note_queue(&mut self, queue: QueueId) {
+        self.changed.insert(queue);
     }
 
     /// How many gangs are in each phase, over all queues.
@@ -67,7 +56,7 @@ impl Said {
     }
 
     /// The statuses of the queues whose counts changed, of those that somebody declared.
-    pub(super) fn take_queue_news(&mut self, state: &ClusterState) -> Vec<QueueStatus> {
+    pub(super) fn take_news(&mut self, state: &ClusterState) -> Vec<QueueStatus> {
         let mut news = Vec::new();
         for id in std::mem::take(&mut self.changed) {
             let Some(queue) = state.queues().get(id) else {
@@ -89,6 +78,7 @@ mod tests {
     use super::*;
     use crate::core::model::{Event, QueueSpec};
     use crate::core::state::Id;
+    use crate::core::units::Time;
 
     #[test]
     fn gangs_are_counted_once_in_the_phase_and_queue_they_are_in() {
@@ -98,24 +88,40 @@ mod tests {
             uid: "1".into(),
             ..QueueSpec::default()
         };
-        state.apply(Event::Queue(spec));
+        state.apply(Time::ZERO, Event::Queue(spec));
         let queue = state
             .queues()
             .iter()
             .find(|(_, queue)| queue.name == "q")
             .unwrap()
             .0;
-        let (mut said, gang) = (Said::default(), GangId::from_index(0));
-        said.note_phase(gang, queue, GangPhase::Pending);
-        said.note_phase(gang, queue, GangPhase::Running);
-        let news = said.take_queue_news(&state);
+        let (mut census, gang) = (Census::default(), GangId::from_index(0));
+        census.note(gang, queue, GangPhase::Pending);
+        census.note(gang, queue, GangPhase::Running);
+        let news = census.take_news(&state);
         assert_eq!(news[0].gangs[GangPhase::Running as usize], 1);
         assert_eq!(news[0].gangs.iter().sum::<u32>(), 1);
-        assert_eq!(said.phases(), news[0].gangs);
-        said.note_phase(gang, queue, GangPhase::Running);
-        assert_eq!(said.take_queue_news(&state), []);
-        said.forget(gang);
-        assert_eq!(said.take_queue_news(&state)[0].gangs, [0; PHASES]);
-        assert_eq!(said.phases(), [0; PHASES]);
+        assert_eq!(census.phases(), news[0].gangs);
+        census.note(gang, queue, GangPhase::Running);
+        assert_eq!(census.take_news(&state), []);
+        census.forget(gang);
+        assert_eq!(census.take_news(&state)[0].gangs, [0; PHASES]);
+        assert_eq!(census.phases(), [0; PHASES]);
+    }
+
+    #[test]
+    fn a_queue_that_is_declared_says_its_counts_even_if_they_are_zero() {
+        let mut state = ClusterState::default();
+        let spec = QueueSpec {
+            name: "q".into(),
+            uid: "1".into(),
+            ..QueueSpec::default()
+        };
+        state.apply(Time::ZERO, Event::Queue(spec));
+        let mut census = Census::default();
+        for queue in state.take_changes().queues {
+            census.note_queue(queue);
+        }
+        assert_eq!(census.take_news(&state)[0].gangs, [0; PHASES]);
     }
 }

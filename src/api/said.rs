@@ -1,0 +1,464 @@
+//! What an object says already, and whether that is what we want said: times apart, for since when
+//! something is so is nobody's news.
+//!
+//! Both sides are digested from the same fields: what the core wants said ([`wanted_of_gang`] ...)
+//! and what was read from the API server (`Said::from`).
+
+use super::status::{
+    queue_counts, scheduled, upstream_condition, volcano_condition, volcano_phase,
+};
+use super::upstream::INITIALLY_SCHEDULED;
+use super::{crd, slim, upstream, volcano};
+use crate::core::engine::{Condition, GangStatus, QueueStatus};
+use crate::core::model::{PodWaits, Source, digest};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1;
+use serde::Deserialize;
+
+/// What is said of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// A digest of all of it.
+    pub text: u64,
+    /// A digest of what kind of thing it says: numbers apart.
+    pub kind: u64,
+    /// Since when its conditions have been what they are.
+    pub since: Vec<Since>,
+}
+
+/// Since when a condition has had its status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// The condition's type.
+    pub condition: String,
+    /// Whether it is true.
+    pub is_true: bool,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+impl Said {
+    /// Since when a condition has had a status, if it has it.
+    #[must_use]
+    pub fn since(&self, condition: &str, is_true: bool) -> Option<Timestamp> {
+        let same = |one: &&Since| one.condition == condition && one.is_true == is_true;
+        self.since.iter().find(same).map(|one| one.at)
+    }
+
+    fn with_text(text: u64) -> Self {
+        Self {
+            text,
+            kind: text,
+            since: Vec::new(),
+        }
+    }
+}
+
+/// A condition as kinds without a type of ours have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SeenCondition {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Why.
+    pub reason: String,
+    /// In words.
+    pub message: String,
+    /// Since when.
+    pub last_transition_time: Option<v1::Time>,
+    /// The generation it speaks of.
+    pub observed_generation: Option<i64>,
+}
+
+impl SeenCondition {
+    fn since(&self) -> Option<Since> {
+        Some(Since {
+            condition: self.kind.clone(),
+            is_true: self.status == "True",
+            at: self.last_transition_time.as_ref()?.0,
+        })
+    }
+}
+
+/// Counts and phase, in one order for what is wanted and what is seen.
+type Numbers = [Option<i64>; 6];
+
+fn gang_digest<'a>(
+    phase: &str,
+    numbers: Numbers,
+    conditions: impl Iterator<Item = (&'a str, bool, &'a str, &'a str, i64)>,
+) -> u64 {
+    let conditions: Vec<_> = conditions.collect();
+    digest::of(&(phase, numbers, conditions))
+}
+
+fn entry<'a>(
+    found: &'a Condition,
+    kind: &'a str,
+    is_true: bool,
+    generation: i64,
+) -> (&'a str, bool, &'a str, &'a str, i64) {
+    (kind, is_true, found.reason, &found.message, generation)
+}
+
+/// What is to be said of a gang's object; `None` where there is nothing to say on that kind.
+#[must_use]
+pub fn wanted_of_gang(status: &GangStatus) -> Option<Said> {
+    let number = |count: u32| Some(i64::from(count));
+    let text = match status.source {
+        Source::Muster => gang_digest(
+            status.phase.as_str(),
+            [
+                number(status.min_available),
+                number(status.bound),
+                number(status.running),
+                number(status.succeeded),
+                number(status.failed),
+                status.position.map(i64::from),
+            ],
+            status
+                .conditions
+                .iter()
+                .map(|one| entry(one, one.kind, one.status, status.observed_generation)),
+        ),
+        Source::Volcano => gang_digest(
+            volcano_phase(status.phase),
+            volcano_numbers(status.running, status.succeeded, status.failed),
+            scheduled(status)
+                .map(|one| entry(one, volcano_condition(one.status), true, 0))
+                .into_iter(),
+        ),
+        Source::Upstream => {
+            let one = upstream_condition(status)?;
+            upstream_digest(entry(
+                &one,
+                one.kind,
+                one.status,
+                status.observed_generation,
+            ))
+        }
+    };
+    Some(Said::with_text(text))
+}
+
+fn volcano_numbers(running: u32, succeeded: u32, failed: u32) -> Numbers {
+    let number = |count: u32| Some(i64::from(count));
+    [
+        number(running),
+        number(succeeded),
+        number(failed),
+        None,
+        None,
+        None,
+    ]
+}
+
+fn upstream_digest(condition: (&str, bool, &str, &str, i64)) -> u64 {
+    gang_digest("", [None; 6], std::iter::once(condition))
+}
+
+/// What is to be said of a queue.
+#[must_use]
+pub fn wanted_of_queue(status: &QueueStatus) -> Said {
+    Said::with_text(digest::of(&queue_counts(status)))
+}
+
+/// What is to be said on a pod.
+#[must_use]
+pub fn wanted_on_pod(order: &PodWaits) -> Said {
+    pod_waits(order.reason, &order.message)
+}
+
+fn pod_waits(reason: &str, message: &str) -> Said {
+    Said {
+        text: digest::of(&(reason, message)),
+        kind: digest::of_kind(reason, message),
+        since: Vec::new(),
+    }
+}
+
+impl From<&crd::PodGroup> for Said {
+    fn from(group: &crd::PodGroup) -> Self {
+        let Some(status) = &group.status else {
+            return Self::default();
+        };
+        let count = |count: Option<i32>| count.map(i64::from);
+        let conditions = status.conditions.iter().map(|one| {
+            let generation = one.observed_generation.unwrap_or(0);
+            let is_true = one.status == "True";
+            (
+                one.type_.as_str(),
+                is_true,
+                one.reason.as_str(),
+                one.message.as_str(),
+                generation,
+            )
+        });
+        let text = gang_digest(
+            status.phase.as_deref().unwrap_or_default(),
+            [
+                count(status.min_available),
+                count(status.bound),
+                count(status.running),
+                count(status.succeeded),
+                count(status.failed),
+                count(status.position),
+            ],
+            conditions,
+        );
+        let since = status.conditions.iter().map(|one| Since {
+            condition: one.type_.clone(),
+            is_true: one.status == "True",
+            at: one.last_transition_time.0,
+        });
+        Self {
+            since: since.collect(),
+            ..Self::with_text(text)
+        }
+    }
+}
+
+impl From<&volcano::PodGroup> for Said {
+    fn from(group: &volcano::PodGroup) -> Self {
+        let status = &group.status;
+        let conditions = status.conditions.iter().map(|one| {
+            let is_true = one.status == "True";
+            (
+                one.kind.as_str(),
+                is_true,
+                one.reason.as_str(),
+                one.message.as_str(),
+                0,
+            )
+        });
+        let text = gang_digest(
+            &status.phase,
+            volcano_numbers(status.running, status.succeeded, status.failed),
+            conditions,
+        );
+        Self {
+            since: status
+                .conditions
+                .iter()
+                .filter_map(SeenCondition::since)
+                .collect(),
+            ..Self::with_text(text)
+        }
+    }
+}
+
+impl From<&upstream::PodGroup> for Said {
+    fn from(group: &upstream::PodGroup) -> Self {
+        let mut ours = group.status.conditions.iter();
+        let Some(one) = ours.find(|one| one.kind == INITIALLY_SCHEDULED) else {
+            return Self::default();
+        };
+        let text = upstream_digest((
+            &one.kind,
+            one.status == "True",
+            &one.reason,
+            &one.message,
+            one.observed_generation.unwrap_or(0),
+        ));
+        Self {
+            since: one.since().into_iter().collect(),
+            ..Self::with_text(text)
+        }
+    }
+}
+
+impl From<&crd::Queue> for Said {
+    fn from(queue: &crd::Queue) -> Self {
+        let Some(status) = &queue.status else {
+            return Self::default();
+        };
+        let counts = [
+            status.pending,
+            status.inqueue,
+            status.running,
+            status.unknown,
+            status.finished,
+            status.failed,
+        ];
+        // What is not there says nothing, not even zero.
+        let counts: Option<Vec<u32>> = counts
+            .into_iter()
+            .map(|count| u32::try_from(count?).ok())
+            .collect();
+        let counts = counts.and_then(|counts| <[u32; 6]>::try_from(counts).ok());
+        counts.map_or_else(Self::default, |counts| Self::with_text(digest::of(&counts)))
+    }
+}
+
+/// What a pod says about why it waits, if it does.
+#[must_use]
+pub fn on_pod(pod: &slim::Pod) -> Option<Said> {
+    let mut conditions = pod.status.conditions.iter();
+    let found = conditions.find(|one| one.kind == "PodScheduled" && one.status == "False")?;
+    Some(pod_waits(&found.reason, &found.message))
+}
+
+/// The conditions of a gang's object as they are written: type and status.
+#[must_use]
+pub fn conditions_of_gang(status: &GangStatus) -> Vec<(String, bool)> {
+    match status.source {
+        Source::Muster => status
+            .conditions
+            .iter()
+            .map(|one| (one.kind.to_owned(), one.status))
+            .collect(),
+        Source::Volcano => scheduled(status)
+            .map(|one| (volcano_condition(one.status).to_owned(), true))
+            .into_iter()
+            .collect(),
+        Source::Upstream => upstream_condition(status)
+            .map(|one| (one.kind.to_owned(), one.status))
+            .into_iter()
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::status;
+    use crate::core::engine::GangPhase;
+    use crate::core::model::GangKey;
+    use serde_json::{Value, json};
+
+    fn statuses(source: Source) -> Vec<GangStatus> {
+        let condition = |kind, status, message: &str| Condition {
+            kind,
+            status,
+            reason: "Reason",
+            message: message.to_owned(),
+        };
+        let mut all = Vec::new();
+        for phase in GangPhase::ALL {
+            for position in [None, Some(3)] {
+                for scheduled in [false, true] {
+                    all.push(GangStatus {
+                        gang: GangKey::default(),
+                        source,
+                        uid: "u".into(),
+                        observed_generation: 4,
+                        phase,
+                        min_available: 3,
+                        bound: 2,
+                        running: 1,
+                        succeeded: 0,
+                        failed: 6,
+                        position,
+                        conditions: vec![
+                            condition("Admitted", true, ""),
+                            condition("Scheduled", scheduled, "why \u{e4}"),
+                        ],
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// What the API server holds after a merge patch on an object without a status.
+    fn stored(patch: &Value) -> Value {
+        let mut status = patch["status"].clone();
+        status
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
+        json!({
+            "apiVersion": "v1", "kind": "PodGroup", "status": status,
+            "metadata": {"name": "g", "namespace": "n"}, "spec": {},
+        })
+    }
+
+    fn at(kind: &str, _: bool) -> Timestamp {
+        Timestamp::from_second(if kind == "Admitted" { 5 } else { 7 }).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read_back() {
+        for source in [Source::Muster, Source::Volcano, Source::Upstream] {
+            for status in statuses(source) {
+                let object = stored(&status::patch(&status, &at));
+                let read = |object: Value| -> Said {
+                    match source {
+                        Source::Muster => {
+                            let read: crd::PodGroup = serde_json::from_value(object).unwrap();
+                            Said::from(&read)
+                        }
+                        Source::Volcano => {
+                            let read: volcano::PodGroup = serde_json::from_value(object).unwrap();
+                            Said::from(&read)
+                        }
+                        Source::Upstream => {
+                            let read: upstream::PodGroup = serde_json::from_value(object).unwrap();
+                            Said::from(&read)
+                        }
+                    }
+                };
+                let (wanted, seen) = (wanted_of_gang(&status).unwrap(), read(object));
+                assert_eq!(wanted.text, seen.text, "{status:?}");
+                for (condition, is_true) in conditions_of_gang(&status) {
+                    let since = seen.since(&condition, is_true);
+                    assert_eq!(since, Some(at(&condition, is_true)), "{condition}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_that_differs_in_anything_but_times_is_another_one() {
+        let all = statuses(Source::Muster);
+        let digests: std::collections::BTreeSet<u64> = all
+            .iter()
+            .map(|status| wanted_of_gang(status).unwrap().text)
+            .collect();
+        assert_eq!(digests.len(), all.len());
+    }
+
+    #[test]
+    fn a_queue_without_counts_does_not_say_zero() {
+        let status = QueueStatus {
+            queue: "q".into(),
+            uid: "u".into(),
+            gangs: [0; crate::core::engine::PHASES],
+        };
+        let read = |status: Value| {
+            let queue: crd::Queue = serde_json::from_value(json!({
+                "apiVersion": "muster.dev/v1alpha1", "kind": "Queue",
+                "metadata": {"name": "q"}, "spec": {}, "status": status,
+            }))
+            .unwrap();
+            Said::from(&queue).text
+        };
+        let zero = status::queue_patch(&status)["status"].clone();
+        assert_eq!(read(zero), wanted_of_queue(&status).text);
+        assert_ne!(read(json!({})), wanted_of_queue(&status).text);
+        assert_ne!(read(Value::Null), wanted_of_queue(&status).text);
+    }
+
+    #[test]
+    fn why_a_pod_waits_is_read_from_its_condition() {
+        let order = PodWaits {
+            pod: Default::default(),
+            reason: "Unschedulable",
+            message: "0/3 nodes".into(),
+        };
+        let pod = |status: &str| -> slim::Pod {
+            serde_json::from_value(
+                json!({"metadata": {"name": "p"}, "status": {"conditions": [{
+                    "type": "PodScheduled", "status": status, "reason": "Unschedulable",
+                    "message": "0/3 nodes",
+                }]}}),
+            )
+            .unwrap()
+        };
+        assert_eq!(on_pod(&pod("False")), Some(wanted_on_pod(&order)));
+        assert_eq!(on_pod(&pod("True")), None);
+    }
+}

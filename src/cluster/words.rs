@@ -1,0 +1,395 @@
+//! What is to be written of objects: a state machine over what the core wants said and what the
+//! API server holds. No I/O and no clock: lanes and simulator drive the same one.
+//!
+//! There is one memory of what an object says, fed by the watches and by our own writes. A word is
+//! written where it differs, and as long as it differs: what was lost, refused or overwritten
+//! heals, and a start writes nothing that is there already. Words are gathered for a moment, are
+//! never in two writes at once, and are tried again ever more slowly.
+
+use crate::api::said::{self, Said, Since};
+use crate::core::engine::{GangStatus, PodWaits, QueueStatus};
+use crate::core::model::Source;
+use crate::core::units::{Millis, Time};
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A status waits so long for what follows: a gang goes through several in a moment.
+pub const GATHER: Millis = Millis(200);
+/// Between two writes to one object.
+const GAP: Millis = Millis(500);
+/// After a write somebody else's or an older word may still come in by the watch: it is corrected
+/// after so long, and then ever more slowly up to [`LONGEST`].
+const HEAL: Millis = Millis(2_000);
+/// No word waits longer than this for its next try.
+const LONGEST: Millis = Millis(60_000);
+
+/// An object of which something is said. Uids are never used again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// The PodGroup of this kind and uid.
+    Gang(Source, String),
+    /// The Queue of this uid.
+    Queue(String),
+    /// The pod of this uid.
+    Pod(String),
+}
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// The status of a PodGroup.
+    Gang(Box<GangStatus>),
+    /// The status of a Queue.
+    Queue(QueueStatus),
+    /// Why a pod waits.
+    Pod(PodWaits),
+}
+
+impl Word {
+    /// What it is about.
+    #[must_use]
+    pub fn subject(&self) -> Subject {
+        match self {
+            Self::Gang(status) => Subject::Gang(status.source, status.uid.clone()),
+            Self::Queue(status) => Subject::Queue(status.uid.clone()),
+            Self::Pod(order) => Subject::Pod(order.pod.uid.clone()),
+        }
+    }
+
+    fn said(&self) -> Option<Said> {
+        match self {
+            Self::Gang(status) => said::wanted_of_gang(status),
+            Self::Queue(status) => Some(said::wanted_of_queue(status)),
+            Self::Pod(order) => Some(said::wanted_on_pod(order)),
+        }
+    }
+}
+
+/// A word to be written now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// About what.
+    pub subject: Subject,
+    /// What.
+    pub word: Word,
+    /// Whether it is another kind of thing than the object says already: worth an event.
+    pub is_news: bool,
+    held: Said,
+}
+
+impl Write {
+    /// Since when a condition has the status that is being written: as the object has it, or from
+    /// now on.
+    #[must_use]
+    pub fn since(&self, condition: &str, is_true: bool, now: Timestamp) -> Timestamp {
+        self.held.since(condition, is_true).unwrap_or(now)
+    }
+
+    /// What the object says once this is written.
+    #[must_use]
+    pub fn outcome(&self, now: Timestamp) -> Said {
+        let mut said = self.word.said().unwrap_or_default();
+        let conditions = match &self.word {
+            Word::Gang(status) => said::conditions_of_gang(status),
+            Word::Queue(_) | Word::Pod(_) => Vec::new(),
+        };
+        let since = conditions.into_iter().map(|(condition, is_true)| Since {
+            at: self.since(&condition, is_true, now),
+            condition,
+            is_true,
+        });
+        said.since = since.collect();
+        said
+    }
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// The object says this now.
+    Done(Said),
+    /// The object is gone, or another one has its name.
+    Gone,
+    /// It was not written; it is tried again.
+    Failed,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    held: Said,
+    wanted: Option<(Word, Said)>,
+    /// When it is to be written; `None`: there is nothing to write, or it is being written.
+    due: Option<Time>,
+    written_at: Option<Time>,
+    being_written: bool,
+    /// Writes in a row that failed, or that somebody undid.
+    setbacks: u32,
+}
+
+/// The words of all objects.
+#[derive(Debug, Default)]
+pub struct Words {
+    entries: BTreeMap<Subject, Entry>,
+    /// What is to be written when, by rank: statuses of gangs and queues go before what is said
+    /// on pods.
+    due: [BTreeSet<(Time, Subject)>; 2],
+}
+
+impl Words {
+    /// The API server holds this of an object.
+    pub fn seen(&mut self, subject: Subject, said: Said, now: Time) {
+        let entry = self.entries.entry(subject.clone()).or_default();
+        let undone = entry.written_at.is_some()
+            && entry.wanted.as_ref().is_some_and(|(_, wanted)| {
+                entry.held.text == wanted.text && said.text != wanted.text
+            });
+        if undone {
+            entry.setbacks = entry.setbacks.saturating_add(1);
+        }
+        entry.held = said;
+        self.plan(&subject, now);
+    }
+
+    /// The object is gone, or nothing is to be said of it any more.
+    pub fn forget(&mut self, subject: &Subject) {
+        if let Some(entry) = self.entries.remove(subject)
+            && let Some(at) = entry.due
+        {
+            self.due[rank(subject)].remove(&(at, subject.clone()));
+        }
+    }
+
+    /// The core wants this said.
+    pub fn want(&mut self, word: Word, now: Time) {
+        let Some(said) = word.said() else { return };
+        let subject = word.subject();
+        let entry = self.entries.entry(subject.clone()).or_default();
+        let changed = entry
+            .wanted
+            .as_ref()
+            .is_none_or(|(_, before)| before.text != said.text);
+        if changed {
+            entry.setbacks = 0;
+        }
+        entry.wanted = Some((word, said));
+        self.plan(&subject, now);
+    }
+
+    /// The next word that may be written now; [`Words::written`] must follow.
+    pub fn take(&mut self, now: Time) -> Option<Write> {
+        let is_ready = |due: &&mut BTreeSet<(Time, Subject)>| {
+            let first = due.first();
+            first.is_some_and(|(at, _)| *at <= now)
+        };
+        let (_, subject) = self.due.iter_mut().find(is_ready)?.pop_first()?;
+        let entry = self.entries.get_mut(&subject)?;
+        entry.due = None;
+        entry.being_written = true;
+        let (word, said) = entry.wanted.clone()?;
+        Some(Write {
+            subject,
+            word,
+            is_news: entry.held.kind != said.kind,
+            held: entry.held.clone(),
+        })
+    }
+
+    /// What became of a write that was taken.
+    pub fn written(&mut self, subject: &Subject, result: Written, now: Time) {
+        let Some(entry) = self.entries.get_mut(subject) else {
+            return;
+        };
+        entry.being_written = false;
+        entry.written_at = Some(now);
+        match result {
+            Written::Done(said) => entry.held = said,
+            Written::Gone => return self.forget(subject),
+            Written::Failed => entry.setbacks = entry.setbacks.saturating_add(1),
+        }
+        self.plan(subject, now);
+    }
+
+    /// When the next word may be written.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Time> {
+        let firsts = self.due.iter().filter_map(BTreeSet::first);
+        firsts.map(|(at, _)| *at).min()
+    }
+
+    /// How many words are not written yet.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.due.iter().map(BTreeSet::len).sum()
+    }
+
+    /// Sets when a subject's word is written, if it has to be.
+    fn plan(&mut self, subject: &Subject, now: Time) {
+        let Some(entry) = self.entries.get_mut(subject) else {
+            return;
+        };
+        let wanted = entry.wanted.as_ref();
+        let differs = wanted.is_some_and(|(_, wanted)| wanted.text != entry.held.text);
+        let due = if differs && !entry.being_written {
+            Some(entry.due.unwrap_or_else(|| entry.next(subject, now)))
+        } else {
+            None
+        };
+        if due != entry.due {
+            if let Some(before) = std::mem::replace(&mut entry.due, due) {
+                self.due[rank(subject)].remove(&(before, subject.clone()));
+            }
+            if let Some(at) = due {
+                self.due[rank(subject)].insert((at, subject.clone()));
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn next(&self, subject: &Subject, now: Time) -> Time {
+        let gather = match subject {
+            Subject::Pod(_) => Millis(0),
+            Subject::Gang(..) | Subject::Queue(_) => GATHER,
+        };
+        let Some(written) = self.written_at else {
+            return now + gather;
+        };
+        let pause = match self.setbacks {
+            0 => GAP,
+            many => {
+                let doubled = HEAL.0.saturating_mul(1 << (many - 1).min(16));
+                Millis(doubled.min(LONGEST.0))
+            }
+        };
+        (written + pause).max(now + gather)
+    }
+}
+
+/// What goes first.
+const fn rank(subject: &Subject) -> usize {
+    match subject {
+        Subject::Gang(..) | Subject::Queue(_) => 0,
+        Subject::Pod(_) => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::model::PodKey;
+
+    fn waits(message: &str) -> Word {
+        Word::Pod(PodWaits {
+            pod: PodKey {
+                uid: "u".into(),
+                ..PodKey::default()
+            },
+            reason: "Unschedulable",
+            message: message.into(),
+        })
+    }
+
+    fn subject() -> Subject {
+        Subject::Pod("u".to_owned())
+    }
+
+    fn write(words: &mut Words, now: Time) -> Write {
+        let write = words.take(now).expect("a word is due");
+        let said = write.outcome(Timestamp::UNIX_EPOCH);
+        words.written(&write.subject, Written::Done(said), now);
+        write
+    }
+
+    #[test]
+    fn what_an_object_says_already_is_not_written() {
+        let mut words = Words::default();
+        words.seen(subject(), waits("a").said().unwrap(), Time(0));
+        words.want(waits("a"), Time(1));
+        assert_eq!((words.next_due(), words.waiting()), (None, 0));
+        words.want(waits("b"), Time(2));
+        assert!(write(&mut words, Time(2)).is_news);
+        assert_eq!(words.next_due(), None);
+    }
+
+    #[test]
+    fn other_numbers_are_written_but_no_news() {
+        let mut words = Words::default();
+        words.seen(subject(), waits("1 of 2").said().unwrap(), Time(0));
+        words.want(waits("3 of 4"), Time(1));
+        assert!(!write(&mut words, Time(1)).is_news);
+    }
+
+    #[test]
+    fn what_was_not_written_is_tried_again_ever_more_slowly() {
+        let mut words = Words::default();
+        words.want(waits("a"), Time(0));
+        let (mut now, mut gaps) = (Time(0), Vec::new());
+        for _ in 0..8 {
+            let write = words.take(now).unwrap();
+            assert_eq!(
+                words.take(now + LONGEST),
+                None,
+                "never in two writes at once"
+            );
+            words.written(&write.subject, Written::Failed, now);
+            let next = words.next_due().unwrap();
+            gaps.push(next.since(now).0);
+            now = next;
+        }
+        assert_eq!(
+            gaps,
+            [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]
+        );
+    }
+
+    #[test]
+    fn what_somebody_overwrote_is_said_again_and_never_in_a_hurry() {
+        let mut words = Words::default();
+        words.want(waits("a"), Time(0));
+        write(&mut words, Time(0));
+        words.seen(subject(), Said::default(), Time(100));
+        assert_eq!(words.next_due(), Some(Time(2_000)));
+        write(&mut words, Time(2_000));
+        words.seen(subject(), Said::default(), Time(2_100));
+        assert_eq!(words.next_due(), Some(Time(6_000)));
+    }
+
+    #[test]
+    fn late_news_of_an_older_word_causes_no_second_write() {
+        let mut words = Words::default();
+        words.want(waits("a"), Time(0));
+        write(&mut words, Time(0));
+        words.seen(subject(), Said::default(), Time(10));
+        words.seen(subject(), waits("a").said().unwrap(), Time(20));
+        assert_eq!(words.next_due(), None);
+    }
+
+    #[test]
+    fn statuses_are_gathered_and_go_before_what_is_said_on_pods() {
+        let mut words = Words::default();
+        words.want(waits("a"), Time(0));
+        let queue = QueueStatus {
+            queue: "q".into(),
+            uid: "1".into(),
+            gangs: [0; crate::core::engine::PHASES],
+        };
+        words.want(Word::Queue(queue.clone()), Time(0));
+        let more = QueueStatus {
+            gangs: [1; crate::core::engine::PHASES],
+            ..queue
+        };
+        words.want(Word::Queue(more.clone()), Time(GATHER.0 - 1));
+        assert_eq!(words.waiting(), 2);
+        let first = write(&mut words, Time(GATHER.0));
+        assert_eq!(first.word, Word::Queue(more));
+        assert_eq!(write(&mut words, Time(GATHER.0)).word, waits("a"));
+    }
+
+    #[test]
+    fn a_pod_that_waits_no_more_is_not_spoken_of() {
+        let mut words = Words::default();
+        words.want(waits("a"), Time(0));
+        words.forget(&subject());
+        assert_eq!((words.take(Time(9)), words.waiting()), (None, 0));
+    }
+}

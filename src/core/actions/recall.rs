@@ -1,0 +1,20 @@
+//! Asking binds back that were ordered and may not be sent yet.
+
+use super::Cycle;
+use crate::core::state::{GangId, PodId};
+
+/// Asks back the binds of a gang that are on their way. Each is still answered: as given back
+/// unsent where it was not sent, else by what became of it.
+pub(super) fn recall(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let Some(gang) = cx.state.gang(gang_id) else {
+        return;
+    };
+    let unasked = |id: &PodId| cx.state.pod(*id).is_some_and(|pod| !pod.recalled);
+    let pods: Vec<PodId> = cx.state.assumed_members(gang);
+    for id in pods.into_iter().filter(unasked).collect::<Vec<_>>() {
+        if let Some(pod) = cx.state.pod(id) {
+            cx.orders.recalls.push(pod.key.clone());
+        }
+        cx.state.set_recalled(id);
+    }
+}

@@ -1,0 +1,182 @@
+//! The rules of gangs, told as short stories: events in, plans out.
+
+mod admission;
+mod binding;
+mod placing;
+mod words;
+
+use super::*;
+use crate::core::model::{
+    EvictOutcome, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodPhase, PodSpec, QueueSpec,
+    ShapeSpec, SubgroupSpec,
+};
+
+/// A scheduler with short words for what tests say often.
+struct Story {
+    scheduler: Scheduler,
+    now: Time,
+}
+
+impl Story {
+    fn new() -> Self {
+        Self {
+            scheduler: Scheduler::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn node(&mut self, name: &str, cpus: i64) {
+        let allocatable = vec![("cpu".to_owned(), cpus * 1000), ("pods".to_owned(), 110)];
+        self.tell(Event::Node(NodeSpec {
+            name: name.into(),
+            allocatable,
+            ..NodeSpec::default()
+        }));
+    }
+
+    fn group(&mut self, name: &str, min: u32) {
+        self.define(GangSpec {
+            min_available: min,
+            ..group(name)
+        });
+    }
+
+    fn define(&mut self, spec: GangSpec) {
+        self.tell(Event::Gang(Box::new(spec)));
+    }
+
+    /// A pod of one CPU, of a group or on its own.
+    fn pod(&mut self, name: &str, group: Option<&str>) -> PodKey {
+        self.submit(pod(name, group, 1))
+    }
+
+    fn submit(&mut self, spec: PodSpec) -> PodKey {
+        let key = spec.key.clone();
+        self.tell(Event::Pod(Box::new(spec)));
+        key
+    }
+
+    /// A cycle once so much time has passed; everything it says.
+    fn later(&mut self, ms: u64) -> Plan {
+        self.pass(ms);
+        self.scheduler.cycle(self.now)
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.scheduler.apply(self.now, event);
+        self.scheduler.state().audit().unwrap();
+    }
+
+    fn bound(&mut self, bind: &Bind) {
+        let outcome = BindOutcome::Bound {
+            node: bind.node.clone(),
+        };
+        self.tell(Event::BindResult(bind.pod.clone(), outcome));
+    }
+
+    fn refused(&mut self, bind: &Bind) {
+        let outcome = BindOutcome::Refused {
+            message: "denied by policy".into(),
+        };
+        self.tell(Event::BindResult(bind.pod.clone(), outcome));
+    }
+
+    /// One cycle; its binds and evictions.
+    fn step(&mut self) -> (Vec<Bind>, Vec<Evict>) {
+        let plan = self.scheduler.cycle(self.now);
+        self.scheduler.audit().unwrap();
+        let (mut binds, mut evictions) = (Vec::new(), Vec::new());
+        for effect in plan.effects {
+            match effect {
+                Effect::Bind(bind) => binds.push(bind),
+                Effect::Evict(evict) => evictions.push(evict),
+                _ => {}
+            }
+        }
+        (binds, evictions)
+    }
+
+    fn binds(&mut self) -> Vec<Bind> {
+        self.step().0
+    }
+
+    fn run(&mut self) -> Vec<Bind> {
+        let binds = self.binds();
+        for bind in &binds {
+            self.bound(bind);
+        }
+        binds
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now = self.now + Millis(ms);
+    }
+
+    fn why(&self, name: &str) -> String {
+        let why = self.scheduler.why(&key(name));
+        why.map_or_else(String::new, |(reason, message)| {
+            format!("{reason}: {message}")
+        })
+    }
+
+    fn status(&self, name: &str) -> GangStatus {
+        self.scheduler.gang_status(&key(name)).unwrap()
+    }
+}
+
+fn key(name: &str) -> GangKey {
+    GangKey {
+        namespace: "a".into(),
+        space: GangSpace::Named,
+        name: name.into(),
+    }
+}
+
+fn group(name: &str) -> GangSpec {
+    GangSpec {
+        key: key(name),
+        uid: format!("group-{name}"),
+        ..GangSpec::default()
+    }
+}
+
+fn pod(name: &str, group: Option<&str>, cpus: i64) -> PodSpec {
+    let gang = group.map_or(GangRef::Own, |name| GangRef::Named {
+        space: GangSpace::Named,
+        name: name.to_owned(),
+    });
+    let requests = vec![("cpu".to_owned(), cpus * 1000)];
+    PodSpec {
+        key: PodKey {
+            namespace: "a".into(),
+            name: name.into(),
+            uid: format!("uid-{name}"),
+        },
+        ours: true,
+        gang,
+        shape: ShapeSpec {
+            requests,
+            ..ShapeSpec::default()
+        },
+        ..PodSpec::default()
+    }
+}
+
+fn names(binds: &[Bind]) -> Vec<&str> {
+    binds.iter().map(|bind| bind.pod.name.as_str()).collect()
+}
+
+/// What a plan says on pods.
+fn told(plan: &Plan) -> Vec<String> {
+    let effects = plan.effects.iter();
+    let waits = effects.filter_map(|effect| match effect {
+        Effect::PodWaits(waits) => Some(waits.message.to_string()),
+        _ => None,
+    });
+    waits.collect()
+}
+
+fn recalls(plan: &Plan) -> usize {
+    let recall = |effect: &&Effect| matches!(effect, Effect::Recall(_));
+    plan.effects.iter().filter(recall).count()
+}

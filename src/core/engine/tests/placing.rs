@@ -1,0 +1,348 @@
+//! Who gets a place, and in which order.
+
+use super::*;
+
+#[test]
+fn a_gang_starts_whole_or_not_at_all() {
+    let mut story = Story::new();
+    story.node("n", 2);
+    story.group("g", 3);
+    for name in ["p0", "p1", "p2"] {
+        story.pod(name, Some("g"));
+    }
+    assert_eq!(story.binds(), []);
+    assert_eq!(
+        story.why("g"),
+        "Unschedulable: 2 of 3 members fit; pod p2: 0/1 nodes are available: 1 Insufficient cpu. \
+         (closest is node n, short of 1 cpu)"
+    );
+    story.node("m", 1);
+    assert_eq!(story.run().len(), 3);
+    assert_eq!(story.status("g").phase, GangPhase::Running);
+}
+
+#[test]
+fn a_pod_without_a_group_is_its_own() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    story.pod("p", None);
+    assert_eq!(names(&story.binds()), ["p"]);
+}
+
+#[test]
+fn the_group_may_come_before_between_or_after_its_pods() {
+    for position in 0..=2 {
+        let mut story = Story::new();
+        story.node("n", 2);
+        for (index, name) in ["p0", "p1"].into_iter().enumerate() {
+            if index == position {
+                story.group("g", 2);
+            }
+            story.pod(name, Some("g"));
+            assert_eq!(
+                story.binds().len(),
+                usize::from(index == 1 && position < 2) * 2
+            );
+        }
+        if position == 2 {
+            assert_eq!(
+                story.why("g"),
+                "PodGroupNotFound: PodGroup a/g does not exist"
+            );
+            story.group("g", 2);
+            assert_eq!(story.binds().len(), 2);
+        }
+    }
+}
+
+#[test]
+fn of_two_gangs_with_room_for_one_the_first_runs_whole_and_the_other_follows() {
+    for order in [["a", "b"], ["b", "a"]] {
+        let mut story = Story::new();
+        story.node("n", 3);
+        for (index, name) in order.into_iter().enumerate() {
+            let created = Time::from_secs(index as u64);
+            story.define(GangSpec {
+                min_available: 2,
+                created,
+                ..group(name)
+            });
+            for member in 0..2 {
+                let spec = pod(&format!("{name}{member}"), Some(name), 1);
+                story.submit(PodSpec { created, ..spec });
+            }
+        }
+        let first = story.run();
+        assert_eq!(
+            names(&first),
+            [format!("{}0", order[0]), format!("{}1", order[0])]
+        );
+        assert_eq!(story.run(), []);
+        for bind in first {
+            story.tell(Event::PodDeleted(bind.pod));
+        }
+        let second = story.run();
+        assert_eq!(
+            names(&second),
+            [format!("{}0", order[1]), format!("{}1", order[1])]
+        );
+    }
+}
+
+#[test]
+fn members_beyond_the_minimum_never_hold_it_back() {
+    let mut story = Story::new();
+    story.node("n", 3);
+    story.group("g", 3);
+    for name in ["p0", "p1", "p2"] {
+        story.pod(name, Some("g"));
+    }
+    story.submit(pod("huge", Some("g"), 64));
+    assert_eq!(names(&story.run()), ["p0", "p1", "p2"]);
+    assert_eq!(story.status("g").phase, GangPhase::Running);
+    story.node("large", 64);
+    assert_eq!(names(&story.run()), ["huge"]);
+}
+
+#[test]
+fn surplus_waits_behind_minima_of_equal_priority() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.group("elastic", 1);
+    for index in 0..5 {
+        story.pod(&format!("e{index}"), Some("elastic"));
+    }
+    story.define(GangSpec {
+        min_available: 2,
+        created: Time(9),
+        ..group("later")
+    });
+    for index in 0..2 {
+        let spec = pod(&format!("l{index}"), Some("later"), 1);
+        story.submit(PodSpec {
+            created: Time(9),
+            ..spec
+        });
+    }
+    let binds = story.run();
+    assert_eq!(names(&binds), ["e0", "l0", "l1", "e1"]);
+}
+
+#[test]
+fn surplus_is_given_in_round_robin() {
+    let mut story = Story::new();
+    story.node("n", 6);
+    for name in ["a", "b"] {
+        story.group(name, 1);
+        for index in 0..5 {
+            story.pod(&format!("{name}{index}"), Some(name));
+        }
+    }
+    assert_eq!(names(&story.run()), ["a0", "b0", "a1", "b1", "a2", "b2"]);
+}
+
+#[test]
+fn every_subgroup_needs_its_minimum_and_none_exceeds_its_maximum() {
+    let mut story = Story::new();
+    story.node("n", 10);
+    let subgroups = vec![
+        SubgroupSpec {
+            name: "driver".into(),
+            min: 1,
+            max: Some(1),
+        },
+        SubgroupSpec {
+            name: "worker".into(),
+            min: 2,
+            max: Some(3),
+        },
+    ];
+    story.define(GangSpec {
+        min_available: 3,
+        subgroups,
+        ..group("g")
+    });
+    let member = |story: &mut Story, name: &str, subgroup: &str| {
+        let spec = pod(name, Some("g"), 1);
+        story.submit(PodSpec {
+            subgroup: Some(subgroup.into()),
+            ..spec
+        });
+    };
+    for index in 0..5 {
+        member(&mut story, &format!("w{index}"), "worker");
+    }
+    assert_eq!(story.run(), []);
+    assert_eq!(
+        story.why("g"),
+        "NotEnoughPods: 0 of 1 pods of subgroup driver exist"
+    );
+    member(&mut story, "d0", "driver");
+    member(&mut story, "d1", "driver");
+    let mut bound = story.run();
+    bound.extend(story.run());
+    let mut bound = names(&bound);
+    bound.sort_unstable();
+    assert_eq!(bound, ["d0", "w0", "w1", "w2"]);
+}
+
+#[test]
+fn gates_hold_a_pod_back() {
+    let mut story = Story::new();
+    story.node("n", 2);
+    story.group("g", 2);
+    story.pod("p0", Some("g"));
+    let gated = PodSpec {
+        gates: vec!["example.com/wait".into()],
+        ..pod("p1", Some("g"), 1)
+    };
+    story.submit(gated);
+    assert_eq!(story.run(), []);
+    assert_eq!(
+        story.why("g"),
+        "SchedulingGated: pod p1 is held back by scheduling gate example.com/wait"
+    );
+    story.pod("p1", Some("g"));
+    assert_eq!(story.run().len(), 2);
+}
+
+#[test]
+fn a_gang_waits_for_its_queue_and_says_so() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    story.define(GangSpec {
+        min_available: 1,
+        queue: Some("team".into()),
+        ..group("g")
+    });
+    story.pod("p", Some("g"));
+    assert_eq!(story.run(), []);
+    assert_eq!(
+        story.why("g"),
+        "QueueNotFound: queue \"team\" does not exist"
+    );
+    assert_eq!(story.status("g").phase, GangPhase::Pending);
+    story.tell(Event::Queue(QueueSpec {
+        name: "team".into(),
+        ..QueueSpec::default()
+    }));
+    assert_eq!(story.run().len(), 1);
+}
+
+#[test]
+fn higher_tiers_then_higher_priorities_then_earlier_submissions_go_first() {
+    let mut story = Story::new();
+    story.tell(Event::Queue(QueueSpec {
+        name: "top".into(),
+        tier: 1,
+        ..QueueSpec::default()
+    }));
+    let mut member = |name: &str, queue: Option<&str>, priority: i32, created: u64| {
+        let queue = queue.map(str::to_owned);
+        let created = Time(created);
+        story.submit(PodSpec {
+            queue,
+            priority: Some(priority),
+            created,
+            ..pod(name, None, 1)
+        });
+    };
+    member("late", None, 0, 2);
+    member("early", None, 0, 1);
+    member("urgent", None, 5, 3);
+    member("tier", Some("top"), -5, 4);
+    story.node("n", 4);
+    assert_eq!(names(&story.run()), ["tier", "urgent", "early", "late"]);
+}
+
+#[test]
+fn a_gang_that_does_not_fit_is_passed_over() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    story.submit(pod("large", None, 8));
+    story.pod("small", None);
+    assert_eq!(names(&story.run()), ["small"]);
+}
+
+#[test]
+fn of_equal_gangs_the_one_heard_of_first_goes_first_whatever_its_name_was_used_for() {
+    let mut story = Story::new();
+    for name in ["used", "other"] {
+        story.group(name, 1);
+    }
+    // The id of "used" is free again, and goes to the next gang.
+    story.tell(Event::GangDeleted(
+        key("used"),
+        crate::core::model::Source::Muster,
+    ));
+    story.step();
+    for name in ["first", "second", "used"] {
+        story.group(name, 1);
+        story.pod(name, Some(name));
+    }
+    story.step();
+    story.node("n", 1);
+    assert_eq!(names(&story.binds()), ["first"]);
+    for (name, position) in [("second", 1), ("used", 2)] {
+        assert_eq!(story.status(name).position, Some(position));
+    }
+}
+
+#[test]
+fn assumptions_outlive_time_and_stale_news() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    story.pod("p", None);
+    assert_eq!(story.binds().len(), 1);
+    story.pod("p", None);
+    story.pod("q", None);
+    story.pass(3_600_000);
+    assert_eq!(story.binds(), []);
+}
+
+#[test]
+fn a_pod_made_again_under_its_name_inherits_nothing() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    let old = story.pod("p", None);
+    assert_eq!(story.run().len(), 1);
+    let mut again = pod("p", None, 1);
+    again.key.uid = "another".into();
+    story.submit(again);
+    assert_eq!(story.run().len(), 1, "the old pod's room is free again");
+    story.tell(Event::PodDeleted(old));
+    assert_eq!(
+        story.scheduler.state().pods().count(),
+        1,
+        "late news of the old one is ignored"
+    );
+}
+
+#[test]
+fn pods_of_other_schedulers_are_usage_and_never_touched() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    let foreign = PodSpec {
+        ours: false,
+        node: Some("n".into()),
+        ..pod("f", Some("g"), 1)
+    };
+    story.submit(foreign);
+    story.pod("p", None);
+    assert_eq!(story.step(), (vec![], vec![]));
+    assert!(story.why("g").is_empty());
+}
+
+#[test]
+fn a_sweep_rescues_nobody_when_hints_are_right() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    story.submit(pod("large", None, 8));
+    story.step();
+    let plan = story.later(1_000);
+    assert_eq!(plan.wake_at, Some(Time(300_000)));
+    story.pass(299_000);
+    story.step();
+    let stats = story.scheduler.stats();
+    assert_eq!((stats.sweeps, stats.sweep_rescues), (1, 0));
+}

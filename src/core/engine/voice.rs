@@ -1,0 +1,237 @@
+//! When what is said. What changed is given out once; what may be over in a moment only when it
+//! has lasted.
+//!
+//! A gang's status leaves with the cycle that changed it: whoever writes it gathers. Why pods
+//! wait, and the log's line about it, wait for [`LASTS`], and while only numbers in them change
+//! they are said again after [`AGAIN`] at the earliest. Positions follow every [`LINES`].
+
+use super::census::Census;
+use super::plan::{Effect, GangStatus};
+use super::words;
+use crate::core::actions::{Agenda, Decision, Outcome};
+use crate::core::model::{PodWaits, digest};
+use crate::core::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing, Why};
+use crate::core::units::{Millis, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A reason to wait is said on pods once it has held for so long.
+pub(super) const LASTS: Millis = Millis(1_000);
+/// The same reason with other numbers is said again after so long.
+pub(super) const AGAIN: Millis = Millis(10_000);
+/// How often positions in changed lines are looked at.
+const LINES: Millis = Millis(1_000);
+/// A position is shown to the first so many of a queue: when the first one leaves, no more
+/// statuses than these have to be written.
+pub const SHOWN_POSITIONS: u32 = 50;
+
+/// What was given out about one gang.
+#[derive(Debug, Default)]
+struct Spoken {
+    /// A digest of its status.
+    status: Option<u64>,
+    /// A digest of the kind of reason it has, and since when.
+    kind: u64,
+    since: Time,
+    /// A digest of the reason last said on pods, of what kind, and when.
+    told: Option<(u64, u64, Time)>,
+    /// How many members had joined it by then, and how many of all waited.
+    members: (u64, u32),
+    /// When its pods are spoken of again.
+    due: Option<Time>,
+    position: Option<u32>,
+}
+
+/// The memory of what was given out.
+#[derive(Debug, Default)]
+pub(super) struct Voice {
+    spoken: BTreeMap<GangId, Spoken>,
+    due: BTreeSet<(Time, GangId)>,
+    lines_due: Option<Time>,
+    pub(super) census: Census,
+}
+
+/// Where what is said goes.
+pub(super) struct Outlet<'a> {
+    pub(super) effects: &'a mut Vec<Effect>,
+    pub(super) decisions: &'a mut Vec<Decision>,
+}
+
+impl Voice {
+    /// Forgets a gang that is gone.
+    pub(super) fn forget(&mut self, gang: GangId) {
+        if let Some(Spoken { due: Some(at), .. }) = self.spoken.remove(&gang) {
+            self.due.remove(&(at, gang));
+        }
+        self.census.forget(gang);
+    }
+
+    /// When something is to be said although nothing happens.
+    pub(super) fn next_due(&self) -> Option<Time> {
+        let pods = self.due.first().map(|(at, _)| *at);
+        pods.into_iter().chain(self.lines_due).min()
+    }
+
+    /// Says what is new about the gangs on which something happened, and what is due.
+    pub(super) fn speak(
+        &mut self,
+        state: &ClusterState,
+        agenda: &mut Agenda,
+        seen: &mut BTreeSet<GangId>,
+        now: Time,
+        outlet: &mut Outlet<'_>,
+    ) {
+        self.look_at_lines(agenda, now, seen);
+        for id in seen.iter() {
+            self.status_of(state, agenda, *id, outlet);
+            self.plan_words(state, *id, now);
+        }
+        while let Some((at, id)) = self.due.first().copied()
+            && at <= now
+        {
+            self.due.pop_first();
+            self.tell_pods(state, id, now, outlet);
+        }
+        let queues = self.census.take_news(state);
+        let effects = queues.into_iter().map(Effect::QueueStatus);
+        outlet.effects.extend(effects);
+    }
+
+    /// Adds the gangs whose position is another one by now, if it is time to look.
+    fn look_at_lines(&mut self, agenda: &mut Agenda, now: Time, seen: &mut BTreeSet<GangId>) {
+        if agenda.has_changed_lines() && self.lines_due.is_none() {
+            self.lines_due = Some(now + LINES);
+        }
+        if self.lines_due.is_none_or(|due| due > now) {
+            return;
+        }
+        self.lines_due = None;
+        for queue in agenda.take_changed_lines() {
+            self.look_at_line(agenda, queue, seen);
+        }
+    }
+
+    fn look_at_line(&self, agenda: &Agenda, queue: QueueId, seen: &mut BTreeSet<GangId>) {
+        // One more than is shown: it may just have been pushed out of sight.
+        let line = agenda.line(queue).zip(1..=SHOWN_POSITIONS + 1);
+        for (gang, place) in line {
+            let shown = (place <= SHOWN_POSITIONS).then_some(place);
+            let said = self.spoken.get(&gang).and_then(|one| one.position);
+            if said != shown {
+                seen.insert(gang);
+            }
+        }
+    }
+
+    fn status_of(
+        &mut self,
+        state: &ClusterState,
+        agenda: &Agenda,
+        id: GangId,
+        outlet: &mut Outlet<'_>,
+    ) {
+        let Some(gang) = state.gang(id) else { return };
+        if let Some(queue) = gang.queue {
+            let phase = words::phase(gang, state.progress(id));
+            self.census.note(id, queue, phase);
+        }
+        let spoken = self.spoken.entry(id).or_default();
+        if gang.definition().is_none() {
+            spoken.status = None;
+            return;
+        }
+        spoken.position = agenda.position(id, SHOWN_POSITIONS);
+        let status: GangStatus = words::status(state, id, spoken.position);
+        let digest = digest::of(&status);
+        if spoken.status != Some(digest) {
+            spoken.status = Some(digest);
+            outlet.effects.push(Effect::GangStatus(status));
+        }
+    }
+
+    /// Sets the time at which a gang's pods are spoken of, if there is something new about them.
+    fn plan_words(&mut self, state: &ClusterState, id: GangId, now: Time) {
+        let Some(gang) = state.gang(id) else { return };
+        let spoken = self.spoken.entry(id).or_default();
+        let why = state.progress(id).why.as_ref();
+        let (kind, text) = match why {
+            Some(why) => (
+                digest::of_kind(why.reason, &why.message),
+                digest::of(&why.message),
+            ),
+            None => (0, 0),
+        };
+        if kind != spoken.kind {
+            (spoken.kind, spoken.since) = (kind, now);
+        }
+        let waits = why.is_some() || gang.counts().of(Standing::Unsupported) > 0;
+        if !waits {
+            spoken.told = None;
+        }
+        let news = match spoken.told {
+            None => Some(spoken.since + LASTS),
+            Some(_) if members(gang) != spoken.members => Some(now + LASTS),
+            Some((told, _, _)) if told == text => None,
+            Some((_, told_kind, _)) if told_kind != kind => Some(spoken.since + LASTS),
+            Some((_, _, at)) => Some(at + AGAIN),
+        };
+        let due = news.filter(|_| waits).map(|at| at.max(now));
+        // What is due already stays due then, whatever changes meanwhile.
+        let due = match (spoken.due, due) {
+            (Some(before), Some(new)) => Some(before.min(new)),
+            (_, new) => new,
+        };
+        if due != spoken.due {
+            if let Some(before) = spoken.due {
+                self.due.remove(&(before, id));
+            }
+            if let Some(at) = due {
+                self.due.insert((at, id));
+            }
+            spoken.due = due;
+        }
+    }
+
+    /// Says on every member without a place why it has none, and in the log why the gang waits.
+    fn tell_pods(&mut self, state: &ClusterState, id: GangId, now: Time, outlet: &mut Outlet<'_>) {
+        let (Some(gang), Some(spoken)) = (state.gang(id), self.spoken.get_mut(&id)) else {
+            return;
+        };
+        spoken.due = None;
+        let why = state.progress(id).why.as_ref();
+        let (kind, text) = why.map_or((0, 0), |why| (spoken.kind, digest::of(&why.message)));
+        let before = spoken.told.replace((text, kind, now));
+        spoken.members = members(gang);
+        if let Some(why) = why.filter(|_| before.is_none_or(|(_, before, _)| before != kind)) {
+            outlet.decisions.push(waits(state, id, why));
+        }
+        for pod in gang.members.iter().filter_map(|id: &PodId| state.pod(*id)) {
+            if let Some(message) = words::on_pod(state, pod, why) {
+                outlet.effects.push(Effect::PodWaits(PodWaits {
+                    pod: pod.key.clone(),
+                    reason: "Unschedulable",
+                    message,
+                }));
+            }
+        }
+    }
+}
+
+/// How many members ever joined a gang, and how many wait.
+fn members(gang: &Gang) -> (u64, u32) {
+    let waiting = [Standing::Pending, Standing::Refused, Standing::Unsupported];
+    let counts = gang.counts();
+    let waiting = waiting.into_iter().map(|one| counts.of(one)).sum();
+    (gang.joined, waiting)
+}
+
+fn waits(state: &ClusterState, id: GangId, why: &Why) -> Decision {
+    Decision {
+        gang: state.title(id),
+        queue: state.queue_name(id).to_owned(),
+        outcome: Outcome::Waits {
+            reason: why.reason,
+            message: Arc::clone(&why.message),
+        },
+    }
+}

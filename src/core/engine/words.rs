@@ -1,0 +1,150 @@
+//! What there is to say of a gang and its pods: functions of the state, without a memory.
+
+use super::plan::{Condition, GangPhase, GangStatus};
+use crate::core::model::cut;
+use crate::core::state::{ClusterState, Gang, GangId, Pod, Progress, Stage, Standing, Why};
+use std::sync::Arc;
+
+/// The status of a gang as of now.
+pub(super) fn status(state: &ClusterState, id: GangId, position: Option<u32>) -> GangStatus {
+    let empty = Gang::default();
+    let gang = state.gang(id).unwrap_or(&empty);
+    let progress = state.progress(id);
+    let counts = gang.counts();
+    let retired: u32 = gang.subgroups.iter().map(|one| one.retired).sum();
+    let definition = gang.definition();
+    GangStatus {
+        gang: gang.key.clone(),
+        source: definition.map(|spec| spec.source).unwrap_or_default(),
+        uid: definition.map(|spec| spec.uid.clone()).unwrap_or_default(),
+        observed_generation: definition.map_or(0, |spec| spec.generation),
+        phase: phase(gang, progress),
+        min_available: gang.min_available(),
+        bound: counts.holding(),
+        running: counts.of(Standing::Running),
+        succeeded: counts.of(Standing::Succeeded) + retired,
+        failed: counts.of(Standing::Failed),
+        position,
+        conditions: conditions(gang, progress),
+    }
+}
+
+/// How far a gang is.
+pub(super) fn phase(gang: &Gang, progress: &Progress) -> GangPhase {
+    let counts = gang.counts();
+    let ended = counts.of(Standing::Succeeded) + counts.of(Standing::Failed);
+    let active = counts.holding() + counts.of(Standing::Assumed);
+    if ended > 0 && active == 0 && counts.all() == ended {
+        let well = counts.of(Standing::Failed) == 0 && gang.missing() == 0;
+        return if well {
+            GangPhase::Finished
+        } else {
+            GangPhase::Failed
+        };
+    }
+    let releasing = progress.stage == Stage::Releasing;
+    if gang.missing() == 0 && gang.available() > 0 && !releasing {
+        // Also where the minimum has succeeded and only a surplus member still waits.
+        let complete = gang.unsecured() == 0 && gang.secured() > 0;
+        return if complete {
+            GangPhase::Running
+        } else {
+            GangPhase::Scheduling
+        };
+    }
+    if active > 0 || releasing {
+        return if progress.ran_with.is_some() || releasing {
+            GangPhase::Unknown
+        } else {
+            GangPhase::Scheduling
+        };
+    }
+    if progress.admitted {
+        GangPhase::Inqueue
+    } else {
+        GangPhase::Pending
+    }
+}
+
+fn conditions(gang: &Gang, progress: &Progress) -> Vec<Condition> {
+    let mut all = Vec::with_capacity(3);
+    all.push(admitted(progress));
+    all.push(scheduled(gang, progress));
+    if progress.partial_since.is_some() && gang.missing() > 0 {
+        let (have, of) = (gang.available(), gang.min_available());
+        let message = format!("{have} of {of} members have a node; completing it or releasing it");
+        all.push(condition("Repairing", true, "Partial", &message));
+    }
+    if let Some(message) = &progress.disrupted {
+        all.push(condition("Disrupted", true, "Released", message));
+    }
+    let refused = progress.release.as_ref();
+    if let Some(refused) = refused.and_then(|release| release.refused.as_ref()) {
+        let (pod, words) = (&refused.pod, &refused.message);
+        let message = format!("pod {pod} may not be deleted: {words}");
+        all.push(condition("ReleaseRefused", true, "DeleteRefused", &message));
+    }
+    all
+}
+
+fn condition(kind: &'static str, status: bool, reason: &'static str, message: &str) -> Condition {
+    Condition {
+        kind,
+        status,
+        reason,
+        message: cut(message),
+    }
+}
+
+fn admitted(progress: &Progress) -> Condition {
+    match &progress.not_admitted {
+        _ if progress.admitted => condition("Admitted", true, "Admitted", ""),
+        Some(why) => condition("Admitted", false, why.reason, &why.message),
+        None => match &progress.why {
+            Some(why) => condition("Admitted", false, why.reason, &why.message),
+            None => condition("Admitted", false, "Pending", "not looked at yet"),
+        },
+    }
+}
+
+/// Whether the minimum is bound, and why not.
+fn scheduled(gang: &Gang, progress: &Progress) -> Condition {
+    let (have, of) = (gang.secured(), gang.min_available());
+    if gang.unsecured() == 0 && have > 0 {
+        let message = format!("the minimum of {of} is bound");
+        return condition("Scheduled", true, "Scheduled", &message);
+    }
+    if let Stage::Held(_) = progress.stage {
+        let message = "it has its place, and a Permit plugin holds it";
+        return condition("Scheduled", false, "Held", message);
+    }
+    if gang.missing() == 0 && gang.available() > 0 {
+        let message = format!("{have} of {of} members are bound, the others are on their way");
+        return condition("Scheduled", false, "Binding", &message);
+    }
+    match &progress.why {
+        Some(why) => condition("Scheduled", false, why.reason, &why.message),
+        None => condition("Scheduled", false, "Pending", "not looked at yet"),
+    }
+}
+
+/// Why a pod waits, if there is something to say on it.
+pub(super) fn on_pod(state: &ClusterState, pod: &Pod, why: Option<&Why>) -> Option<Arc<str>> {
+    match (state.standing(pod), pod.unsupported.first()) {
+        (Standing::Unsupported, Some(field)) => {
+            Some(cut(&format!("not supported: {field}")).into())
+        }
+        (Standing::Unsupported, None) => {
+            Some(unknown_subgroup(pod.subgroup_label.as_deref()).into())
+        }
+        (Standing::Pending | Standing::Refused, _) => Some(Arc::clone(&why?.message)),
+        _ => None,
+    }
+}
+
+fn unknown_subgroup(label: Option<&str>) -> String {
+    match label {
+        Some(name) => format!("its PodGroup has no subgroup \"{name}\""),
+        None => "its PodGroup has subgroups: label muster.dev/subgroup is missing".to_owned(),
+    }
+}

@@ -1,0 +1,296 @@
+//! Who is where, by names and uids: the linter's own book-keeping.
+
+use super::gangs::Gangs;
+use crate::core::model::{BindOutcome, Event, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Amounts by resource name; every pod requests one of `pods`.
+type Amounts = Vec<(String, i64)>;
+
+/// A node.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    /// What it offers; `None` while it is only spoken of.
+    offered: Option<BTreeMap<String, i64>>,
+    used: BTreeMap<String, i128>,
+    /// It was there and was deleted.
+    deleted: bool,
+    pods: BTreeSet<String>,
+}
+
+/// A pod.
+#[derive(Debug)]
+pub(super) struct Pod {
+    pub(super) key: PodKey,
+    pub(super) ours: bool,
+    pub(super) gang: GangKey,
+    pub(super) subgroup: Option<String>,
+    pub(super) phase: PodPhase,
+    pub(super) terminating: bool,
+    pub(super) held_back: bool,
+    /// Where the API says it is.
+    pub(super) node: Option<String>,
+    /// Where a bind that is not answered will put it.
+    pub(super) ordered: Option<String>,
+    /// An eviction was ordered, and not refused.
+    pub(super) evicting: bool,
+    /// The last eviction was refused.
+    pub(super) refused: bool,
+    requests: Amounts,
+}
+
+impl Pod {
+    /// Bound, not ended, and not on its way off.
+    pub(super) fn is_bound(&self, account: &Account) -> bool {
+        self.holds_node() && !self.is_leaving(account)
+    }
+
+    pub(super) fn holds_node(&self) -> bool {
+        self.node.is_some() && !self.phase.is_terminal()
+    }
+
+    fn is_leaving(&self, account: &Account) -> bool {
+        let node = self.node.as_ref().and_then(|name| account.nodes.get(name));
+        self.terminating || self.evicting || node.is_some_and(|node| node.deleted)
+    }
+
+    /// What it counts as in its gang.
+    pub(super) fn count(&self, account: &Account) -> Count {
+        match self.phase {
+            PodPhase::Succeeded => Count::Succeeded,
+            PodPhase::Failed => Count::Failed,
+            _ if self.is_bound(account) && self.phase == PodPhase::Running => Count::Running,
+            _ if self.is_bound(account) => Count::Bound,
+            _ if self.holds_node() => Count::Leaving,
+            _ if self.ordered.is_some() && !self.terminating => Count::Ordered,
+            _ => Count::Other,
+        }
+    }
+}
+
+/// What a pod counts as in its gang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Count {
+    Succeeded,
+    Failed,
+    Running,
+    Bound,
+    Leaving,
+    Ordered,
+    Other,
+}
+
+/// The book.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    nodes: BTreeMap<String, Node>,
+    /// By uid.
+    pods: BTreeMap<String, Pod>,
+    names: BTreeMap<(String, String), String>,
+    pub(super) gangs: Gangs,
+}
+
+impl Account {
+    pub(super) fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Node(spec) => {
+                let offered = spec.allocatable.iter();
+                let offered = offered.map(|(name, amount)| (name.clone(), (*amount).max(0)));
+                let offered = Some(offered.collect());
+                self.change_node(&spec.name, |node| {
+                    node.offered = offered;
+                    node.deleted = false;
+                });
+            }
+            Event::NodeDeleted(name) => self.change_node(name, |node| {
+                node.deleted |= node.offered.is_some();
+                node.offered = None;
+            }),
+            Event::Pod(spec) => self.upsert(spec),
+            Event::PodDeleted(key) => _ = self.remove_key(key),
+            Event::Gang(spec) => self.gangs.define(spec),
+            Event::GangDeleted(key, source) => self.gangs.undefine(key, *source),
+            Event::BindResult(key, outcome) => self.bind_result(key, outcome),
+            Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
+            Event::Queue(_)
+            | Event::QueueDeleted(_)
+            | Event::PriorityClass(_)
+            | Event::PriorityClassDeleted(_)
+            | Event::Namespace(_)
+            | Event::NamespaceDeleted(_) => {}
+        }
+    }
+
+    /// The pod of a key; an empty uid stands for any.
+    pub(super) fn pod(&self, key: &PodKey) -> Option<&Pod> {
+        let uid = self.uid(key)?;
+        self.pods.get(uid)
+    }
+
+    fn uid(&self, key: &PodKey) -> Option<&String> {
+        let name = (key.namespace.clone(), key.name.clone());
+        let uid = self.names.get(&name)?;
+        (key.uid.is_empty() || *uid == key.uid).then_some(uid)
+    }
+
+    /// Changes a pod and everything that is counted of it.
+    pub(super) fn change(&mut self, key: &PodKey, change: impl FnOnce(&mut Pod)) {
+        let Some(uid) = self.uid(key).cloned() else {
+            return;
+        };
+        let Some(mut pod) = self.take(&uid) else {
+            return;
+        };
+        change(&mut pod);
+        self.put(uid, pod);
+    }
+
+    fn upsert(&mut self, spec: &PodSpec) {
+        let name = (spec.key.namespace.clone(), spec.key.name.clone());
+        let known = self.names.get(&name).cloned();
+        if let Some(uid) = known.as_ref().filter(|uid| **uid != spec.key.uid) {
+            self.remove(&uid.clone());
+        }
+        let before = known.and_then(|uid| self.take(&uid));
+        let mut requests = spec.shape.requests.clone();
+        requests.retain(|(_, amount)| *amount > 0);
+        requests.push(("pods".to_owned(), 1));
+        let pod = Pod {
+            key: spec.key.clone(),
+            ours: spec.ours,
+            gang: spec.gang_key(),
+            subgroup: spec.subgroup.clone(),
+            phase: spec.phase,
+            terminating: spec.terminating || before.as_ref().is_some_and(|pod| pod.terminating),
+            held_back: !spec.gates.is_empty() || !spec.unsupported.is_empty(),
+            node: spec
+                .node
+                .clone()
+                .or_else(|| before.as_ref().and_then(|pod| pod.node.clone())),
+            ordered: before.as_ref().and_then(|pod| pod.ordered.clone()),
+            evicting: before.as_ref().is_some_and(|pod| pod.evicting),
+            refused: before.as_ref().is_some_and(|pod| pod.refused),
+            requests,
+        };
+        self.put(spec.key.uid.clone(), pod);
+    }
+
+    fn remove_key(&mut self, key: &PodKey) -> Option<()> {
+        let uid = self.uid(key)?.clone();
+        self.remove(&uid);
+        Some(())
+    }
+
+    fn remove(&mut self, uid: &str) {
+        let Some(pod) = self.take(uid) else { return };
+        let retired = pod.count(self) == Count::Succeeded;
+        if pod.ours {
+            self.gangs.gone(&pod.gang, pod.subgroup.as_deref(), retired);
+        }
+    }
+
+    /// Takes a pod out of all that is counted.
+    fn take(&mut self, uid: &str) -> Option<Pod> {
+        let pod = self.pods.remove(uid)?;
+        self.names
+            .remove(&(pod.key.namespace.clone(), pod.key.name.clone()));
+        self.book(uid, &pod, -1);
+        Some(pod)
+    }
+
+    fn put(&mut self, uid: String, pod: Pod) {
+        let name = (pod.key.namespace.clone(), pod.key.name.clone());
+        self.names.insert(name, uid.clone());
+        self.book(&uid, &pod, 1);
+        self.pods.insert(uid, pod);
+    }
+
+    fn book(&mut self, uid: &str, pod: &Pod, sign: i64) {
+        let place = pod.node.as_ref().or(pod.ordered.as_ref());
+        if let Some(name) = place.filter(|_| !pod.phase.is_terminal()) {
+            let node = self.nodes.entry(name.clone()).or_default();
+            for (resource, amount) in &pod.requests {
+                let used = node.used.entry(resource.clone()).or_default();
+                *used += i128::from(*amount) * i128::from(sign);
+            }
+            if sign > 0 {
+                node.pods.insert(uid.to_owned());
+            } else {
+                node.pods.remove(uid);
+            }
+        }
+        if pod.ours {
+            let count = pod.count(self);
+            let subgroup = pod.subgroup.as_deref();
+            self.gangs.count(&pod.gang, subgroup, count, sign);
+        }
+    }
+
+    /// Changes a node; its pods are counted anew, for those on a deleted one are leaving.
+    fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Node)) {
+        let node = self.nodes.entry(name.to_owned()).or_default();
+        let uids: Vec<String> = node.pods.iter().cloned().collect();
+        let pods: Vec<_> = uids
+            .into_iter()
+            .filter_map(|uid| Some((uid.clone(), self.take(&uid)?)))
+            .collect();
+        let node = self.nodes.entry(name.to_owned()).or_default();
+        change(node);
+        if node.offered.is_none() && pods.is_empty() {
+            self.nodes.remove(name);
+        }
+        for (uid, pod) in pods {
+            self.put(uid, pod);
+        }
+    }
+
+    fn bind_result(&mut self, key: &PodKey, outcome: &BindOutcome) {
+        match outcome {
+            BindOutcome::Bound { node } => self.change(key, |pod| {
+                pod.ordered = None;
+                pod.node = Some(node.clone());
+            }),
+            BindOutcome::Refused { .. } | BindOutcome::Failed { .. } | BindOutcome::Unsent => {
+                self.change(key, |pod| pod.ordered = None);
+            }
+            BindOutcome::Gone => _ = self.remove_key(key),
+        }
+    }
+
+    fn evict_result(&mut self, key: &PodKey, outcome: &EvictOutcome) {
+        match outcome {
+            EvictOutcome::Accepted => {}
+            EvictOutcome::Gone => _ = self.remove_key(key),
+            EvictOutcome::Refused { .. } => self.change(key, |pod| {
+                pod.evicting = false;
+                pod.refused = true;
+            }),
+            EvictOutcome::Unsent => self.change(key, |pod| pod.evicting = false),
+        }
+    }
+
+    /// Whether a node is there.
+    pub(super) fn has_node(&self, name: &str) -> bool {
+        self.nodes
+            .get(name)
+            .is_some_and(|node| node.offered.is_some())
+    }
+
+    /// The first resource that a pod requests and of which more is used on its node than there is.
+    pub(super) fn excess(&self, pod: &Pod, node: &str) -> Option<String> {
+        let found = self.nodes.get(node)?;
+        let offered = found.offered.as_ref()?;
+        pod.requests.iter().find_map(|(resource, _)| {
+            let offered = offered.get(resource).copied().unwrap_or(0);
+            let used = found.used.get(resource).copied().unwrap_or(0);
+            (used > i128::from(offered)).then(|| format!("{used} of {offered} {resource}"))
+        })
+    }
+
+    /// The members of a gang that hold a node and neither go nor were refused to.
+    pub(super) fn staying<'a>(&'a self, gang: &'a GangKey) -> impl Iterator<Item = &'a Pod> {
+        let of_gang = move |pod: &&Pod| pod.ours && pod.gang == *gang;
+        let stays = |pod: &&Pod| pod.is_bound(self) && !pod.refused;
+        self.pods.values().filter(of_gang).filter(stays)
+    }
+}

@@ -1,0 +1,221 @@
+//! What must hold of a plan: one function a rule. The rules are those of docs/architecture.md.
+
+use super::Note;
+use super::account::{Account, Count};
+use crate::core::engine::{Effect, GangPhase, GangStatus, MAX_MESSAGE, Outcome, Plan};
+use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
+use crate::core::units::Time;
+use std::collections::BTreeSet;
+
+/// Looks at a plan and takes its orders down.
+pub(super) fn look(account: &mut Account, plan: &Plan, now: Time) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut bound = BTreeSet::new();
+    let mut released = BTreeSet::new();
+    for effect in &plan.effects {
+        match effect {
+            Effect::Bind(order) => {
+                notes.extend(bind(account, order));
+                account.change(&order.pod, |pod| pod.ordered = Some(order.node.clone()));
+                bound.extend(gang_of(account, &order.pod));
+            }
+            Effect::Recall(pod) => notes.extend(recall(account, pod)),
+            Effect::Evict(order) => {
+                notes.extend(evict(account, order));
+                account.change(&order.pod, |pod| {
+                    pod.evicting = true;
+                    pod.refused = false;
+                });
+                if order.cause == EvictCause::Release {
+                    released.extend(gang_of(account, &order.pod));
+                }
+            }
+            Effect::PodWaits(order) => notes.extend(waits(account, order)),
+            Effect::GangStatus(_) | Effect::QueueStatus(_) => {}
+        }
+    }
+    for effect in &plan.effects {
+        match effect {
+            Effect::Bind(order) => notes.extend(room(account, order)),
+            Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
+            _ => {}
+        }
+    }
+    for gang in &bound {
+        notes.extend(minimum_or_nothing(account, gang));
+    }
+    for gang in &released {
+        notes.extend(whole_release(account, gang));
+    }
+    for decision in &plan.decisions {
+        if let Outcome::Waits { reason, message } = &decision.outcome {
+            notes.extend(words(reason, message).map(|note| format!("{}: {note}", decision.gang)));
+        }
+    }
+    for note in &mut notes {
+        *note = format!("{now:?}: {note}");
+    }
+    notes
+}
+
+fn gang_of(account: &Account, pod: &PodKey) -> Option<GangKey> {
+    account.pod(pod).map(|pod| pod.gang.clone())
+}
+
+/// A bind is for a pod of ours that waits, once, on a node that is there.
+fn bind(account: &Account, order: &Bind) -> Option<Note> {
+    let pod = &order.pod;
+    let Some(found) = account.pod(pod) else {
+        return Some(format!("bind of {pod}, which does not exist"));
+    };
+    let wrong = if !found.ours {
+        "is another scheduler's"
+    } else if found.node.is_some() {
+        "is bound already"
+    } else if found.ordered.is_some() {
+        "is on its way already"
+    } else if found.terminating || found.phase.is_terminal() {
+        "has ended or is going"
+    } else if found.held_back {
+        "is held back"
+    } else if !account.has_node(&order.node) {
+        "would go to a node that does not exist"
+    } else {
+        return None;
+    };
+    Some(format!("bind of {pod} to {}: it {wrong}", order.node))
+}
+
+/// No node has more in use than it offers, of what the new pod requests.
+fn room(account: &Account, order: &Bind) -> Option<Note> {
+    let found = account.pod(&order.pod)?;
+    let excess = account.excess(found, &order.node)?;
+    let (pod, node) = (&order.pod, &order.node);
+    Some(format!(
+        "bind of {pod}: node {node} would have {excess} in use"
+    ))
+}
+
+/// A gang is bound with all of its minimum, or not at all; no subgroup exceeds its maximum.
+fn minimum_or_nothing(account: &Account, key: &GangKey) -> Option<Note> {
+    if key.space == GangSpace::Own {
+        return None;
+    }
+    let gang = account.gangs.get(key)?;
+    let Some(spec) = gang.definition() else {
+        return Some(format!("gang {key} is bound without a PodGroup"));
+    };
+    if let Some(invalid) = &spec.invalid {
+        return Some(format!("gang {key} is bound although {invalid}"));
+    }
+    if let Some(lacks) = gang.lacks(|counts| counts.available()) {
+        return Some(format!("gang {key} is bound in part: {lacks}"));
+    }
+    let exceeds = gang.exceeds()?;
+    Some(format!("gang {key} is bound beyond its maximum: {exceeds}"))
+}
+
+/// What is asked back is on its way.
+fn recall(account: &Account, pod: &PodKey) -> Option<Note> {
+    let on_its_way = account.pod(pod).is_some_and(|pod| pod.ordered.is_some());
+    (!on_its_way).then(|| format!("recall of {pod}, which is not on its way"))
+}
+
+/// An eviction is of a pod of ours that is bound, once, and says why.
+fn evict(account: &Account, order: &Evict) -> Option<Note> {
+    let pod = &order.pod;
+    let Some(found) = account.pod(pod) else {
+        return Some(format!("eviction of {pod}, which does not exist"));
+    };
+    let wrong = if !found.ours {
+        "is another scheduler's"
+    } else if !found.holds_node() {
+        "holds no node"
+    } else if found.evicting {
+        "is being evicted already"
+    } else if found.terminating {
+        "is going already"
+    } else if order.message.is_empty() {
+        "is not told why"
+    } else {
+        return None;
+    };
+    Some(format!("eviction of {pod}: it {wrong}"))
+}
+
+/// A gang is released because it is below its minimum, and as a whole.
+fn whole_release(account: &Account, key: &GangKey) -> Option<Note> {
+    let gang = account.gangs.get(key)?;
+    if gang.definition().is_some() && gang.lacks(|counts| counts.secured()).is_none() {
+        return Some(format!(
+            "gang {key} is released although it has its minimum"
+        ));
+    }
+    let stays = account.staying(key).next()?;
+    Some(format!("gang {key} is released and {} stays", stays.key))
+}
+
+/// A pod of which it is said why it waits exists and waits.
+fn waits(account: &Account, order: &PodWaits) -> Option<Note> {
+    let pod = &order.pod;
+    let Some(found) = account.pod(pod) else {
+        return Some(format!("{pod} waits, and does not exist"));
+    };
+    if !found.ours || found.node.is_some() || found.ordered.is_some() {
+        return Some(format!("{pod} waits, and has a node or is not ours"));
+    }
+    words(order.reason, &order.message).map(|note| format!("{pod}: {note}"))
+}
+
+/// What a status says is so.
+fn status(account: &Account, status: &GangStatus) -> Option<Note> {
+    let key = &status.gang;
+    let Some(gang) = account.gangs.get(key) else {
+        return Some(format!("status of gang {key}, which does not exist"));
+    };
+    let counts = gang.everybody();
+    let said = [
+        status.bound,
+        status.running,
+        status.succeeded,
+        status.failed,
+    ]
+    .map(i64::from);
+    let found = [
+        counts.holding(),
+        counts.of(Count::Running),
+        counts.of(Count::Succeeded),
+        counts.of(Count::Failed),
+    ];
+    if said != found {
+        return Some(format!(
+            "gang {key}: bound, running, succeeded, failed are {found:?}, not {said:?}"
+        ));
+    }
+    let lacks = gang.lacks(|counts| counts.secured());
+    let scheduled = status.conditions.iter().find(|one| one.kind == "Scheduled");
+    if scheduled.is_some_and(|one| one.status) && lacks.is_some() {
+        return Some(format!(
+            "gang {key} is said to be scheduled, and has {lacks:?}"
+        ));
+    }
+    let runs = status.phase == GangPhase::Running;
+    if runs && (lacks.is_some() || status.position.is_some()) {
+        return Some(format!("gang {key} is said to run, and waits: {lacks:?}"));
+    }
+    let mut conditions = status.conditions.iter();
+    conditions.find_map(|one| {
+        let note = words(one.reason, &one.message)?;
+        Some(format!("gang {key}, condition {}: {note}", one.kind))
+    })
+}
+
+/// A reason is one word; a message is bounded.
+fn words(reason: &str, message: &str) -> Option<Note> {
+    let upper = reason.starts_with(|first: char| first.is_ascii_uppercase());
+    if !upper || !reason.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Some(format!("reason {reason:?} is not CamelCase"));
+    }
+    let length = message.len();
+    (length > MAX_MESSAGE).then(|| format!("a message of {length} bytes"))
+}

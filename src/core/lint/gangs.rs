@@ -1,0 +1,159 @@
+//! How many members of each gang stand where, and how many it needs.
+
+use super::account::Count;
+use crate::core::model::{GangKey, GangSpace, GangSpec, Source};
+use std::collections::BTreeMap;
+
+/// Members by what they count as.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts(BTreeMap<Count, i64>);
+
+impl Counts {
+    pub(super) fn of(&self, count: Count) -> i64 {
+        self.0.get(&count).copied().unwrap_or(0)
+    }
+
+    /// Members bound, or ended well.
+    pub(super) fn secured(&self) -> i64 {
+        self.of(Count::Bound) + self.of(Count::Running) + self.of(Count::Succeeded)
+    }
+
+    /// The same with those on their way.
+    pub(super) fn available(&self) -> i64 {
+        self.secured() + self.of(Count::Ordered)
+    }
+
+    /// Members that hold a node.
+    pub(super) fn holding(&self) -> i64 {
+        self.of(Count::Bound) + self.of(Count::Running) + self.of(Count::Leaving)
+    }
+}
+
+/// A gang.
+#[derive(Debug, Default)]
+pub(super) struct Gang {
+    definitions: BTreeMap<Source, GangSpec>,
+    subgroups: BTreeMap<Option<String>, Counts>,
+    members: i64,
+}
+
+impl Gang {
+    pub(super) fn definition(&self) -> Option<&GangSpec> {
+        self.definitions.values().next()
+    }
+
+    /// All members that belong to a subgroup which the gang has.
+    pub(super) fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for (name, counts) in &self.subgroups {
+            if !self.has(name.as_deref()) {
+                continue;
+            }
+            for (count, number) in &counts.0 {
+                *total.0.entry(*count).or_default() += number;
+            }
+        }
+        total
+    }
+
+    /// The members that the API shows, of whatever subgroup.
+    pub(super) fn everybody(&self) -> Counts {
+        let mut total = Counts::default();
+        for counts in self.subgroups.values() {
+            for (count, number) in &counts.0 {
+                *total.0.entry(*count).or_default() += number;
+            }
+        }
+        total
+    }
+
+    fn has(&self, subgroup: Option<&str>) -> bool {
+        let subgroups = self.definition().map_or(&[][..], |spec| &spec.subgroups);
+        subgroups.is_empty()
+            || subgroups
+                .iter()
+                .any(|one| Some(one.name.as_str()) == subgroup)
+    }
+
+    /// What is missing to the minimum when members are counted like this, in words.
+    pub(super) fn lacks(&self, count: impl Fn(&Counts) -> i64) -> Option<String> {
+        let Some(spec) = self.definition() else {
+            return None;
+        };
+        for one in &spec.subgroups {
+            let counts = self.subgroups.get(&Some(one.name.clone()));
+            let have = counts.map_or(0, &count);
+            if have < i64::from(one.min) {
+                return Some(format!("{have} of {} in subgroup {}", one.min, one.name));
+            }
+        }
+        let have = count(&self.total());
+        let of = i64::from(spec.min_available);
+        (have < of).then(|| format!("{have} of {of}"))
+    }
+
+    /// A subgroup with more members placed than it may have, in words.
+    pub(super) fn exceeds(&self) -> Option<String> {
+        let spec = self.definition()?;
+        spec.subgroups.iter().find_map(|one| {
+            let max = i64::from(one.max?);
+            let have = self.subgroups.get(&Some(one.name.clone()))?.available();
+            (have > max).then(|| format!("{have} of at most {max} in subgroup {}", one.name))
+        })
+    }
+}
+
+/// All gangs.
+#[derive(Debug, Default)]
+pub(super) struct Gangs(BTreeMap<GangKey, Gang>);
+
+impl Gangs {
+    pub(super) fn get(&self, key: &GangKey) -> Option<&Gang> {
+        self.0.get(key)
+    }
+
+    pub(super) fn define(&mut self, spec: &GangSpec) {
+        let gang = self.0.entry(spec.key.clone()).or_default();
+        gang.definitions.insert(spec.source, spec.clone());
+    }
+
+    pub(super) fn undefine(&mut self, key: &GangKey, source: Source) {
+        if let Some(gang) = self.0.get_mut(key) {
+            gang.definitions.remove(&source);
+        }
+        self.forget_if_unused(key);
+    }
+
+    /// A member counts as this from now on, or does not any more.
+    pub(super) fn count(&mut self, key: &GangKey, subgroup: Option<&str>, count: Count, sign: i64) {
+        if key.space == GangSpace::Own {
+            return;
+        }
+        let gang = self.0.entry(key.clone()).or_default();
+        gang.members += sign;
+        let counts = gang
+            .subgroups
+            .entry(subgroup.map(str::to_owned))
+            .or_default();
+        *counts.0.entry(count).or_default() += sign;
+    }
+
+    /// A member is gone for good; one that ended well counts on while the gang is known.
+    pub(super) fn gone(&mut self, key: &GangKey, subgroup: Option<&str>, ended_well: bool) {
+        if let Some(gang) = self.0.get_mut(key).filter(|_| ended_well) {
+            let counts = gang
+                .subgroups
+                .entry(subgroup.map(str::to_owned))
+                .or_default();
+            *counts.0.entry(Count::Succeeded).or_default() += 1;
+        }
+        self.forget_if_unused(key);
+    }
+
+    fn forget_if_unused(&mut self, key: &GangKey) {
+        let unused = |gang: &Gang| gang.definitions.is_empty() && gang.members == 0;
+        if self.0.get(key).is_some_and(unused) {
+            self.0.remove(key);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A linter of plans: what must hold of every plan, checked by code of its own.
+//!
+//! It hears the same news as the scheduler and keeps its own account of nodes, pods and gangs,
+//! in the words of the outside: names and uids, no ids, none of the state's sums. So a mistake
+//! would have to be made twice to go unnoticed. It runs in tests, in the simulator after every
+//! cycle, and live in debug builds; it changes nothing, and costs what the news and the plan
+//! weigh.
+//!
+//! docs/architecture.md lists the invariants; each is a check in [`checks`].
+
+mod account;
+mod checks;
+mod gangs;
+
+use super::engine::Plan;
+use super::model::Event;
+use super::units::Time;
+use account::Account;
+
+/// A plan that must not be, in words.
+pub type Note = String;
+
+/// Hears news, looks at plans.
+#[derive(Debug, Default)]
+pub struct Linter {
+    account: Account,
+}
+
+impl Linter {
+    /// Takes one piece of news, before or after the scheduler does.
+    pub fn hear(&mut self, event: &Event) {
+        self.account.hear(event);
+    }
+
+    /// Looks at the plan that the scheduler made of all news so far, and takes its orders down as
+    /// given.
+    #[must_use]
+    pub fn look(&mut self, plan: &Plan, now: Time) -> Vec<Note> {
+        checks::look(&mut self.account, plan, now)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! The linter finds what it is there to find: each rule is broken once.
+
+use super::*;
+use crate::core::engine::{Effect, Evict, EvictCause, GangPhase, GangStatus, Scheduler};
+use crate::core::model::{
+    Bind, BindOutcome, GangKey, GangRef, GangSpec, NodeSpec, PodKey, PodSpec, PodWaits,
+    SubgroupSpec,
+};
+
+/// A gang of two on a node for two, and a foreign pod beside it.
+struct World {
+    linter: Linter,
+    scheduler: Scheduler,
+}
+
+fn key(name: &str) -> PodKey {
+    PodKey {
+        namespace: "a".into(),
+        name: name.into(),
+        uid: format!("uid-{name}"),
+    }
+}
+
+fn gang() -> GangKey {
+    GangKey {
+        namespace: "a".into(),
+        name: "g".into(),
+        ..GangKey::default()
+    }
+}
+
+fn pod(name: &str) -> PodSpec {
+    let mut spec = PodSpec {
+        key: key(name),
+        ours: true,
+        gang: GangRef::Named {
+            space: gang().space,
+            name: "g".into(),
+        },
+        ..PodSpec::default()
+    };
+    spec.shape.requests = vec![("cpu".into(), 1_000)];
+    spec
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            linter: Linter::default(),
+            scheduler: Scheduler::default(),
+        };
+        world.tell(Event::Node(NodeSpec {
+            name: "n".into(),
+            allocatable: vec![("cpu".into(), 2_000), ("pods".into(), 10)],
+            ..NodeSpec::default()
+        }));
+        world.tell(Event::Gang(Box::new(GangSpec {
+            key: gang(),
+            min_available: 2,
+            ..GangSpec::default()
+        })));
+        for name in ["p0", "p1"] {
+            world.tell(Event::Pod(Box::new(pod(name))));
+        }
+        let foreign = PodSpec {
+            key: key("foreign"),
+            node: Some("n".into()),
+            ..PodSpec::default()
+        };
+        world.tell(Event::Pod(Box::new(foreign)));
+        world
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.linter.hear(&event);
+        self.scheduler.apply(Time::ZERO, event);
+    }
+
+    /// A plan that the scheduler made.
+    fn plan(&mut self) -> Plan {
+        self.scheduler.cycle(Time::ZERO)
+    }
+
+    fn look(&mut self, effects: Vec<Effect>) -> Vec<Note> {
+        let plan = Plan {
+            effects,
+            ..Plan::default()
+        };
+        self.linter.look(&plan, Time::ZERO)
+    }
+
+    fn bound(&mut self, name: &str) {
+        let outcome = BindOutcome::Bound { node: "n".into() };
+        self.tell(Event::BindResult(key(name), outcome));
+    }
+}
+
+fn bind(name: &str, node: &str) -> Effect {
+    Effect::Bind(Bind {
+        pod: key(name),
+        node: node.into(),
+    })
+}
+
+fn evict(name: &str) -> Effect {
+    Effect::Evict(Evict {
+        pod: key(name),
+        cause: EvictCause::Release,
+        message: "because".into(),
+        again: false,
+    })
+}
+
+#[track_caller]
+fn found(notes: &[Note], words: &str) {
+    assert!(notes.iter().any(|note| note.contains(words)), "{notes:?}");
+}
+
+#[test]
+fn a_plan_of_the_schedulers_is_clean() {
+    let mut world = World::new();
+    let plan = world.plan();
+    assert!(!plan.effects.is_empty());
+    assert_eq!(world.linter.look(&plan, Time::ZERO), Vec::<Note>::new());
+}
+
+#[test]
+fn a_gang_bound_in_part_is_found() {
+    let notes = World::new().look(vec![bind("p0", "n")]);
+    found(&notes, "bound in part: 1 of 2");
+}
+
+#[test]
+fn a_pod_bound_twice_is_found() {
+    let mut world = World::new();
+    assert!(
+        world
+            .look(vec![bind("p0", "n"), bind("p1", "n")])
+            .is_empty()
+    );
+    found(&world.look(vec![bind("p0", "n")]), "is on its way already");
+    world.bound("p0");
+    found(&world.look(vec![bind("p0", "n")]), "is bound already");
+}
+
+#[test]
+fn a_node_over_its_allocatable_is_found() {
+    let mut world = World::new();
+    world.tell(Event::Pod(Box::new(pod("p2"))));
+    let all = ["p0", "p1", "p2"].map(|name| bind(name, "n")).into();
+    found(&world.look(all), "3000 of 2000 cpu in use");
+}
+
+#[test]
+fn a_bind_to_nowhere_or_of_nobody_is_found() {
+    let mut world = World::new();
+    found(
+        &world.look(vec![bind("p0", "elsewhere")]),
+        "node that does not exist",
+    );
+    found(
+        &world.look(vec![bind("ghost", "n")]),
+        "which does not exist",
+    );
+}
+
+#[test]
+fn a_foreign_pod_that_is_touched_is_found() {
+    let mut world = World::new();
+    found(
+        &world.look(vec![bind("foreign", "n")]),
+        "another scheduler's",
+    );
+    found(&world.look(vec![evict("foreign")]), "another scheduler's");
+}
+
+#[test]
+fn a_pod_that_is_held_back_or_going_is_not_to_be_bound() {
+    for change in [
+        |pod: &mut PodSpec| pod.gates.push("gate".into()),
+        |pod: &mut PodSpec| pod.terminating = true,
+    ] {
+        let mut world = World::new();
+        let mut spec = pod("p0");
+        change(&mut spec);
+        world.tell(Event::Pod(Box::new(spec)));
+        assert!(
+            !world
+                .look(vec![bind("p0", "n"), bind("p1", "n")])
+                .is_empty()
+        );
+    }
+}
+
+#[test]
+fn an_eviction_without_need_of_a_part_or_twice_is_found() {
+    let mut world = World::new();
+    found(&world.look(vec![evict("p0")]), "holds no node");
+    assert!(
+        world
+            .look(vec![bind("p0", "n"), bind("p1", "n")])
+            .is_empty()
+    );
+    world.bound("p0");
+    world.bound("p1");
+    found(&world.look(vec![evict("p0")]), "p1 stays");
+    found(&world.look(vec![evict("p0")]), "is being evicted already");
+}
+
+#[test]
+fn a_release_of_a_gang_that_is_whole_is_found() {
+    let mut world = World::new();
+    world.tell(Event::Pod(Box::new(PodSpec {
+        node: Some("n".into()),
+        ..pod("p2")
+    })));
+    for name in ["p0", "p1"] {
+        assert!(world.look(vec![bind(name, "n")]).len() <= 1);
+        world.bound(name);
+    }
+    found(
+        &world.look(vec![evict("p2")]),
+        "although it has its minimum",
+    );
+}
+
+#[test]
+fn a_subgroup_below_its_minimum_or_beyond_its_maximum_is_found() {
+    for (min, max, words) in [(2, None, "1 of 2 in subgroup x"), (0, Some(0), "at most 0")] {
+        let mut world = World::new();
+        let subgroups = [("x", min, max), ("y", 0, None)];
+        world.tell(Event::Gang(Box::new(GangSpec {
+            key: gang(),
+            subgroups: subgroups
+                .map(|(name, min, max)| SubgroupSpec {
+                    name: name.into(),
+                    min,
+                    max,
+                })
+                .into(),
+            ..GangSpec::default()
+        })));
+        for (name, subgroup) in [("p0", "x"), ("p1", "y")] {
+            world.tell(Event::Pod(Box::new(PodSpec {
+                subgroup: Some(subgroup.into()),
+                ..pod(name)
+            })));
+        }
+        found(&world.look(vec![bind("p0", "n"), bind("p1", "n")]), words);
+    }
+}
+
+#[test]
+fn a_status_that_is_not_so_is_found() {
+    let mut world = World::new();
+    let plan = world.plan();
+    let status = plan.effects.iter().find_map(|effect| match effect {
+        Effect::GangStatus(status) => Some(status.clone()),
+        _ => None,
+    });
+    let status = status.expect("a status");
+    let lies: [fn(&mut GangStatus); 3] = [
+        |status| status.bound = 7,
+        |status| status.phase = GangPhase::Running,
+        |status| status.conditions[1].status = true,
+    ];
+    for lie in lies {
+        let mut wrong = status.clone();
+        lie(&mut wrong);
+        assert_eq!(world.look(vec![Effect::GangStatus(wrong)]).len(), 1);
+    }
+}
+
+#[test]
+fn words_about_nobody_or_without_bound_are_found() {
+    let mut world = World::new();
+    let waits = |name: &str, reason, message: String| {
+        Effect::PodWaits(PodWaits {
+            pod: key(name),
+            reason,
+            message: message.into(),
+        })
+    };
+    let say =
+        |world: &mut World, name, reason, message| world.look(vec![waits(name, reason, message)]);
+    found(
+        &say(&mut world, "ghost", "Unschedulable", "x".into()),
+        "does not exist",
+    );
+    found(
+        &say(&mut world, "foreign", "Unschedulable", "x".into()),
+        "not ours",
+    );
+    found(&say(&mut world, "p0", "not camel", "x".into()), "CamelCase");
+    found(
+        &say(&mut world, "p0", "Unschedulable", "x".repeat(2_000)),
+        "2000 bytes",
+    );
+    assert!(say(&mut world, "p0", "Unschedulable", "x".into()).is_empty());
+}
+
+#[test]
+fn what_is_not_on_its_way_cannot_be_asked_back() {
+    found(
+        &World::new().look(vec![Effect::Recall(key("p0"))]),
+        "not on its way",
+    );
+}

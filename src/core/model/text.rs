@@ -1,0 +1,28 @@
+//! Texts for people, bounded.
+
+/// Messages are cut to this many bytes (an event's note may have 1,024).
+pub const MAX_MESSAGE: usize = 1000;
+
+/// Cuts a message to [`MAX_MESSAGE`] bytes, at a character's border.
+#[must_use]
+pub fn cut(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE {
+        return message.to_owned();
+    }
+    let dots = "...";
+    let end = message.floor_char_boundary(MAX_MESSAGE - dots.len());
+    format!("{}{dots}", &message[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_messages_are_cut_at_a_characters_border() {
+        let long = "ä".repeat(MAX_MESSAGE);
+        let short = cut(&long);
+        assert!(short.len() <= MAX_MESSAGE && short.ends_with("ä..."));
+        assert_eq!(cut("short"), "short");
+    }
+}

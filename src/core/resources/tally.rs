@@ -1,0 +1,63 @@
+//! Sums of requests, exact whatever was requested.
+
+use super::{Dimension, Request};
+
+/// Amounts by dimension, summed without saturation: what was added can be taken away again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally(Vec<(Dimension, i128)>);
+
+impl Tally {
+    /// Adds what `request` asks for.
+    pub fn add(&mut self, request: &Request) {
+        for (dimension, amount) in request.iter() {
+            self.change(dimension, i128::from(amount));
+        }
+    }
+
+    /// Takes away what `request` asks for.
+    pub fn subtract(&mut self, request: &Request) {
+        for (dimension, amount) in request.iter() {
+            self.change(dimension, -i128::from(amount));
+        }
+    }
+
+    /// The sum of one resource, at most what fits an `i64`.
+    #[must_use]
+    pub fn get(&self, dimension: Dimension) -> i64 {
+        let sum = self
+            .0
+            .binary_search_by_key(&dimension, |(one, _)| *one)
+            .map_or(0, |index| self.0[index].1);
+        i64::try_from(sum).unwrap_or(if sum > 0 { i64::MAX } else { i64::MIN })
+    }
+
+    fn change(&mut self, dimension: Dimension, amount: i128) {
+        match self.0.binary_search_by_key(&dimension, |(one, _)| *one) {
+            Ok(index) => {
+                self.0[index].1 += amount;
+                if self.0[index].1 == 0 {
+                    self.0.remove(index);
+                }
+            }
+            Err(index) => self.0.insert(index, (dimension, amount)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_can_be_taken_away_again() {
+        let huge = Request::new([(Dimension::MEMORY, i64::MAX), (Dimension::CPU, 5)]);
+        let mut tally = Tally::default();
+        tally.add(&huge);
+        tally.add(&huge);
+        assert_eq!(tally.get(Dimension::MEMORY), i64::MAX);
+        tally.subtract(&huge);
+        assert_eq!(tally.get(Dimension::CPU), 5);
+        tally.subtract(&huge);
+        assert_eq!(tally, Tally::default());
+    }
+}
