@@ -19,6 +19,7 @@ pub mod lanes;
 pub mod lease;
 mod metrics;
 mod news;
+pub mod orders;
 pub mod watch;
 pub mod words;
 

@@ -4,7 +4,6 @@
 //! knowledge, and it is decided anew. The protocol of one that is sent is in
 //! [`binding`](crate::cluster::binding); here it meets the network.
 
-use super::orders::{Order, Orders};
 use super::requests;
 use super::send::{read_pod, write};
 use super::slow::SlowLane;
@@ -12,17 +11,15 @@ use super::{Context, pending::Pending};
 use crate::cluster::News;
 use crate::cluster::attempt::Step;
 use crate::cluster::binding::{Attempt, Request};
+use crate::cluster::clock::Clock;
+use crate::cluster::orders::{Order, Orders};
 use crate::core::engine::Bind;
 use crate::core::model::{BindOutcome, Event, PodKey};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
-
-/// An order that has not been sent after so long is given back: what was decided then may not be
-/// what would be decided now.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+use tokio::time::sleep_until;
 
 /// The lane's intake and its workings. Clones share both.
 #[derive(Clone)]
@@ -54,6 +51,10 @@ impl BindLane {
         }
     }
 
+    const fn clock(&self) -> Clock {
+        self.context.clock
+    }
+
     fn orders(&self) -> MutexGuard<'_, Orders<Bind>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -62,7 +63,8 @@ impl BindLane {
     pub(super) fn put(&self, order: Bind) {
         self.pending.add();
         let pod = order.pod.clone();
-        self.orders().put(&pod, order, Instant::now());
+        let now = self.context.clock.now();
+        self.orders().put(&pod, order, now);
         self.moved.notify_one();
     }
 
@@ -85,8 +87,8 @@ impl BindLane {
         loop {
             self.give_back().await;
             while attempts.try_join_next().is_some() {}
-            let oldest = self.orders().oldest();
-            let Some(oldest) = oldest else {
+            let expires_at = self.orders().expires_at();
+            let Some(expires_at) = expires_at else {
                 self.moved.notified().await;
                 continue;
             };
@@ -94,7 +96,7 @@ impl BindLane {
                 tokio::select! {
                     free = self.slot() => slot = free,
                     () = self.moved.notified() => {}
-                    () = sleep_until(oldest + LONGEST_WAIT) => {}
+                    () = sleep_until(self.clock().instant(expires_at)) => {}
                 }
                 continue;
             }
@@ -109,7 +111,7 @@ impl BindLane {
     async fn give_back(&self) {
         let given_back = {
             let mut orders = self.orders();
-            orders.expire(Instant::now(), LONGEST_WAIT);
+            orders.expire(self.clock().now());
             orders.take_given_back()
         };
         for order in given_back {
@@ -134,12 +136,13 @@ impl BindLane {
             BindOutcome::Gone => "gone",
             BindOutcome::Unsent => "unsent",
         };
+        let waited = self.clock().now().since(order.given);
         let metrics = &self.context.metrics;
         metrics.binds.with_label_values(&[result]).inc();
         metrics
             .bind_seconds
             .with_label_values(&[result])
-            .observe(order.given.elapsed().as_secs_f64());
+            .observe(Duration::from_millis(waited.0).as_secs_f64());
         let Bind { pod, node } = order.what;
         match &outcome {
             BindOutcome::Bound { node } => self.slow.scheduled(&pod, node),

@@ -9,7 +9,6 @@ mod bind;
 mod bucket;
 mod events;
 mod evict;
-mod orders;
 mod pending;
 mod requests;
 mod send;

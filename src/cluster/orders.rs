@@ -1,20 +1,26 @@
 //! Orders that wait for their turn: first come, first served, one a pod, and each can be asked
-//! back while it waits. No I/O.
+//! back while it waits. No I/O and no clock: the bind lane and the simulator use the same ones.
 
 use crate::core::model::PodKey;
+use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;
-use tokio::time::{Duration, Instant};
+
+/// An order that has not been sent after so long is given back: what was decided then may not be
+/// what would be decided now.
+pub const LONGEST_WAIT: Millis = Millis(5_000);
 
 /// An order and when it was given.
 #[derive(Debug)]
-pub(super) struct Order<T> {
-    pub(super) what: T,
-    pub(super) given: Instant,
+pub struct Order<T> {
+    /// What is to be done.
+    pub what: T,
+    /// When it was ordered.
+    pub given: Time,
 }
 
 /// Orders by the uid of their pod.
 #[derive(Debug)]
-pub(super) struct Orders<T> {
+pub struct Orders<T> {
     waiting: BTreeMap<u64, (String, Order<T>)>,
     by_uid: BTreeMap<String, u64>,
     serial: u64,
@@ -34,7 +40,7 @@ impl<T> Default for Orders<T> {
 
 impl<T> Orders<T> {
     /// Puts an order behind the others.
-    pub(super) fn put(&mut self, pod: &PodKey, what: T, given: Instant) {
+    pub fn put(&mut self, pod: &PodKey, what: T, given: Time) {
         self.serial += 1;
         let uid = pod.uid.clone();
         self.by_uid.insert(uid.clone(), self.serial);
@@ -43,7 +49,7 @@ impl<T> Orders<T> {
     }
 
     /// Asks the order about a pod back; one that has had its turn goes on.
-    pub(super) fn recall(&mut self, pod: &PodKey) {
+    pub fn recall(&mut self, pod: &PodKey) {
         if let Some(serial) = self.by_uid.remove(&pod.uid)
             && let Some((_, order)) = self.waiting.remove(&serial)
         {
@@ -51,10 +57,10 @@ impl<T> Orders<T> {
         }
     }
 
-    /// Gives back what has waited for longer than `longest`.
-    pub(super) fn expire(&mut self, now: Instant, longest: Duration) {
+    /// Gives back what has waited for [`LONGEST_WAIT`].
+    pub fn expire(&mut self, now: Time) {
         while let Some(first) = self.waiting.first_entry()
-            && now.duration_since(first.get().1.given) >= longest
+            && now.since(first.get().1.given) >= LONGEST_WAIT
         {
             let (uid, order) = first.remove();
             self.by_uid.remove(&uid);
@@ -63,28 +69,29 @@ impl<T> Orders<T> {
     }
 
     /// Gives everything back.
-    pub(super) fn give_up(&mut self) {
+    pub fn give_up(&mut self) {
         self.by_uid.clear();
         let all = std::mem::take(&mut self.waiting).into_values();
         self.given_back.extend(all.map(|(_, order)| order));
     }
 
     /// Takes what was given back.
-    pub(super) fn take_given_back(&mut self) -> Vec<Order<T>> {
+    pub fn take_given_back(&mut self) -> Vec<Order<T>> {
         std::mem::take(&mut self.given_back)
     }
 
     /// Takes the first order.
-    pub(super) fn take(&mut self) -> Option<Order<T>> {
+    pub fn take(&mut self) -> Option<Order<T>> {
         let (_, (uid, order)) = self.waiting.pop_first()?;
         self.by_uid.remove(&uid);
         Some(order)
     }
 
-    /// When the first order was given.
-    pub(super) fn oldest(&self) -> Option<Instant> {
+    /// When the first order will have waited for too long.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Time> {
         let (_, order) = self.waiting.first_key_value()?.1;
-        Some(order.given)
+        Some(order.given + LONGEST_WAIT)
     }
 }
 
@@ -103,11 +110,11 @@ mod tests {
         given_back.into_iter().map(|order| order.what).collect()
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_is_asked_back_is_not_carried_out() {
+    #[test]
+    fn what_is_asked_back_is_not_carried_out() {
         let mut orders = Orders::default();
         for name in ["a", "b", "c"] {
-            orders.put(&pod(name), name, Instant::now());
+            orders.put(&pod(name), name, Time(0));
         }
         assert_eq!(orders.take().unwrap().what, "a");
         orders.recall(&pod("a"));
@@ -117,20 +124,18 @@ mod tests {
         assert!(orders.take().is_none());
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_waited_too_long_is_given_back() {
+    #[test]
+    fn what_waited_too_long_is_given_back() {
         let mut orders = Orders::default();
-        let start = Instant::now();
-        orders.put(&pod("a"), "a", start);
-        orders.put(&pod("b"), "b", start + Duration::from_secs(1));
-        let longest = Duration::from_secs(5);
-        orders.expire(start + Duration::from_secs(4), longest);
+        orders.put(&pod("a"), "a", Time(0));
+        orders.put(&pod("b"), "b", Time(1_000));
+        orders.expire(Time(LONGEST_WAIT.0 - 1));
         assert_eq!(names(orders.take_given_back()), [""; 0]);
-        orders.expire(start + longest, longest);
+        orders.expire(Time(LONGEST_WAIT.0));
         assert_eq!(names(orders.take_given_back()), ["a"]);
-        assert_eq!(orders.oldest(), Some(start + Duration::from_secs(1)));
+        assert_eq!(orders.expires_at(), Some(Time(1_000) + LONGEST_WAIT));
         orders.give_up();
         assert_eq!(names(orders.take_given_back()), ["b"]);
-        assert_eq!(orders.oldest(), None);
+        assert_eq!(orders.expires_at(), None);
     }
 }
