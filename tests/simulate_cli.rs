@@ -153,6 +153,17 @@ fn a_pod_with_a_node_runs_already() {
 }
 
 #[test]
+fn a_scenario_without_time_shows_what_is_used_at_that_moment() {
+    let report = json(&(NODE.to_owned() + &pod("a", "3", "")), &[]);
+    assert_eq!(report["end"], 0.0);
+    let used = &report["metrics"]["utilisation"];
+    assert_eq!((&used["cpu"], &used["pods"]), (&0.75.into(), &0.1.into()));
+    assert_eq!(used["memory"], 0.0);
+    let empty = json(&pod("a", "3", ""), &[]);
+    assert_eq!(empty["metrics"]["utilisation"], serde_json::json!({}));
+}
+
+#[test]
 fn deleted_pods_leave_and_make_room() {
     let one = pod("a", "3", "simulate.muster.dev/delete-at: 10s");
     let report = json(&(NODE.to_owned() + &one + &pod("b", "3", "")), &[]);
