@@ -152,6 +152,59 @@ fn a_pod_with_a_node_runs_already() {
     assert_eq!(report["pods"][0]["phase"], "Running");
 }
 
+/// A pod that a scenario shows on a node and in a phase.
+fn ended(name: &str, phase: &str, more: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{more}}}\nspec: {{nodeName: n1, \
+         containers: [{{name: c, image: i, resources: {{requests: {{cpu: \"3\"}}}}}}]}}\n\
+         status: {{phase: {phase}}}\n---\n"
+    )
+}
+
+#[test]
+fn a_pod_that_is_shown_as_ended_holds_no_room() {
+    for phase in ["Succeeded", "Failed"] {
+        let done = ended("a", phase, "");
+        let next = pod("b", "4", "simulate.muster.dev/duration: 10s");
+        let report = json(&(NODE.to_owned() + &done + &next), &[]);
+        let (a, b) = (&report["pods"][0], &report["pods"][1]);
+        assert_eq!((&a["phase"], &a["node"]), (&phase.into(), &"n1".into()));
+        assert_eq!(
+            (&a["boundAt"], &a["finishedAt"]),
+            (&0.0.into(), &0.0.into())
+        );
+        assert_eq!(b["boundAt"], 0.0, "{phase}");
+        assert_eq!(report["metrics"]["utilisation"]["cpu"], 1.0, "{phase}");
+    }
+}
+
+#[test]
+fn a_member_that_is_shown_as_succeeded_counts_for_its_gang_and_a_failed_one_does_not() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n\
+                 spec: {minAvailable: 2}\n---\n";
+    let label = ", labels: {muster.dev/pod-group: g}";
+    let member = pod("b", "1", "").replace("{name: b,", &format!("{{name: b{label},"));
+    for (phase, bound) in [("Succeeded", true), ("Failed", false)] {
+        let scenario = NODE.to_owned() + group + &ended("a", phase, label) + &member;
+        let report = json(&scenario, &[]);
+        assert_eq!(report["pods"][1]["node"].is_string(), bound, "{phase}");
+        let gang = &report["podGroups"][0];
+        assert_eq!(gang["scheduledAt"].is_number(), bound, "{phase}");
+        assert_eq!(gang["bound"], u32::from(bound), "{phase}");
+    }
+}
+
+#[test]
+fn a_pod_that_ended_without_a_node_is_reported_so_and_one_that_says_running_waits() {
+    let gone = ended("a", "Failed", "").replace("nodeName: n1, ", "");
+    let unbound = ended("b", "Running", "").replace("nodeName: n1, ", "");
+    let report = json(&(gone + &unbound), &[]);
+    let (a, b) = (&report["pods"][0], &report["pods"][1]);
+    assert_eq!((&a["phase"], &a["node"]), (&"Failed".into(), &Value::Null));
+    assert_eq!(a["finishedAt"], 0.0);
+    assert_eq!((&b["phase"], &b["node"]), (&"Pending".into(), &Value::Null));
+}
+
 #[test]
 fn a_scenario_without_time_shows_what_is_used_at_that_moment() {
     let report = json(&(NODE.to_owned() + &pod("a", "3", "")), &[]);
