@@ -18,6 +18,7 @@ pub mod lanes;
 pub mod lease;
 mod metrics;
 mod news;
+mod process;
 pub mod watch;
 
 pub use clock::Clock;
