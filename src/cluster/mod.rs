@@ -20,6 +20,7 @@ mod metrics;
 mod news;
 mod process;
 pub mod watch;
+pub mod words;
 
 pub use clock::Clock;
 pub use error::Error;

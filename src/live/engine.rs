@@ -103,7 +103,10 @@ impl Engine {
                 }
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
-                    tracing::info!(kind = kind.name(), waiting_for = unsynced.len(), "synced");
+                    tracing::debug!(kind = kind.name(), waiting_for = unsynced.len(), "synced");
+                    if unsynced.is_empty() {
+                        tracing::info!("every kind is synced: deciding");
+                    }
                 }
             }
         }
@@ -191,19 +194,20 @@ async fn until(clock: &Clock, due: Option<Time>) {
 /// One line per decision.
 fn log(decision: &Decision) {
     let Decision {
-        gang,
+        name: gang,
         queue,
         outcome,
+        ..
     } = decision;
     match outcome {
         Outcome::Placed { pods, nodes } => {
-            tracing::info!(%gang, queue, pods, nodes, "placed");
+            tracing::info!(gang, queue, pods, nodes, "placed");
         }
         Outcome::Waits { reason, message } => {
-            tracing::info!(%gang, queue, reason, message, "waits");
+            tracing::info!(gang, queue, reason, words = message, "waits");
         }
         Outcome::Released { pods, message } => {
-            tracing::info!(%gang, queue, pods, message, "released");
+            tracing::info!(gang, queue, pods, words = message, "released");
         }
     }
 }

@@ -61,7 +61,7 @@ impl BindLane {
         match &outcome {
             BindOutcome::Bound { node } => self.slow.scheduled(&order.pod, node),
             BindOutcome::Refused { message } | BindOutcome::Failed { message } => {
-                tracing::warn!(pod = %order.pod, node = order.node, result, message, "bind");
+                tracing::warn!(pod = %order.pod, node = order.node, result, words = message, "bind");
             }
             BindOutcome::Gone => {}
         }

@@ -62,7 +62,7 @@ impl EvictLane {
         match &outcome {
             EvictOutcome::Accepted => self.slow.evicted(&order),
             EvictOutcome::Failed { message } => {
-                tracing::warn!(pod = %order.pod, message, "eviction failed");
+                tracing::warn!(pod = %order.pod, words = message, "eviction failed");
             }
             EvictOutcome::Gone => {}
         }

@@ -278,7 +278,7 @@ impl SlowLane {
                 code: 404 | 409, ..
             } => "gone",
             Answer::Status { code, message, .. } if !is_transient(*code) => {
-                tracing::warn!(?key, code, message, "not written");
+                tracing::warn!(?key, code, words = message, "not written");
                 "failed"
             }
             _ if tries + 1 >= TRIES => {

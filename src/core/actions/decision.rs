@@ -7,6 +7,8 @@ use crate::core::model::GangKey;
 pub struct Decision {
     /// Which gang.
     pub gang: GangKey,
+    /// What people call it: [`ClusterState::gang_title`](crate::core::state::ClusterState::gang_title).
+    pub name: String,
     /// Its queue.
     pub queue: String,
     /// What was decided.

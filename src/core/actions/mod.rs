@@ -73,6 +73,7 @@ impl Cycle<'_> {
         let queue = queue.map_or_else(String::new, |queue| queue.name.clone());
         self.orders.decisions.push(Decision {
             gang: gang.key.clone(),
+            name: self.state.gang_title(gang_id),
             queue,
             outcome,
         });

@@ -147,6 +147,18 @@ impl ClusterState {
         self.gangs.iter()
     }
 
+    /// What people call a gang: namespace and name of its PodGroup, or of the pod that is a gang
+    /// of its own (whose key has the uid for a name).
+    #[must_use]
+    pub fn gang_title(&self, id: GangId) -> String {
+        let Some(gang) = self.gang(id) else {
+            return String::new();
+        };
+        let single = gang.members.first().filter(|_| gang.is_single());
+        let pod = single.and_then(|id| self.pod(*id));
+        pod.map_or_else(|| gang.key.to_string(), |pod| pod.key.to_string())
+    }
+
     /// The gang of a key.
     #[must_use]
     pub fn find_gang(&self, key: &GangKey) -> Option<GangId> {
