@@ -2,7 +2,8 @@
 //!
 //! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
 //! model, `status` translates the core's answers back. No I/O happens here, and nothing fails on
-//! what a user wrote: what cannot be honoured is named on the object's spec.
+//! what an object says: what cannot be honoured is named on its spec. `yaml` and `duration` read
+//! what people write in files.
 
 pub mod conventions;
 pub mod convert;
@@ -14,5 +15,6 @@ pub mod slim;
 pub mod status;
 pub mod upstream;
 pub mod volcano;
+pub mod yaml;
 
 pub use convert::Reading;
