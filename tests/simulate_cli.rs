@@ -323,13 +323,124 @@ fn a_podgroup_that_the_api_server_would_refuse_is_refused() {
     let said = refused(
         "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minAvailable: -1}\n",
     );
-    assert!(said.contains("-:1: PodGroup g: "), "{said}");
+    assert!(
+        said.contains("-:4:1: PodGroup g: spec.minAvailable: "),
+        "{said}"
+    );
 }
 
 #[test]
 fn every_error_is_told_at_once() {
     let said = refused("kind: A\n---\nkind: B\n---\n[\n");
     assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+#[test]
+fn what_a_slip_of_the_pen_leads_to_is_said_with_its_place() {
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: -3\n  \
+               template: {spec: {containers: [{name: c}]}}\n";
+    let group = |min: &str| {
+        let head = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n";
+        format!("{head}spec:\n  minAvailable: {min}\n")
+    };
+    let node = |amounts: &str| {
+        let head = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n";
+        format!("{head}status:\n  allocatable:\n    cpu: {amounts}\n")
+    };
+    let cases = [
+        ("", "-:1: there is no object in it"),
+        ("# only\n---\n# comments\n", "-:1: there is no object in it"),
+        (
+            "apiVersion: v1\nkind: pods\nmetadata: {name: a}\n",
+            "-:1: kind \"pods\" is not known: did you mean Pod?",
+        ),
+        (
+            "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n",
+            "-:1: kind \"SchedulerConfiguration\" is not known: a configuration is given by --config",
+        ),
+        (
+            "apiVersion: v1\nkind: Node\nkind: Pod\n",
+            "-:3:1: the key \"kind\" stands there twice",
+        ),
+        (job, "-:5:3: Job j: spec.parallelism: -3 is negative"),
+        (
+            &group("-1"),
+            "-:5:3: PodGroup g: spec.minAvailable: must be between 0 and 2147483647",
+        ),
+        (
+            &group("3000000000"),
+            "-:5:3: PodGroup g: spec.minAvailable: the number 3000000000 where a whole number",
+        ),
+        (
+            &group("1.5"),
+            "-:5:3: PodGroup g: spec.minAvailable: the number 1.5 where a whole",
+        ),
+        (&group(".nan"), "-:5:17: .nan is no number that can be used"),
+        (
+            &node("-4"),
+            "-:6:5: Node n: status.allocatable.cpu: \"-4\" is negative",
+        ),
+        (
+            &node("four"),
+            "-:6:5: Node n: status.allocatable.cpu: \"four\" is not a quantity",
+        ),
+        (
+            "apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  labels:\n    a.b/c: 1\n",
+            "-:6:5: Node n: metadata.labels[a.b/c]: the number 1 where a text belongs: put it in",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus:\n  phase: Completed\n",
+            "-:5:3: Pod a: status.phase: \"Completed\" is none of Pending, Running, Succeeded,",
+        ),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- kind: Pot\n",
+            "-:4: apiVersion is missing\n-:5: apiVersion is missing",
+        ),
+        (
+            "apiVersion: v1\nkind: List\n",
+            "-:1: a List without a list of items",
+        ),
+        (
+            "kind: &a [*a]\n",
+            "-:1:11: an alias stands within what it refers to",
+        ),
+    ];
+    for (scenario, words) in cases {
+        let said = refused(scenario);
+        assert!(said.starts_with(words), "{scenario:?}: {said}");
+    }
+}
+
+#[test]
+fn a_node_may_be_called_n_and_the_list_of_kinds_is_shown_once() {
+    let node = NODE.replace("n1", "n");
+    assert_eq!(json(&node, &[])["end"], 0.0);
+    let said = refused("apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\n");
+    assert_eq!(said.matches("PriorityClass, ").count(), 1, "{said}");
+}
+
+#[test]
+fn aliases_that_stand_for_billions_are_refused_soon() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let items = vec![format!("*a{}", level - 1); 10].join(", ");
+        text += &format!("a{level}: &a{level} [{items}]\n");
+    }
+    let said = refused(&text);
+    assert!(said.contains("that aliases repeat"), "{said}");
+}
+
+#[test]
+fn a_list_as_large_as_kubectl_prints_it_is_read() {
+    let item = |index: usize| {
+        let labels: String = (0..60).map(|key| format!("      k{key}: v\n")).collect();
+        format!(
+            "- apiVersion: v1\n  kind: Node\n  metadata:\n    name: n{index}\n    labels:\n{labels}"
+        )
+    };
+    let items: String = (0..2500).map(item).collect();
+    let report = json(&format!("apiVersion: v1\nkind: List\nitems:\n{items}"), &[]);
+    assert_eq!(report["pods"], serde_json::json!([]));
 }
 
 #[test]
@@ -365,5 +476,16 @@ fn missing_files_and_bad_flags_are_bad_input() {
     let output = run(&["no-such-file.yaml"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no-such-file.yaml: "));
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(&[folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("directory"), "{}", stderr(&output));
+    let file = folder.path().join("latin1.yaml");
+    std::fs::write(&file, b"kind: Node\nname: caf\xe9\n").unwrap();
+    let output = run(&[file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    let words = "latin1.yaml:2:10: found other bytes: expected text in UTF-8\n";
+    assert!(said.ends_with(words), "{said}");
     assert_eq!(run(&["x.yaml", "--until", "soon"]).status.code(), Some(2));
 }
