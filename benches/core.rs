@@ -8,6 +8,7 @@ mod support;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
 use muster::core::model::Event;
+use muster::core::units::Time;
 use std::time::Duration;
 use support::{cluster, fillers, gang_of, gangs, place, singles};
 

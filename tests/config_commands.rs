@@ -14,8 +14,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Checks a file of this text.
-fn check(content: &str) -> (Option<i32>, String, String) {
+/// Checks a file of these bytes.
+fn check(content: impl AsRef<[u8]>) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("muster.yaml");
     fs::write(&file, content).unwrap();
@@ -40,7 +40,7 @@ fn a_file_that_can_be_used_is_ok() {
 
 #[test]
 fn an_unknown_plugin_is_refused_with_its_place_and_the_known_ones() {
-    let (code, said, complaint) = check(&format!("{HEAD}profile:\n  filter: [NodeNam]\n"));
+    let (code, said, complaint) = check(format!("{HEAD}profile:\n  filter: [NodeNam]\n"));
     assert_eq!((code, said.as_str()), (Some(2), ""));
     assert!(complaint.contains("muster.yaml:4:12: "), "{complaint}");
     assert!(
@@ -50,10 +50,52 @@ fn an_unknown_plugin_is_refused_with_its_place_and_the_known_ones() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_bad_input() {
+fn a_file_that_is_no_configuration_is_bad_input() {
+    let long = format!("{HEAD}listen: {}\n", "x".repeat(100_000));
+    let deep = format!("{HEAD}schedulerNames: {}\n", "[".repeat(20_000));
+    let cases: [(&[u8], &str); 8] = [
+        (b"", ":1:1: there is nothing in it\n"),
+        (b"# a\n", ":2:1: there is nothing in it\n"),
+        (
+            b"caf\xe9\n",
+            ":1:4: found other bytes: expected text in UTF-8\n",
+        ),
+        (
+            b"\xff\xfea\0",
+            ":1:1: found UTF-16: expected text in UTF-8\n",
+        ),
+        (
+            b"apiVersion: v1\nkind: Pod\n",
+            ":1:13: found \"v1\": expected config.muster.dev/v1alpha1\n",
+        ),
+        (b"- a\n", ":1:1: found \"- a\": expected a map of fields\n"),
+        (
+            long.as_bytes(),
+            "expected an IP address and a port, such as 127.0.0.1:10270\n",
+        ),
+        (deep.as_bytes(), ""),
+    ];
+    for (content, words) in cases {
+        let (code, said, complaint) = check(content);
+        assert_eq!((code, said.as_str()), (Some(2), ""), "{complaint}");
+        assert!(complaint.ends_with(words), "{complaint}");
+        assert!(complaint.contains("muster.yaml:"), "{complaint}");
+        assert!(
+            complaint.lines().count() == 1 && complaint.len() < 600,
+            "{complaint}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_or_a_folder_is_bad_input() {
     let output = muster(&["config", "check", "no/such.yaml"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("no/such.yaml: "));
+    let folder = tempfile::tempdir().unwrap();
+    let output = muster(&["config", "check", folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("directory"));
 }
 
 #[test]

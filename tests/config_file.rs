@@ -91,7 +91,7 @@ profile:
 
 #[test]
 fn what_is_wrong_is_refused_with_place_and_what_is_allowed() {
-    let cases: [(&str, &str, &[&str]); 13] = [
+    let cases: [(&str, &str, &[&str]); 22] = [
         (
             "bindConcurency: 8\n",
             "3:1",
@@ -127,8 +127,49 @@ fn what_is_wrong_is_refused_with_place_and_what_is_allowed() {
         (
             "bindConcurrency: 8\nbindConcurrency: 9\n",
             "4:1",
-            &["bindConcurrency"],
+            &["bindConcurrency", "twice"],
         ),
+        (
+            "bindConcurrency: -3\n",
+            "3:18",
+            &["found -3", "from 1 to 512"],
+        ),
+        (
+            "bindConcurrency: 1.5\n",
+            "3:1",
+            &["found 1.5: expected a number from 1 to 512"],
+        ),
+        (
+            "bindConcurrency:\n",
+            "3:1",
+            &["found nothing", "from 1 to 512"],
+        ),
+        (
+            "bindConcurrency: 99999999999999999999999\n",
+            "3:1",
+            &["from 1 to 512"],
+        ),
+        (
+            "schedulerNames: muster\n",
+            "3:17",
+            &["found \"muster\": expected a list"],
+        ),
+        (
+            "schedulerNames:\n",
+            "3:15",
+            &["found nothing: expected a list"],
+        ),
+        (
+            "leaderElection: yes\n",
+            "3:17",
+            &["found \"yes\": expected a map of fields"],
+        ),
+        (
+            "leaderElection: {enabled: yes}\n",
+            "3:27",
+            &["found \"yes\": expected true or false"],
+        ),
+        ("listen: *x\n", "3:9", &["\"*x\" is an alias of nothing"]),
     ];
     for (text, place, words) in cases {
         let message = refused(text);

@@ -152,6 +152,70 @@ fn a_pod_with_a_node_runs_already() {
     assert_eq!(report["pods"][0]["phase"], "Running");
 }
 
+/// A pod that a scenario shows on a node and in a phase.
+fn ended(name: &str, phase: &str, more: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{more}}}\nspec: {{nodeName: n1, \
+         containers: [{{name: c, image: i, resources: {{requests: {{cpu: \"3\"}}}}}}]}}\n\
+         status: {{phase: {phase}}}\n---\n"
+    )
+}
+
+#[test]
+fn a_pod_that_is_shown_as_ended_holds_no_room() {
+    for phase in ["Succeeded", "Failed"] {
+        let done = ended("a", phase, "");
+        let next = pod("b", "4", "simulate.muster.dev/duration: 10s");
+        let report = json(&(NODE.to_owned() + &done + &next), &[]);
+        let (a, b) = (&report["pods"][0], &report["pods"][1]);
+        assert_eq!((&a["phase"], &a["node"]), (&phase.into(), &"n1".into()));
+        assert_eq!(
+            (&a["boundAt"], &a["finishedAt"]),
+            (&0.0.into(), &0.0.into())
+        );
+        assert_eq!(b["boundAt"], 0.0, "{phase}");
+        assert_eq!(report["metrics"]["utilisation"]["cpu"], 1.0, "{phase}");
+    }
+}
+
+#[test]
+fn a_member_that_is_shown_as_succeeded_counts_for_its_gang_and_a_failed_one_does_not() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n\
+                 spec: {minAvailable: 2}\n---\n";
+    let label = ", labels: {muster.dev/pod-group: g}";
+    let member = pod("b", "1", "").replace("{name: b,", &format!("{{name: b{label},"));
+    for (phase, bound) in [("Succeeded", true), ("Failed", false)] {
+        let scenario = NODE.to_owned() + group + &ended("a", phase, label) + &member;
+        let report = json(&scenario, &[]);
+        assert_eq!(report["pods"][1]["node"].is_string(), bound, "{phase}");
+        let gang = &report["podGroups"][0];
+        assert_eq!(gang["scheduledAt"].is_number(), bound, "{phase}");
+        assert_eq!(gang["bound"], u32::from(bound), "{phase}");
+    }
+}
+
+#[test]
+fn a_pod_that_ended_without_a_node_is_reported_so_and_one_that_says_running_waits() {
+    let gone = ended("a", "Failed", "").replace("nodeName: n1, ", "");
+    let unbound = ended("b", "Running", "").replace("nodeName: n1, ", "");
+    let report = json(&(gone + &unbound), &[]);
+    let (a, b) = (&report["pods"][0], &report["pods"][1]);
+    assert_eq!((&a["phase"], &a["node"]), (&"Failed".into(), &Value::Null));
+    assert_eq!(a["finishedAt"], 0.0);
+    assert_eq!((&b["phase"], &b["node"]), (&"Pending".into(), &Value::Null));
+}
+
+#[test]
+fn a_scenario_without_time_shows_what_is_used_at_that_moment() {
+    let report = json(&(NODE.to_owned() + &pod("a", "3", "")), &[]);
+    assert_eq!(report["end"], 0.0);
+    let used = &report["metrics"]["utilisation"];
+    assert_eq!((&used["cpu"], &used["pods"]), (&0.75.into(), &0.1.into()));
+    assert_eq!(used["memory"], 0.0);
+    let empty = json(&pod("a", "3", ""), &[]);
+    assert_eq!(empty["metrics"]["utilisation"], serde_json::json!({}));
+}
+
 #[test]
 fn deleted_pods_leave_and_make_room() {
     let one = pod("a", "3", "simulate.muster.dev/delete-at: 10s");
@@ -259,13 +323,124 @@ fn a_podgroup_that_the_api_server_would_refuse_is_refused() {
     let said = refused(
         "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minAvailable: -1}\n",
     );
-    assert!(said.contains("-:1: PodGroup g: "), "{said}");
+    assert!(
+        said.contains("-:4:1: PodGroup g: spec.minAvailable: "),
+        "{said}"
+    );
 }
 
 #[test]
 fn every_error_is_told_at_once() {
     let said = refused("kind: A\n---\nkind: B\n---\n[\n");
     assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+#[test]
+fn what_a_slip_of_the_pen_leads_to_is_said_with_its_place() {
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: -3\n  \
+               template: {spec: {containers: [{name: c}]}}\n";
+    let group = |min: &str| {
+        let head = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n";
+        format!("{head}spec:\n  minAvailable: {min}\n")
+    };
+    let node = |amounts: &str| {
+        let head = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n";
+        format!("{head}status:\n  allocatable:\n    cpu: {amounts}\n")
+    };
+    let cases = [
+        ("", "-:1: there is no object in it"),
+        ("# only\n---\n# comments\n", "-:1: there is no object in it"),
+        (
+            "apiVersion: v1\nkind: pods\nmetadata: {name: a}\n",
+            "-:1: kind \"pods\" is not known: did you mean Pod?",
+        ),
+        (
+            "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n",
+            "-:1: kind \"SchedulerConfiguration\" is not known: a configuration is given by --config",
+        ),
+        (
+            "apiVersion: v1\nkind: Node\nkind: Pod\n",
+            "-:3:1: the key \"kind\" stands there twice",
+        ),
+        (job, "-:5:3: Job j: spec.parallelism: -3 is negative"),
+        (
+            &group("-1"),
+            "-:5:3: PodGroup g: spec.minAvailable: must be between 0 and 2147483647",
+        ),
+        (
+            &group("3000000000"),
+            "-:5:3: PodGroup g: spec.minAvailable: the number 3000000000 where a whole number",
+        ),
+        (
+            &group("1.5"),
+            "-:5:3: PodGroup g: spec.minAvailable: the number 1.5 where a whole",
+        ),
+        (&group(".nan"), "-:5:17: .nan is no number that can be used"),
+        (
+            &node("-4"),
+            "-:6:5: Node n: status.allocatable.cpu: \"-4\" is negative",
+        ),
+        (
+            &node("four"),
+            "-:6:5: Node n: status.allocatable.cpu: \"four\" is not a quantity",
+        ),
+        (
+            "apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  labels:\n    a.b/c: 1\n",
+            "-:6:5: Node n: metadata.labels[a.b/c]: the number 1 where a text belongs: put it in",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus:\n  phase: Completed\n",
+            "-:5:3: Pod a: status.phase: \"Completed\" is none of Pending, Running, Succeeded,",
+        ),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- kind: Pot\n",
+            "-:4: apiVersion is missing\n-:5: apiVersion is missing",
+        ),
+        (
+            "apiVersion: v1\nkind: List\n",
+            "-:1: a List without a list of items",
+        ),
+        (
+            "kind: &a [*a]\n",
+            "-:1:11: an alias stands within what it refers to",
+        ),
+    ];
+    for (scenario, words) in cases {
+        let said = refused(scenario);
+        assert!(said.starts_with(words), "{scenario:?}: {said}");
+    }
+}
+
+#[test]
+fn a_node_may_be_called_n_and_the_list_of_kinds_is_shown_once() {
+    let node = NODE.replace("n1", "n");
+    assert_eq!(json(&node, &[])["end"], 0.0);
+    let said = refused("apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\n");
+    assert_eq!(said.matches("PriorityClass, ").count(), 1, "{said}");
+}
+
+#[test]
+fn aliases_that_stand_for_billions_are_refused_soon() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let items = vec![format!("*a{}", level - 1); 10].join(", ");
+        text += &format!("a{level}: &a{level} [{items}]\n");
+    }
+    let said = refused(&text);
+    assert!(said.contains("that aliases repeat"), "{said}");
+}
+
+#[test]
+fn a_list_as_large_as_kubectl_prints_it_is_read() {
+    let item = |index: usize| {
+        let labels: String = (0..60).map(|key| format!("      k{key}: v\n")).collect();
+        format!(
+            "- apiVersion: v1\n  kind: Node\n  metadata:\n    name: n{index}\n    labels:\n{labels}"
+        )
+    };
+    let items: String = (0..2500).map(item).collect();
+    let report = json(&format!("apiVersion: v1\nkind: List\nitems:\n{items}"), &[]);
+    assert_eq!(report["pods"], serde_json::json!([]));
 }
 
 #[test]
@@ -301,5 +476,16 @@ fn missing_files_and_bad_flags_are_bad_input() {
     let output = run(&["no-such-file.yaml"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no-such-file.yaml: "));
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(&[folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("directory"), "{}", stderr(&output));
+    let file = folder.path().join("latin1.yaml");
+    std::fs::write(&file, b"kind: Node\nname: caf\xe9\n").unwrap();
+    let output = run(&[file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    let words = "latin1.yaml:2:10: found other bytes: expected text in UTF-8\n";
+    assert!(said.ends_with(words), "{said}");
     assert_eq!(run(&["x.yaml", "--until", "soon"]).status.code(), Some(2));
 }

@@ -311,7 +311,10 @@ async fn a_forbidden_kind_is_not_ready_and_says_so_until_it_is_allowed() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let says = watch.says(Kind::Pods);
-    assert!(says.contains("no permission to list and watch"), "{says}");
+    assert_eq!(
+        says,
+        "pods: no permission to list and watch: list: pods is forbidden (HTTP 403)"
+    );
     watch.tells(&["synced pods"]).await;
     watch.tells_no_more().await;
     assert_eq!(watch.says(Kind::Pods), "");
@@ -339,6 +342,39 @@ async fn an_optional_kind_that_is_not_served_is_synced_and_looked_for_again() {
     watch.tells(&["gang g"]).await;
     let asked = api.asked();
     assert!(asked[1].at - asked[0].at >= Duration::from_secs(30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_is_counted_as_listed_anew_once_and_only_if_it_was_listed() {
+    let fails = || status(500, "etcd is not there");
+    let (_, client) = FakeApi::start(server(
+        [
+            list("7", "", &[pod("a", "1", 3)]),
+            fails(),
+            fails(),
+            fails(),
+            fails(),
+            list("90", "", &[pod("b", "2", 80)]),
+        ],
+        [status(410, "too old resource version")],
+    ));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch
+        .tells(&["pod a/1", "synced pods", "pod b/2", "gone a/1"])
+        .await;
+    let text = watch.metrics.text().unwrap();
+    let restarts = "muster_watch_restarts_total{kind=\"pods\"} 1";
+    assert!(text.contains(restarts), "{text}");
+
+    let absent = || status(404, "the server could not find the requested resource");
+    let (api, client) = FakeApi::start(server([absent()], []));
+    let watch = Watch::start::<DeserializeGuard<volcano::PodGroup>>(client);
+    while api.lines().len() < 10 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let text = watch.metrics.text().unwrap();
+    let restarts = "muster_watch_restarts_total{kind=\"podgroups.scheduling.volcano.sh\"} 0";
+    assert!(text.contains(restarts), "{text}");
 }
 
 #[tokio::test(start_paused = true)]

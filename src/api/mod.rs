@@ -1,8 +1,9 @@
 //! Kubernetes objects in, core types out: the only place that knows both worlds.
 //!
 //! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
-//! model, `status` translates the core's answers back and `said` tells what an object says already. No I/O happens here, and nothing fails on
-//! what a user wrote: what cannot be honoured is named on the object's spec.
+//! model, `status` translates the core's answers back and `said` tells what an object says already. No
+//! I/O happens here, and nothing fails on what an object says: what cannot be honoured is named on
+//! its spec. `yaml` and `duration` read what people write in files.
 
 pub mod conventions;
 pub mod convert;
@@ -15,5 +16,6 @@ pub mod slim;
 pub mod status;
 pub mod upstream;
 pub mod volcano;
+pub mod yaml;
 
 pub use convert::Reading;

@@ -7,6 +7,7 @@
 use super::Error;
 use super::objects::index_of;
 use crate::api::slim::Pod;
+use crate::cluster::error_text;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use kube::runtime::WatchStreamExt;
@@ -38,7 +39,9 @@ impl Observer {
             match observer.events.next().await {
                 Some(Ok(Event::InitDone)) => return Ok(observer),
                 Some(Ok(_)) => {}
-                Some(Err(error)) => tracing::warn!(%error, "watch"),
+                Some(Err(error)) => {
+                    tracing::warn!(error = error_text::watch(&error), "a watch failed")
+                }
                 None => return Err(Error::Blind),
             }
         }
@@ -56,7 +59,9 @@ impl Observer {
         while self.bound.len() < count && Instant::now() < deadline {
             match timeout_at(next_check.min(deadline), self.events.next()).await {
                 Ok(Some(Ok(event))) => self.see(&event),
-                Ok(Some(Err(error))) => tracing::warn!(%error, "watch"),
+                Ok(Some(Err(error))) => {
+                    tracing::warn!(error = error_text::watch(&error), "a watch failed");
+                }
                 Ok(None) => return Err(Error::Blind),
                 Err(_) => {
                     check()?;

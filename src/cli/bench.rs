@@ -1,5 +1,6 @@
 //! `muster bench`: how fast a scheduler binds on a cluster.
 
+use super::log::{self, Format};
 use crate::bench::{self, Convention, Options, Report};
 use crate::cluster::Clock;
 use crate::cluster::client::{self, Transport};
@@ -9,7 +10,6 @@ use kube::Client;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
 
 /// How long an answer may take to begin: the deletion of a collection takes up to a minute.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
@@ -116,11 +116,7 @@ impl Arguments {
     /// When the flags contradict each other, the cluster refuses something, the scheduler ends,
     /// or not all pods are bound in time.
     fn bench(self) -> anyhow::Result<()> {
-        let quiet = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-        tracing_subscriber::fmt()
-            .with_env_filter(quiet)
-            .with_writer(std::io::stderr)
-            .init();
+        log::start(Format::Text, "warn");
         let output = self.output;
         // As `muster run` has it: what is compared differs in nothing else.
         let runtime = tokio::runtime::Builder::new_current_thread()

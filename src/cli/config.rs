@@ -1,6 +1,6 @@
 //! `muster config check`: says whether a configuration file can be used, and else why not.
 
-use super::print;
+use super::{BAD_INPUT, print};
 use crate::config;
 use clap::Subcommand;
 use std::path::PathBuf;
@@ -16,8 +16,6 @@ pub(super) enum Command {
         file: PathBuf,
     },
 }
-
-const BAD_INPUT: u8 = 2;
 
 /// Runs the command.
 pub(super) fn run(command: &Command) -> ExitCode {

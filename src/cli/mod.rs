@@ -3,6 +3,7 @@
 mod bench;
 mod config;
 mod crds;
+mod log;
 mod run;
 mod simulate;
 
@@ -10,6 +11,9 @@ use clap::{Parser, Subcommand};
 use std::io::{ErrorKind, Write, stdout};
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// The exit code where what the user wrote cannot be used.
+const BAD_INPUT: u8 = 2;
 
 /// A gang scheduler for Kubernetes that binds pods itself and can say why.
 #[derive(Debug, Parser)]

@@ -1,13 +1,15 @@
 //! `muster run`: schedule on a cluster until told to stop.
 
+use super::BAD_INPUT;
+use super::log::{self, Format};
 use crate::cluster::client;
 use crate::cluster::lease::LeaseOptions;
 use crate::cluster::{Health, Metrics};
-use crate::config::{self, LeaderElection};
+use crate::config::{self, ConfigError, LeaderElection};
 use crate::live::{self, LEASE_ANSWER_WITHIN, Options};
 use crate::serve::{self, Shown};
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,7 +17,6 @@ use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tracing_subscriber::EnvFilter;
 
 /// How long a watch or a list may take to begin to answer.
 const READ_WITHIN: Duration = Duration::from_secs(30);
@@ -45,22 +46,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     lease_namespace: Option<String>,
     /// How the log is written, on standard error; $RUST_LOG says how much of it
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    log_format: LogFormat,
-}
-
-/// How the log is written.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    log_format: Format,
 }
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(arguments: Arguments) -> ExitCode {
-    start_log(arguments.log_format);
+    log::start(arguments.log_format, "info");
     // One thread for all that waits for the network, beside the engine's: passing requests from
     // thread to thread costs more than there is to do for them (docs/performance.md).
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -73,8 +65,12 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("{error:#}");
-            ExitCode::FAILURE
+            tracing::error!(error = format!("{error:#}"), "ended");
+            if error.is::<ConfigError>() {
+                ExitCode::from(BAD_INPUT)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }
@@ -134,17 +130,6 @@ impl Arguments {
             name: configured.lease_name.as_str().to_owned(),
             identity: identity.to_owned(),
         })
-    }
-}
-
-fn start_log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Exit code 0 when it could be played, whatever became of the gangs; 2 on bad input.
 
+use super::BAD_INPUT;
 use crate::api::convert::Reading;
 use crate::api::duration;
 use crate::config;
@@ -54,8 +55,6 @@ fn until(text: &str) -> Result<Time, String> {
     let span = duration::parse(text).map_err(|error| error.to_string())?;
     Ok(Time::ZERO + span)
 }
-
-const BAD_INPUT: u8 = 2;
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> ExitCode {

@@ -3,7 +3,7 @@
 //! A scheduler without the right to bind would look well until the first gang came: so rights
 //! are asked for before they are needed, by SelfSubjectAccessReview, which anybody may create.
 
-use super::Health;
+use super::{Health, error_text};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
@@ -33,21 +33,31 @@ const RIGHTS: [(&str, &str, &str, &str); 7] = [
 /// Asks again and again, for ever.
 pub async fn keep_checking(client: Client, health: Arc<Health>) {
     let reviews = Api::<SelfSubjectAccessReview>::all(client);
+    let mut said = BTreeSet::new();
     loop {
         let denied = match denied(&reviews).await {
             Ok(denied) => denied,
             Err(error) => {
-                tracing::debug!(%error, "rights are not known");
+                tracing::debug!(error = error_text::request(&error), "rights are not known");
                 sleep(EVERY_WHILE_MISSING).await;
                 continue;
             }
         };
         let complete = denied.is_empty();
-        for right in &denied {
-            tracing::warn!(right, "missing permission");
-        }
+        log(&said, &denied);
+        said.clone_from(&denied);
         health.set_denied(denied);
         sleep(if complete { EVERY } else { EVERY_WHILE_MISSING }).await;
+    }
+}
+
+/// Says what is missing once, and when it is there.
+fn log(before: &BTreeSet<String>, now: &BTreeSet<String>) {
+    for right in now.difference(before) {
+        tracing::warn!(right, "missing permission");
+    }
+    for right in before.difference(now) {
+        tracing::info!(right, "permission is there now");
     }
 }
 

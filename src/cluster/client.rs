@@ -79,6 +79,12 @@ pub async fn kube_config(kubeconfig: Option<&Path>) -> Result<Config, Error> {
                 .map_err(unusable("~/.kube/config".to_owned()))?,
         },
     };
+    if config.accept_invalid_certs {
+        tracing::warn!(
+            server = %config.cluster_url,
+            "the server's certificate is not checked: insecure-skip-tls-verify is set"
+        );
+    }
     let agent = HeaderValue::from_static(concat!("muster/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, agent));
     Ok(config)

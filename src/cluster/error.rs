@@ -1,5 +1,6 @@
 //! What can go wrong on the way to the API server, before any request is answered.
 
+use super::error_text;
 use thiserror::Error;
 
 /// Why there is no working client, or no lease.
@@ -14,7 +15,7 @@ pub enum Error {
         error: kube::config::KubeconfigError,
     },
     /// The credentials or certificates cannot be used.
-    #[error("cannot make a client: {0}")]
+    #[error("cannot make a client: {}", error_text::request(.0))]
     Client(Box<kube::Error>),
     /// `proxy-url` is set.
     #[error("kubeconfig: proxy-url {0}: proxies are not supported")]

@@ -101,7 +101,7 @@ impl Health {
 }
 
 /// What is wrong with a kind in this state.
-fn problem(kind: Kind, state: &Watched) -> Option<String> {
+pub(super) fn problem(kind: Kind, state: &Watched) -> Option<String> {
     match state {
         Watched::Synced => None,
         Watched::Listing => Some("not synced yet".to_owned()),

@@ -1,6 +1,10 @@
-//! The counters that `/metrics` shows. Names are part of the interface.
+//! The counters that `/metrics` shows. Names are part of the interface; `docs/metrics.md` has them
+//! all, and a test compares the two.
 
+use super::process::Process;
 use super::{Error, Kind};
+use crate::core::engine::GangPhase;
+use crate::core::model::DEFAULT_QUEUE;
 use prometheus::{
     Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder,
@@ -24,10 +28,20 @@ const WAIT_BUCKETS: [f64; 12] = [
 /// Buckets for the time that gangs are partly bound, in seconds; the promise is 10.
 const PARTIAL_BUCKETS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 7.5, 10.0, 30.0];
 
-/// All metrics of one process, in a registry of their own.
+/// Values of the label `result` of binds ...
+const BIND_RESULTS: [&str; 5] = ["bound", "refused", "failed", "gone", "unsent"];
+/// ... of evictions ...
+const EVICTION_RESULTS: [&str; 4] = ["accepted", "gone", "refused", "unsent"];
+/// ... and of the slow lane's writes, with what they write.
+const NOTE_RESULTS: [&str; 5] = ["written", "retried", "failed", "dropped", "gone"];
+const NOTE_KINDS: [&str; 3] = ["status", "condition", "event"];
+
+/// All metrics of one process, in registries of their own.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
+    /// What has no prefix of ours.
+    process: Registry,
     /// Binds by result: `bound`, `refused`, `failed`, `gone`, `unsent`.
     pub binds: IntCounterVec,
     /// Seconds from the decision to the known outcome of a bind, by result.
@@ -59,7 +73,7 @@ pub struct Metrics {
     /// Writes of the slow lane that wait.
     pub notes_waiting: IntGauge,
     /// Writes of the slow lane by kind (`status`, `condition`, `event`) and result (`written`,
-    /// `retried`, `failed`, `dropped`).
+    /// `retried`, `failed`, `dropped`, `gone`).
     pub notes: IntCounterVec,
     /// Watches that had to be started anew with a full list, by kind.
     pub watch_restarts: IntCounterVec,
@@ -74,11 +88,14 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All metrics, at zero.
+    /// All metrics, at zero: each is there from the start with all values its labels may have, so
+    /// that a rate is right from the first increase on.
     ///
     /// # Errors
     /// When two metrics have one name.
     pub fn new() -> Result<Self, Error> {
+        let process = Registry::new();
+        process.register(Box::new(Process::new()?))?;
         let make = Maker(Registry::new_custom(Some("muster".to_owned()), None)?);
         let metrics = Self {
             binds: make.counters("binds_total", "Binds by result.", &["result"])?,
@@ -150,11 +167,37 @@ impl Metrics {
                 "Gangs that only the full sweep found to be schedulable.",
             )?,
             registry: make.0,
+            process,
         };
-        for kind in Kind::ALL {
-            metrics.synced.with_label_values(&[kind.name()]).set(0);
-        }
+        metrics.show_all();
         Ok(metrics)
+    }
+
+    /// Makes every value of every label appear.
+    fn show_all(&self) {
+        for kind in Kind::ALL.map(Kind::name) {
+            self.synced.with_label_values(&[kind]);
+            self.watch_restarts.with_label_values(&[kind]);
+            self.unreadable.with_label_values(&[kind]);
+        }
+        for phase in GangPhase::ALL.map(GangPhase::as_str) {
+            self.gangs.with_label_values(&[phase]);
+        }
+        for histogram in [&self.gang_wait_seconds, &self.gang_partial_seconds] {
+            histogram.with_label_values(&[DEFAULT_QUEUE]);
+        }
+        for result in BIND_RESULTS {
+            self.binds.with_label_values(&[result]);
+            self.bind_seconds.with_label_values(&[result]);
+        }
+        for result in EVICTION_RESULTS {
+            self.evictions.with_label_values(&[result]);
+        }
+        for kind in NOTE_KINDS {
+            for result in NOTE_RESULTS {
+                self.notes.with_label_values(&[kind, result]);
+            }
+        }
     }
 
     /// Sets since when the partly bound gang that advanced least has not advanced.
@@ -176,7 +219,9 @@ impl Metrics {
             .unwrap_or_else(PoisonError::into_inner);
         let longest = since.map_or(0.0, |since| since.elapsed().as_secs_f64());
         self.gang_partial_longest.set(longest);
-        Ok(TextEncoder::new().encode_to_string(&self.registry.gather())?)
+        let mut families = self.registry.gather();
+        families.extend(self.process.gather());
+        Ok(TextEncoder::new().encode_to_string(&families)?)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod binding;
 pub mod client;
 pub mod clock;
 mod error;
+pub mod error_text;
 pub mod evicting;
 pub mod health;
 mod kind;
@@ -20,6 +21,7 @@ pub mod lease;
 mod metrics;
 mod news;
 pub mod orders;
+mod process;
 pub mod watch;
 pub mod words;
 

@@ -17,9 +17,9 @@ pub enum ConfigError {
         /// The file, as given.
         file: String,
         /// From 1.
-        line: u64,
+        line: usize,
         /// From 1.
-        column: u64,
+        column: usize,
         /// What was found, and what is allowed.
         message: String,
     },

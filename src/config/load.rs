@@ -1,6 +1,7 @@
 //! From a file, or its text, to a configuration.
 
 use super::{ConfigError, SchedulerConfiguration};
+use crate::api::yaml;
 use std::fs;
 use std::path::Path;
 
@@ -11,8 +12,11 @@ use std::path::Path;
 /// is allowed.
 pub fn load(path: &Path) -> Result<SchedulerConfiguration, ConfigError> {
     let file = path.display().to_string();
-    match fs::read_to_string(path) {
-        Ok(text) => parse(&file, &text),
+    match fs::read(path) {
+        Ok(bytes) => {
+            let text = yaml::text(bytes).map_err(|wrong| in_file(&file, wrong))?;
+            parse(&file, &text)
+        }
         Err(error) => Err(ConfigError::Unreadable { file, error }),
     }
 }
@@ -30,20 +34,14 @@ pub fn load_or_default(path: Option<&Path>) -> Result<SchedulerConfiguration, Co
 /// # Errors
 /// As [`load`].
 pub fn parse(file: &str, text: &str) -> Result<SchedulerConfiguration, ConfigError> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let place = error.location();
-        ConfigError::Wrong {
-            file: file.to_owned(),
-            line: place.map_or(1, |place| place.line().max(1)),
-            column: place.map_or(1, |place| place.column().max(1)),
-            message: without_place(&error.without_snippet().to_string()),
-        }
-    })
+    yaml::read(text).map_err(|wrong| in_file(file, wrong))
 }
 
-/// The parser's message without the place, which stands before it.
-fn without_place(message: &str) -> String {
-    let end = message.find(" at line ").unwrap_or(message.len());
-    let line = message[..end].lines().next().unwrap_or_default();
-    line.trim_end_matches([':', ',', ' ']).to_owned()
+fn in_file(file: &str, wrong: yaml::Wrong) -> ConfigError {
+    ConfigError::Wrong {
+        file: file.to_owned(),
+        line: wrong.line,
+        column: wrong.column,
+        message: wrong.message,
+    }
 }

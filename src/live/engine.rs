@@ -103,7 +103,10 @@ impl Engine {
                 News::Says(subject, said) => self.lanes.hear(subject, said),
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
-                    tracing::info!(kind = kind.name(), waiting_for = unsynced.len(), "synced");
+                    tracing::debug!(kind = kind.name(), waiting_for = unsynced.len(), "synced");
+                    if unsynced.is_empty() {
+                        tracing::info!("every kind is synced: deciding");
+                    }
                 }
             }
         }

@@ -41,10 +41,13 @@ pub struct Shown {
 pub async fn serve(listener: TcpListener, shown: Shown) {
     let router = router(shown);
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    // Said once until it works again: it fails many times a second.
+    let mut failing = false;
     loop {
         let slot = Arc::clone(&slots).acquire_owned().await.ok();
         match listener.accept().await {
             Ok((stream, _)) => {
+                failing = false;
                 let router = router.clone();
                 tokio::spawn(async move {
                     converse(stream, router).await;
@@ -52,7 +55,9 @@ pub async fn serve(listener: TcpListener, shown: Shown) {
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
+                if !std::mem::replace(&mut failing, true) {
+                    tracing::warn!(%error, "a connection was not accepted");
+                }
                 sleep(REST).await;
             }
         }

@@ -97,7 +97,8 @@ impl GangLine {
     }
 
     fn judge(&mut self, spec: &GangSpec, now: Time) {
-        if self.total().bound > 0 && self.is_whole(spec) {
+        let total = self.total();
+        if total.bound + total.succeeded > 0 && self.is_whole(spec) {
             self.scheduled_at.get_or_insert(now);
         }
         if self.is_partly_bound(spec) {
@@ -124,12 +125,14 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the line of a pod that is created for the first time.
+    /// Opens the line of a pod that is created for the first time. One that ended before does
+    /// nothing more.
     pub fn open(&mut self, spec: &PodSpec, now: Time) -> usize {
         let gang = match &spec.gang {
             GangRef::Own => None,
             GangRef::Named { .. } => Some(spec.gang_key()),
         };
+        let ended = spec.phase.is_terminal();
         self.pods.push(PodLine {
             namespace: spec.key.namespace.clone(),
             name: spec.key.name.clone(),
@@ -137,11 +140,11 @@ impl Ledger {
             gang,
             queue: spec.queue.clone(),
             node: None,
-            phase: Some(PodPhase::Pending),
+            phase: Some(if ended { spec.phase } else { PodPhase::Pending }),
             submitted_at: now,
             first_bound_at: None,
             bound_at: None,
-            finished_at: None,
+            finished_at: ended.then_some(now),
             evictions: 0,
             waits: None,
         });
@@ -159,12 +162,7 @@ impl Ledger {
     /// A pod was bound.
     pub fn bound(&mut self, pod: &Pod, server: &Server, now: Time) {
         let Some(node) = &pod.spec.node else { return };
-        let line = &mut self.pods[pod.line];
-        line.node = Some(node.clone());
-        line.bound_at = Some(now);
-        self.started += usize::from(line.first_bound_at.is_none());
-        line.first_bound_at.get_or_insert(now);
-        line.waits = None;
+        self.note_node(pod.line, node, now);
         self.usage.take(node, &pod.spec.shape.requests, now);
         if let Some(found) = server.node(node)
             && let Some((resource, used, offered)) = self.usage.excess(node, &found.allocatable)
@@ -175,6 +173,25 @@ impl Ledger {
             ));
         }
         self.count(pod, server, now, |counts| counts.bound += 1);
+    }
+
+    /// A pod was created that had ended already: it takes no room, and what it did counts.
+    pub fn ended_before(&mut self, pod: &Pod, server: &Server, now: Time) {
+        if let Some(node) = &pod.spec.node {
+            self.note_node(pod.line, node, now);
+        }
+        if pod.spec.phase == PodPhase::Succeeded {
+            self.count(pod, server, now, |counts| counts.succeeded += 1);
+        }
+    }
+
+    fn note_node(&mut self, line: usize, node: &str, now: Time) {
+        let line = &mut self.pods[line];
+        line.node = Some(node.to_owned());
+        line.bound_at = Some(now);
+        self.started += usize::from(line.first_bound_at.is_none());
+        line.first_bound_at.get_or_insert(now);
+        line.waits = None;
     }
 
     /// A pod started.

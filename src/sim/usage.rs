@@ -24,6 +24,18 @@ struct Total {
     offered_ms: i128,
 }
 
+impl Total {
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for the reader")]
+    fn ratio(&self) -> Option<f64> {
+        let (used, offered) = if self.offered_ms > 0 {
+            (self.used_ms, self.offered_ms)
+        } else {
+            (self.used, self.offered)
+        };
+        (offered > 0).then(|| used as f64 / offered as f64)
+    }
+}
+
 impl Usage {
     /// A pod takes room on a node.
     pub fn take(&mut self, node: &str, requests: &Amounts, now: Time) {
@@ -72,16 +84,13 @@ impl Usage {
         used.map_or(0, |(_, amount)| *amount)
     }
 
-    /// Used of offered from zero to `end` by resource; what no node ever offered is left out.
-    #[expect(clippy::cast_precision_loss, reason = "a ratio for the reader")]
+    /// Used of offered from zero to `end` by resource, as the mean over time; of what was on offer
+    /// for no time at all, as it is at `end`. What no node ever offered is left out.
     pub fn utilisation(&mut self, end: Time) -> BTreeMap<String, f64> {
         self.advance(end);
-        let offered = self.totals.iter().filter(|total| total.offered_ms > 0);
-        offered
-            .map(|total| {
-                let ratio = total.used_ms as f64 / total.offered_ms as f64;
-                (total.resource.clone(), ratio)
-            })
+        let totals = self.totals.iter();
+        totals
+            .filter_map(|total| Some((total.resource.clone(), total.ratio()?)))
             .collect()
     }
 
@@ -141,6 +150,19 @@ mod tests {
         usage.give("n", &cpu(500), Time(30_000));
         let ratio = usage.utilisation(Time(40_000))["cpu"];
         assert!((ratio - 0.25).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn utilisation_of_no_time_is_that_of_the_moment() {
+        let mut usage = Usage::default();
+        usage.offer(&cpu(1000), Time(0));
+        usage.take("n", &cpu(500), Time(0));
+        let ratio = usage.utilisation(Time(0))["cpu"];
+        assert!((ratio - 0.5).abs() < 1e-9, "{ratio}");
+        // The pod was counted as one, and no node offers pods.
+        assert_eq!(usage.utilisation(Time(0)).len(), 1);
+        usage.withdraw(&cpu(1000), Time(0));
+        assert!(usage.utilisation(Time(0)).is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod arrows;
 mod documents;
+mod logs;
 mod source;
 
 use std::fs;

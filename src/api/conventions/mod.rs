@@ -1,11 +1,16 @@
 //! How pods say which gang they belong to: one file a convention, one table.
 //!
 //! The first convention that finds a name wins. A new one is a file here and a line in
-//! [`TABLE`]; the document `docs/conventions.md` shows the same table.
+//! [`TABLE`]; marks that are known and not honoured yet stand in [`MARKERS`]. The document
+//! `docs/conventions.md` shows both tables.
 
 mod group_name;
+mod markers;
 mod pod_group_label;
 mod scheduling_group;
+mod volcano_group_name;
+
+pub use markers::{MARKERS, Marker, Place};
 
 use crate::api::slim::Pod;
 use crate::core::model::{GangRef, GangSpace};
@@ -26,10 +31,18 @@ pub const TABLE: &[Convention] = &[
     pod_group_label::CONVENTION,
     scheduling_group::CONVENTION,
     group_name::CONVENTION,
+    volcano_group_name::CONVENTION,
 ];
 
-/// Annotations of others that a convention reads; ours are read in any case.
-pub const ANNOTATIONS: &[&str] = &[group_name::ANNOTATION];
+/// Annotations of others that a convention reads.
+const ANNOTATIONS: &[&str] = &[group_name::ANNOTATION, volcano_group_name::ANNOTATION];
+
+/// Whether an annotation of others is read here; ours are read in any case.
+#[must_use]
+pub fn reads_annotation(key: &str) -> bool {
+    let is_marker = |one: &Marker| one.place == Place::Annotation && one.key == key;
+    ANNOTATIONS.contains(&key) || MARKERS.iter().any(is_marker)
+}
 
 /// The gang a pod says it belongs to.
 #[must_use]
@@ -44,13 +57,24 @@ pub fn gang_of(pod: &Pod) -> GangRef {
     found.unwrap_or_default()
 }
 
+/// What says that a pod belongs to a gang, where no honoured convention says to which.
+#[must_use]
+pub fn unhonoured(pod: &Pod) -> Option<&'static Marker> {
+    let marker = MARKERS.iter().find(|marker| marker.is_on(pod))?;
+    (gang_of(pod) == GangRef::Own).then_some(marker)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
 
+    fn read(pod: Value) -> Pod {
+        serde_json::from_value(pod).unwrap()
+    }
+
     fn gang(pod: Value) -> GangRef {
-        gang_of(&serde_json::from_value(pod).unwrap())
+        gang_of(&read(pod))
     }
 
     fn named(space: GangSpace, name: &str) -> GangRef {
@@ -63,7 +87,10 @@ mod tests {
         let all = json!({
             "metadata": {
                 "labels": {"muster.dev/pod-group": "a"},
-                "annotations": {"scheduling.k8s.io/group-name": "c"},
+                "annotations": {
+                    "scheduling.k8s.io/group-name": "c",
+                    "scheduling.volcano.sh/group-name": "d",
+                },
             },
             "spec": {"schedulingGroup": {"podGroupName": "b"}},
         });
@@ -73,17 +100,52 @@ mod tests {
         assert_eq!(gang(rest.clone()), named(GangSpace::Upstream, "b"));
         rest["spec"] = json!({});
         assert_eq!(gang(rest.clone()), named(GangSpace::Named, "c"));
+        rest["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = json!("");
+        assert_eq!(gang(rest.clone()), named(GangSpace::Named, "d"));
         rest["metadata"] = json!({});
         assert_eq!(gang(rest), GangRef::Own);
     }
 
+    /// A pod with this mark and nothing else.
+    fn marked(marker: &Marker, value: &str) -> Value {
+        match marker.place {
+            Place::Label => json!({"metadata": {"labels": {marker.key: value}}}),
+            Place::Annotation => json!({"metadata": {"annotations": {marker.key: value}}}),
+        }
+    }
+
     #[test]
-    fn the_document_shows_the_table() {
+    fn every_marker_is_found_unless_it_is_empty_or_a_convention_names_the_gang() {
+        for marker in MARKERS {
+            let mut pod = marked(marker, "x");
+            assert_eq!(unhonoured(&read(pod.clone())), Some(marker));
+            assert_eq!(gang(pod.clone()), GangRef::Own);
+            pod["spec"] = json!({"schedulingGroup": {"podGroupName": "b"}});
+            assert_eq!(unhonoured(&read(pod)), None, "{marker}");
+            assert_eq!(unhonoured(&read(marked(marker, ""))), None, "{marker}");
+        }
+    }
+
+    #[test]
+    fn labels_of_applications_are_no_markers() {
+        let labels = json!({"spark-role": "driver", "ray.io/cluster": "a", "queue": "q"});
+        let pod = read(json!({"metadata": {"labels": labels}}));
+        assert_eq!(unhonoured(&pod), None);
+    }
+
+    /// The rows of the tables in a section of the document.
+    fn rows(section: &str) -> Vec<&'static str> {
         let document = include_str!("../../../docs/conventions.md");
-        let rows: Vec<&str> = document
-            .lines()
+        let text = document.split("\n## ").find(|text| text.contains(section));
+        let lines = text.unwrap_or_default().lines();
+        lines
             .filter(|line| line.starts_with("| "))
-            .collect();
+            .skip(1)
+            .collect()
+    }
+
+    #[test]
+    fn the_document_shows_both_tables() {
         let wanted = TABLE.iter().enumerate().map(|(index, convention)| {
             let kinds = match convention.space {
                 GangSpace::Named => "`muster.dev`, else `scheduling.volcano.sh`",
@@ -94,7 +156,20 @@ mod tests {
         });
         let wanted: Vec<String> = wanted.collect();
         assert_eq!(
-            rows[1..=TABLE.len()],
+            rows("How a pod says"),
+            wanted,
+            "docs/conventions.md is out of date"
+        );
+        let wanted = MARKERS.iter().map(|marker| {
+            let place = match marker.place {
+                Place::Label => "label",
+                Place::Annotation => "annotation",
+            };
+            format!("| {place} `{}` | {} |", marker.key, marker.of)
+        });
+        let wanted: Vec<String> = wanted.collect();
+        assert_eq!(
+            rows("Known and not honoured yet"),
             wanted,
             "docs/conventions.md is out of date"
         );

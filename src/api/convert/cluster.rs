@@ -24,6 +24,18 @@ pub fn node(node: &slim::Node) -> NodeSpec {
     }
 }
 
+/// What of a node's amounts cannot be read or is negative, by field path.
+#[must_use]
+pub fn unreadable_amounts(node: &slim::Node) -> Vec<String> {
+    let mut reader = Reader::default();
+    reader.bag("status.capacity", &node.status.capacity);
+    // A node without it offers its capacity; the same is not said twice.
+    if node.status.allocatable != node.status.capacity {
+        reader.bag("status.allocatable", &node.status.allocatable);
+    }
+    reader.finish()
+}
+
 /// A taint; one of an unknown effect keeps nothing off, as in kube-scheduler.
 fn taint(taint: &slim::Taint) -> Option<Taint> {
     Some(Taint {

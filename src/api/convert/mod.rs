@@ -9,7 +9,7 @@ mod gang;
 mod pod;
 mod unsupported;
 
-pub use cluster::{namespace, node, priority_class, queue};
+pub use cluster::{namespace, node, priority_class, queue, unreadable_amounts};
 pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 

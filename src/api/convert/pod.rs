@@ -13,7 +13,7 @@ use crate::core::units::Millis;
 #[must_use]
 pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
     let (meta, spec) = (&pod.metadata, &pod.spec);
-    let mut notes = unsupported::fields(spec);
+    let mut notes = unsupported::fields(pod);
     let requests = requests::effective(pod);
     notes.extend(requests.unreadable);
     let shape = ShapeSpec {
@@ -359,6 +359,23 @@ mod tests {
         assert_eq!(found.shape.host_ports[0].protocol, Protocol::Udp);
         let shared = of_spec(json!({"hostNetwork": true, "containers": containers}));
         assert_eq!(numbers(&shared), [81, 9]);
+    }
+
+    #[test]
+    fn a_gang_convention_that_is_not_honoured_is_named_unless_another_names_the_gang() {
+        let mut pod = json!({"metadata": {
+            "labels": {"kueue.x-k8s.io/pod-group-name": "g"},
+            "annotations": {"pod-group-name": "g"},
+        }});
+        assert_eq!(
+            convert(pod.clone()).unsupported,
+            [
+                "metadata.labels[kueue.x-k8s.io/pod-group-name]: this gang convention is not \
+              honoured yet"
+            ]
+        );
+        pod["metadata"]["labels"]["muster.dev/pod-group"] = json!("g");
+        assert_eq!(convert(pod).unsupported, [""; 0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What pods use and this version cannot honour: such a pod waits rather than run in the wrong
 //! place. Preferences are no reason to wait.
 
-use crate::api::slim;
+use crate::api::{conventions, slim};
 
 /// Paths of fields that cannot be honoured, with what was found there where that says more.
 #[derive(Debug, Default)]
@@ -19,10 +19,16 @@ impl Unsupported {
     }
 }
 
-/// The fields of a spec whose rules no filter knows yet.
-pub(super) fn fields(spec: &slim::PodSpec) -> Unsupported {
+/// The fields of a pod whose rules nothing in the core knows yet.
+pub(super) fn fields(pod: &slim::Pod) -> Unsupported {
     const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    let spec = &pod.spec;
     let mut found = Unsupported::default();
+    if let Some(marker) = conventions::unhonoured(pod) {
+        found.add(format!(
+            "{marker}: this gang convention is not honoured yet"
+        ));
+    }
     for volume in &spec.volumes {
         for kind in node_bound_kinds(volume) {
             found.add(format!("spec.volumes[{}].{kind}", volume.name));

@@ -52,9 +52,7 @@ struct Annotations(BTreeMap<String, String>);
 
 fn is_read(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
-    domain == "muster.dev"
-        || domain.ends_with(".muster.dev")
-        || conventions::ANNOTATIONS.contains(&key)
+    domain == "muster.dev" || domain.ends_with(".muster.dev") || conventions::reads_annotation(key)
 }
 
 impl<'de> Deserialize<'de> for Annotations {
@@ -100,6 +98,7 @@ mod tests {
                 "kubectl.kubernetes.io/last-applied-configuration": "{...}",
                 "muster.dev/lifetime": "90s", "simulate.muster.dev/at": "5s",
                 "scheduling.k8s.io/group-name": "g", "notmuster.dev/x": "no",
+                "scheduling.volcano.sh/group-name": "g", "pod-group-name": "g",
             },
             "ownerReferences": [
                 {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "1"},
@@ -112,7 +111,9 @@ mod tests {
             kept,
             [
                 "muster.dev/lifetime",
+                "pod-group-name",
                 "scheduling.k8s.io/group-name",
+                "scheduling.volcano.sh/group-name",
                 "simulate.muster.dev/at"
             ]
         );

@@ -11,8 +11,8 @@ mod known;
 pub use kinds::Watchable;
 pub use known::{Identity, Known};
 
-use super::health::{Health, Watched};
-use super::{Kind, Metrics, News, NewsSender};
+use super::health::{Health, Watched, problem};
+use super::{Kind, Metrics, News, NewsSender, error_text};
 use crate::api::Reading;
 use crate::api::{crd, slim, upstream, volcano};
 use futures::StreamExt;
@@ -95,6 +95,8 @@ struct Follower {
     known: Known,
     /// A list is under way.
     listing: bool,
+    /// The list before it came to its end: the next one is a new start.
+    complete: bool,
     /// All objects were told at least once.
     synced: bool,
     /// What `/readyz` says of this kind.
@@ -110,6 +112,7 @@ impl Follower {
             outlet,
             known: Known::default(),
             listing: true,
+            complete: false,
             synced: false,
             state: Watched::Listing,
             failures: 0,
@@ -139,7 +142,7 @@ impl Follower {
                 }
                 Ok(None) => return Ok(()),
                 Err(_) if self.listing => {
-                    tracing::warn!(kind = K::KIND.name(), "a list stalled: listing anew");
+                    tracing::warn!(kind = K::KIND.name(), "a list stalled");
                     self.count_failure();
                     return Ok(());
                 }
@@ -162,17 +165,7 @@ impl Follower {
     async fn told<K: Watchable>(&mut self, event: watcher::Event<K>) -> Result<(), Deaf> {
         match event {
             watcher::Event::Init => {
-                self.listing = true;
-                self.known.begin_list();
-                if self.synced {
-                    let kind = K::KIND.name();
-                    self.outlet
-                        .metrics
-                        .watch_restarts
-                        .with_label_values(&[kind])
-                        .inc();
-                    tracing::info!(kind, "listing anew");
-                }
+                self.begins(K::KIND);
                 Ok(())
             }
             watcher::Event::InitApply(object) => self.exists(object).await,
@@ -192,6 +185,19 @@ impl Follower {
         }
     }
 
+    /// A list begins. That a kind is listed anew is said and counted once, however many lists it
+    /// takes; a kind that was never listed, because it is not installed, begins in silence.
+    fn begins(&mut self, kind: Kind) {
+        self.listing = true;
+        self.known.begin_list();
+        if std::mem::take(&mut self.complete) {
+            let kind = kind.name();
+            let restarts = &self.outlet.metrics.watch_restarts;
+            restarts.with_label_values(&[kind]).inc();
+            tracing::info!(kind, "listing anew");
+        }
+    }
+
     async fn exists<K: Watchable>(&mut self, object: K) -> Result<(), Deaf> {
         let id = identity(object.meta());
         let says = object.says(&self.reading);
@@ -206,9 +212,9 @@ impl Follower {
                     None => Ok(()),
                 }
             }
-            Err(message) => {
+            Err(error) => {
                 let (kind, namespace, name) = (K::KIND.name(), &id.namespace, &id.name);
-                tracing::warn!(kind, namespace, name, message, "cannot be read: left out");
+                tracing::warn!(kind, namespace, name, error, "cannot be read: left out");
                 self.outlet
                     .metrics
                     .unreadable
@@ -237,6 +243,7 @@ impl Follower {
             self.gone::<K>(object).await?;
         }
         self.listing = false;
+        self.complete = true;
         if !self.synced {
             self.synced = true;
             self.tell(News::Synced(K::KIND)).await?;
@@ -252,15 +259,26 @@ impl Follower {
     async fn failed(&mut self, kind: Kind, error: &watcher::Error) -> Result<bool, Deaf> {
         self.count_failure();
         let code = status_code(error);
+        // Where there was nothing to watch, that the server cannot be reached changes nothing:
+        // the kinds that are watched say so.
+        let unreachable = self.state == Watched::NotServed && is_unanswered(error);
+        let error_words = error_text::watch(error);
+        tracing::debug!(
+            kind = kind.name(),
+            error = error_words,
+            failures = self.failures,
+            "a watch failed"
+        );
         let state = match code {
             Some(404) if self.listing => Some(Watched::NotServed),
             Some(403) => Some(Watched::Failing(format!(
-                "no permission to list and watch: {error}"
+                "no permission to list and watch: {error_words}"
             ))),
-            _ if self.failures >= RELIST_AFTER => Some(Watched::Failing(error.to_string())),
+            _ if self.failures >= RELIST_AFTER && !unreachable => {
+                Some(Watched::Failing(error_words))
+            }
             _ => None,
         };
-        tracing::debug!(kind = kind.name(), %error, failures = self.failures, "watch");
         if let Some(state) = state {
             let blocked = matches!(code, Some(403 | 404));
             self.set_health(kind, state);
@@ -302,16 +320,33 @@ impl Follower {
         if state == self.state {
             return;
         }
-        match &state {
-            Watched::Failing(message) => tracing::warn!(kind = kind.name(), "{message}"),
-            other => tracing::info!(kind = kind.name(), state = ?other, "watch"),
-        }
+        log(kind, &self.state, &state);
         self.outlet.health.set_kind(kind, state.clone());
         self.state = state;
     }
 
     async fn tell(&self, news: News) -> Result<(), Deaf> {
         self.outlet.news.send(news).await.map_err(|_| Deaf)
+    }
+}
+
+/// Says what is worth a line when a watch goes from one state to another. That a first list is
+/// complete is said by the engine.
+fn log(kind: Kind, before: &Watched, now: &Watched) {
+    let name = kind.name();
+    match (before, now, problem(kind, now)) {
+        (_, Watched::NotServed, None) => {
+            tracing::info!(kind = name, "not installed: looked for again now and then");
+        }
+        (Watched::Failing(_), Watched::Failing(error), _) => {
+            tracing::debug!(kind = name, error, "cannot be listed or watched");
+        }
+        (_, Watched::Failing(_) | Watched::NotServed, Some(error)) => {
+            tracing::warn!(kind = name, error, "cannot be listed or watched");
+        }
+        (Watched::NotServed, Watched::Synced, _) => tracing::info!(kind = name, "installed now"),
+        (Watched::Failing(_), Watched::Synced, _) => tracing::info!(kind = name, "watched again"),
+        _ => {}
     }
 }
 
@@ -326,6 +361,17 @@ fn identity(meta: &kube::core::ObjectMeta) -> Identity {
 /// Whether going on at this resourceVersion is hopeless, and kube's watcher would try for ever.
 fn must_relist(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
+}
+
+/// Whether no answer came.
+const fn is_unanswered(error: &watcher::Error) -> bool {
+    use kube::Error::{HyperError, Service};
+    use watcher::Error::{InitialListFailed, WatchStartFailed};
+    matches!(
+        error,
+        InitialListFailed(Service(_) | HyperError(_))
+            | WatchStartFailed(Service(_) | HyperError(_))
+    )
 }
 
 fn status_code(error: &watcher::Error) -> Option<u16> {

@@ -1,6 +1,7 @@
 //! Names: of schedulers, of objects, of plugins; and an address.
 
 use super::Entry;
+use crate::api::yaml::short;
 use crate::config::WeightedPlugin;
 use crate::core::plugins::registry;
 use serde::{Deserialize, Serialize};
@@ -103,7 +104,7 @@ impl<P: Point> TryFrom<String> for PluginName<P> {
             let point = PhantomData;
             return Ok(Self { name, point });
         }
-        let (point, known) = (P::NAME, known.join(", "));
+        let (point, known, name) = (P::NAME, known.join(", "), short(&name));
         Err(format!(
             "found {name:?}: no plugin of {point} has this name; known are {known}"
         ))
@@ -127,6 +128,7 @@ impl TryFrom<String> for SchedulerName {
         if fine && !name.contains(char::is_whitespace) {
             return Ok(Self(name));
         }
+        let name = short(&name);
         Err(format!(
             "found {name:?}: expected a scheduler's name, 1 to 253 bytes without white space"
         ))
@@ -166,6 +168,7 @@ impl TryFrom<String> for ObjectName {
         {
             return Ok(Self(name));
         }
+        let name = short(&name);
         Err(format!(
             "found {name:?}: expected the name of an object: a-z, 0-9, '-' and '.', at most 253"
         ))
@@ -197,6 +200,7 @@ impl TryFrom<String> for Address {
 
     fn try_from(text: String) -> Result<Self, String> {
         text.parse().map(Self).map_err(|_| {
+            let text = short(&text);
             format!("found {text:?}: expected an IP address and a port, such as 127.0.0.1:10270")
         })
     }

@@ -72,7 +72,7 @@ pub struct Orders {
 impl Cycle<'_> {
     fn decide(&mut self, gang_id: GangId, outcome: Outcome) {
         self.orders.decisions.push(Decision {
-            gang: self.state.title(gang_id),
+            gang: self.state.gang_title(gang_id),
             queue: self.state.queue_name(gang_id).to_owned(),
             outcome,
         });

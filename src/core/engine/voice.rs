@@ -227,7 +227,7 @@ fn members(gang: &Gang) -> (u64, u32) {
 
 fn waits(state: &ClusterState, id: GangId, why: &Why) -> Decision {
     Decision {
-        gang: state.title(id),
+        gang: state.gang_title(id),
         queue: state.queue_name(id).to_owned(),
         outcome: Outcome::Waits {
             reason: why.reason,

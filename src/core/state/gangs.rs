@@ -307,3 +307,37 @@ impl Gang {
         own.or(single.filter(|_| self.is_single())).or(namespace)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::core::model::{Event, GangRef, GangSpace, PodKey, PodSpec};
+    use crate::core::state::ClusterState;
+    use crate::core::units::Time;
+
+    #[test]
+    fn people_call_a_gang_by_its_podgroup_and_a_pod_on_its_own_by_its_name() {
+        let mut state = ClusterState::default();
+        let member = GangRef::Named {
+            space: GangSpace::Named,
+            name: "train".into(),
+        };
+        let mut titles = Vec::new();
+        for (name, gang) in [("alone", GangRef::Own), ("train-0", member)] {
+            let spec = PodSpec {
+                key: PodKey {
+                    namespace: "team".into(),
+                    name: name.into(),
+                    uid: format!("uid-of-{name}"),
+                },
+                ours: true,
+                gang,
+                ..PodSpec::default()
+            };
+            let key = spec.gang_key();
+            state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+            let id = state.find_gang(&key).unwrap();
+            titles.push(state.gang_title(id));
+        }
+        assert_eq!(titles, ["team/alone", "team/train"]);
+    }
+}

@@ -161,23 +161,22 @@ impl ClusterState {
         self.gangs.iter()
     }
 
+    /// What people call a gang: namespace and name of its PodGroup, or of the pod that is a gang
+    /// of its own (whose key has the uid for a name).
+    #[must_use]
+    pub fn gang_title(&self, id: GangId) -> String {
+        let Some(gang) = self.gang(id) else {
+            return String::new();
+        };
+        let single = gang.members.first().filter(|_| gang.is_single());
+        let pod = single.and_then(|id| self.pod(*id));
+        pod.map_or_else(|| gang.key.to_string(), |pod| pod.key.to_string())
+    }
+
     /// The gang of a key.
     #[must_use]
     pub fn find_gang(&self, key: &GangKey) -> Option<GangId> {
         self.gangs_by_key.get(key).copied()
-    }
-
-    /// A gang as people call it: its PodGroup's namespace and name, or those of its only pod.
-    #[must_use]
-    pub fn title(&self, id: GangId) -> String {
-        let Some(gang) = self.gangs.get(id) else {
-            return String::new();
-        };
-        let only = gang.members.first().filter(|_| gang.is_single());
-        match only.and_then(|pod| self.pods.get(*pod)) {
-            Some(pod) => pod.key.to_string(),
-            None => gang.key.to_string(),
-        }
     }
 
     /// The name of a gang's queue.

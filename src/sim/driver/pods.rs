@@ -19,11 +19,15 @@ impl Driver {
     pub(super) fn create_pod(&mut self, line: usize) {
         self.last_change = self.now;
         let plan = &self.plans[line];
-        let runs_already = plan.spec.node.is_some();
-        let created = self.server.create_pod(plan, line, self.now);
-        if let Some(key) = created
-            && runs_already
-        {
+        let (has_ended, has_node) = (plan.spec.phase.is_terminal(), plan.spec.node.is_some());
+        let Some(key) = self.server.create_pod(plan, line, self.now) else {
+            return;
+        };
+        if has_ended {
+            if let Some(pod) = self.server.pod(&key) {
+                self.ledger.ended_before(pod, &self.server, self.now);
+            }
+        } else if has_node {
             self.start(&key);
         }
     }
@@ -104,7 +108,8 @@ impl Driver {
         self.ledger.removed(&pod, self.now);
         if pod.comes_back {
             // Whatever bound it, its controller makes an unbound one.
-            self.plans[pod.line].spec.node = None;
+            let plan = &mut self.plans[pod.line].spec;
+            (plan.node, plan.phase) = (None, PodPhase::Pending);
             self.heap.push(self.now, Happening::Recreate(pod.line));
         }
     }

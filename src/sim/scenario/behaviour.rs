@@ -6,7 +6,7 @@ use crate::api::duration;
 use crate::core::units::{Millis, Time};
 use serde_json::Value;
 
-const PREFIX: &str = "simulate.muster.dev/";
+pub(super) const PREFIX: &str = "simulate.muster.dev/";
 
 const ALLOWED: &str = "at, delete-at, duration, on-eviction, replicas";
 

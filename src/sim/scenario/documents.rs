@@ -3,7 +3,9 @@
 //! A line that begins with `---` in its first column can only be a document's start, so this needs
 //! no parser; each document is then parsed by itself, and an error in one leaves the others alone.
 
+use super::path::Path;
 use super::problems::Place;
+use crate::api::yaml;
 use serde_json::Value;
 
 /// One YAML document of a file.
@@ -48,8 +50,7 @@ fn is_marker(line: &str) -> bool {
 
 impl Document<'_> {
     fn has_content(&self) -> bool {
-        let mut lines = self.text.lines().map(str::trim);
-        lines.any(|line| !line.is_empty() && !line.starts_with(['#', '%']) && line != "...")
+        !yaml::is_blank(self.text)
     }
 
     /// The first line that is neither empty nor a comment.
@@ -69,23 +70,44 @@ impl Document<'_> {
 
     /// The document as plain data.
     pub(super) fn value(&self) -> Result<Value, (Place, String)> {
-        serde_saphyr::from_str(self.text).map_err(|error| {
-            let mut place = self.place();
-            if let Some(location) = error.location() {
-                let line = usize::try_from(location.line()).unwrap_or(1).max(1);
-                place = self.line(line - 1);
-                place.column = usize::try_from(location.column()).ok();
-            }
-            (place, plain(&error.without_snippet().to_string()))
+        yaml::read(self.text).map_err(|wrong| {
+            let mut place = self.line(wrong.line - 1);
+            place.column = Some(wrong.column);
+            (place, wrong.message)
         })
+    }
+
+    /// The items of a `v1` List, where they are written in lines of their own, as kubectl does it.
+    /// They are for places only.
+    pub(super) fn items(&self) -> Vec<Self> {
+        let mut starts = Vec::new();
+        let (mut offset, mut after_items, mut dash) = (0, false, None);
+        for (index, line) in self.text.split_inclusive('\n').enumerate() {
+            let depth = line.len() - line.trim_start().len();
+            let is_item = after_items && line.trim_start().starts_with("- ");
+            if is_item && *dash.get_or_insert(depth) == depth {
+                starts.push((offset, index));
+            }
+            after_items |= line.trim_end() == "items:";
+            offset += line.len();
+        }
+        let ends = starts.iter().skip(1).map(|(start, _)| *start);
+        let ends: Vec<usize> = ends.chain([offset]).collect();
+        let spans = starts.into_iter().zip(ends);
+        let item = |((start, lines), end)| Self {
+            file: self.file,
+            first_line: self.first_line + lines,
+            text: &self.text[start..end],
+        };
+        spans.map(item).collect()
     }
 
     /// Where the field of this path stands, as nearly as its keys tell: the path is followed line
     /// by line, and the last key found counts.
-    pub(super) fn place_of(&self, path: &str) -> Place {
+    pub(super) fn place_of(&self, path: &Path) -> Place {
         let mut place = self.place();
         let mut lines = self.text.lines().enumerate();
-        for key in path.split('.').filter(|key| key.parse::<usize>().is_err()) {
+        for key in path.keys() {
             let has_key = |line: &str| {
                 let line = line.trim_start().trim_start_matches("- ");
                 let line = line.trim_start().trim_start_matches(['"', '\'']);
@@ -102,14 +124,6 @@ impl Document<'_> {
         }
         place
     }
-}
-
-/// The parser's message without the place in it, which would be counted from the document's start.
-fn plain(message: &str) -> String {
-    let cut = message.find(" at line ").unwrap_or(message.len());
-    let text = message[..cut].trim_end_matches([':', ',', ' ']);
-    let text = text.strip_prefix("error: ").unwrap_or(text);
-    text.lines().next().unwrap_or(text).to_owned()
 }
 
 #[cfg(test)]
@@ -147,7 +161,18 @@ mod tests {
     fn a_field_is_found_by_its_path() {
         let text = "\n---\nkind: Pod\nspec:\n  a: 1\n  containers:\n  - name: x\n    typo: 1\n";
         let document = split("f.yaml", text)[0];
-        assert_eq!(document.place_of("spec.containers.0.typo").line, 8);
-        assert_eq!(document.place_of("spec.containers").line, 6);
+        let line_of = |path| document.place_of(&Path::read(path)).line;
+        assert_eq!(line_of("spec.containers.0.typo"), 8);
+        assert_eq!(line_of("spec.containers"), 6);
+    }
+
+    #[test]
+    fn an_item_of_a_list_is_placed_where_it_stands() {
+        let text = "---\nkind: List\nitems:\n- kind: A\n  x:\n  - 1\n- kind: B\n  y: 1\n";
+        let document = split("f.yaml", text)[0];
+        let items = document.items();
+        let lines: Vec<usize> = items.iter().map(|item| item.place().line).collect();
+        assert_eq!(lines, [4, 7]);
+        assert_eq!(items[1].place_of(&Path::read("y")).line, 8);
     }
 }

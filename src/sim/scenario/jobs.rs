@@ -17,16 +17,23 @@ pub(super) struct Made {
 /// `completions` are 1 by default, without `completions` every pod of `parallelism` counts.
 pub(super) fn expand(job: &Value) -> Result<Made, String> {
     let spec = &job["spec"];
-    let number = |field: &str| spec[field].as_u64();
-    let parallelism = number("parallelism").unwrap_or(1);
+    let number = |field: &str| match spec[field].as_i64() {
+        Some(found) => u64::try_from(found)
+            .map(Some)
+            .map_err(|_| format!("spec.{field}: {found} is negative")),
+        None => Ok(None),
+    };
+    let parallelism = number("parallelism")?.unwrap_or(1);
     let indexed = spec["completionMode"] == "Indexed";
-    let completions = match number("completions") {
+    let completions = match number("completions")? {
         Some(completions) => completions,
         None if indexed => return Err("spec.completions is missing for mode Indexed".to_owned()),
         None => parallelism,
     };
     if completions > MAX_PODS {
-        return Err(format!("spec.completions: at most {MAX_PODS} are played"));
+        return Err(format!(
+            "spec.completions: {completions} are too many: at most {MAX_PODS} are played"
+        ));
     }
     let suspended = spec["suspend"] == true;
     let parallelism = if suspended { 0 } else { parallelism };
@@ -79,7 +86,13 @@ mod tests {
         assert_eq!(count(json!({"parallelism": 3})), (3, 3));
         assert_eq!(count(json!({"parallelism": 2, "completions": 5})), (5, 2));
         assert_eq!(count(json!({"parallelism": 2, "suspend": true})), (2, 0));
-        assert!(expand(&job(&json!({"completionMode": "Indexed"}))).is_err());
+        let refused = |spec: Value| expand(&job(&spec)).err().unwrap();
+        assert!(refused(json!({"completionMode": "Indexed"})).contains("spec.completions"));
+        assert_eq!(
+            refused(json!({"parallelism": -3})),
+            "spec.parallelism: -3 is negative"
+        );
+        assert!(refused(json!({"parallelism": 2_000_000})).contains("at most 1000000"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::jobs;
 use super::model::{JobPlan, Object, PodPlan};
 use super::schema;
 use crate::api::convert::{self, Reading};
+use crate::api::yaml::short;
 use crate::api::{crd, slim, upstream, volcano};
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::{batch, policy, scheduling, storage};
@@ -83,6 +84,9 @@ const KINDS: &[(&str, &str, Known)] = &[
     ("muster.dev/v1alpha1", "Topology", unchecked(Kind::Inert)),
 ];
 
+/// What stands before the list of all kinds in a message.
+pub(super) const KNOWN_KINDS: &str = "; known kinds: ";
+
 /// Looks a kind up.
 pub(super) fn find(api_version: &str, kind: &str) -> Result<Known, String> {
     let found = |(version, name, _): &&(&str, &str, _)| *version == api_version && *name == kind;
@@ -91,18 +95,23 @@ pub(super) fn find(api_version: &str, kind: &str) -> Result<Known, String> {
     }
     let same_name = KINDS.iter().filter(|(_, name, _)| *name == kind);
     let versions: Vec<_> = same_name.map(|(version, ..)| *version).collect();
-    if versions.is_empty() {
-        let mut names: Vec<_> = KINDS.iter().map(|(_, name, _)| *name).collect();
-        names.sort_unstable();
-        names.dedup();
-        let names = names.join(", ");
-        Err(format!("kind {kind:?} is not known; known kinds: {names}"))
-    } else {
-        let versions = versions.join(", ");
-        Err(format!(
-            "kind {kind} is not known in apiVersion {api_version:?}; known in: {versions}"
-        ))
+    if !versions.is_empty() {
+        let (found, versions) = (short(api_version), versions.join(", "));
+        return Err(format!(
+            "kind {kind} is not known in apiVersion {found:?}; known in: {versions}"
+        ));
     }
+    let mut names: Vec<_> = KINDS.iter().map(|(_, name, _)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let one = kind.strip_suffix('s').unwrap_or(kind);
+    let same = |name: &&&str| name.eq_ignore_ascii_case(kind) || name.eq_ignore_ascii_case(one);
+    let hint = match names.iter().find(same) {
+        Some(name) => format!(": did you mean {name}?"),
+        None if kind == "SchedulerConfiguration" => ": a configuration is given by --config".into(),
+        None => KNOWN_KINDS.to_owned() + &names.join(", "),
+    };
+    Err(format!("kind {:?} is not known{hint}", short(kind)))
 }
 
 impl Kind {
@@ -122,12 +131,16 @@ impl Kind {
         reading: &Reading,
     ) -> Result<Option<Object>, String> {
         let object = match self {
-            Self::Node => Object::Node(convert::node(&read::<slim::Node>(value)?)),
+            Self::Node => {
+                let node = read::<slim::Node>(value)?;
+                none(&convert::unreadable_amounts(&node))?;
+                Object::Node(convert::node(&node))
+            }
             Self::Pod => Object::Pod(Box::new(pod(value, behaviour, None, reading)?)),
             Self::Job => Object::Job(Box::new(job(value, behaviour, reading)?)),
             Self::MusterPodGroup => {
                 let group = read::<crd::PodGroup>(value)?;
-                crd::validate(&group).map_err(|problems| problems.join("; "))?;
+                crd::validate(&group).or_else(|problems| none(&problems))?;
                 Object::Gang(Box::new(convert::muster_gang(&group)))
             }
             Self::VolcanoPodGroup => {
@@ -140,7 +153,7 @@ impl Kind {
             }
             Self::Queue => {
                 let queue = read::<crd::Queue>(value)?;
-                crd::validate_queue(&queue).map_err(|problems| problems.join("; "))?;
+                crd::validate_queue(&queue).or_else(|problems| none(&problems))?;
                 Object::Queue(convert::queue(&queue))
             }
             Self::PriorityClass => {
@@ -172,6 +185,9 @@ fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<JobPla
     })
 }
 
+/// What `status.phase` of a pod may be; nothing is `Pending`.
+const PHASES: [&str; 6] = ["", "Pending", "Running", "Succeeded", "Failed", "Unknown"];
+
 fn pod(
     value: &Value,
     behaviour: &Behaviour,
@@ -179,6 +195,11 @@ fn pod(
     reading: &Reading,
 ) -> Result<PodPlan, String> {
     let mut pod = read::<slim::Pod>(value)?;
+    let phase = pod.status.phase.as_str();
+    if !PHASES.contains(&phase) {
+        let (found, known) = (short(phase), PHASES[1..].join(", "));
+        return Err(format!("status.phase: {found:?} is none of {known}"));
+    }
     // The simulated API server knows one scheduler, and so defaults to it.
     if pod.spec.scheduler_name.is_none() {
         pod.spec.scheduler_name = reading.scheduler_names.first().cloned();
@@ -189,6 +210,17 @@ fn pod(
     })
 }
 
+/// Fine if there are no problems.
+fn none(problems: &[String]) -> Result<(), String> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(problems.join("; "))
+}
+
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|error| error.to_string())
+    T::deserialize(value).map_err(|error| {
+        let words = error.to_string();
+        words.replace("expected i32", "expected a whole number up to 2147483647")
+    })
 }

@@ -4,11 +4,14 @@ use super::behaviour::{self, Behaviour};
 use super::documents::{Document, split};
 use super::kinds::{self, Kind, Known};
 use super::model::{Entry, Object, Scenario};
+use super::path::Path;
 use super::problems::{Place, Problems, ScenarioError};
 use super::schema;
 use crate::api::convert::Reading;
+use crate::api::yaml::{self, short};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::PathBuf;
 
 /// A file that has been read.
@@ -27,13 +30,15 @@ pub struct Source {
 pub fn load_files(files: &[PathBuf], reading: &Reading) -> Result<Scenario, ScenarioError> {
     let read = |path: &PathBuf| {
         let file = path.display().to_string();
-        let text = if file == "-" {
-            std::io::read_to_string(std::io::stdin())
+        let bytes = if file == "-" {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
         } else {
-            std::fs::read_to_string(path)
+            std::fs::read(path)
         };
-        match text {
-            Ok(text) => Ok(Source { name: file, text }),
+        match bytes.map(yaml::text) {
+            Ok(Ok(text)) => Ok(Source { name: file, text }),
+            Ok(Err(wrong)) => Err(ScenarioError::Wrong(vec![format!("{file}:{wrong}")])),
             Err(error) => Err(ScenarioError::Unreadable { file, error }),
         }
     };
@@ -52,10 +57,16 @@ pub fn load(sources: &[Source], reading: &Reading) -> Result<Scenario, ScenarioE
         names: BTreeMap::new(),
         schemas: BTreeMap::new(),
         inert: BTreeSet::new(),
+        listed_kinds: false,
         entries: Vec::new(),
     };
     for source in sources {
-        for document in split(&source.name, &source.text) {
+        let documents = split(&source.name, &source.text);
+        if documents.is_empty() {
+            let place = Place::start(&source.name);
+            loader.problems.error(&place, "there is no object in it");
+        }
+        for document in documents {
             loader.document(&document);
         }
     }
@@ -103,6 +114,8 @@ struct Loader<'a> {
     schemas: BTreeMap<(String, String), Value>,
     /// Kinds without effect of which that was said.
     inert: BTreeSet<String>,
+    /// The list of all kinds was shown.
+    listed_kinds: bool,
     entries: Vec<Entry>,
 }
 
@@ -113,13 +126,20 @@ impl Loader<'_> {
             Err((place, message)) => return self.problems.error(&place, message),
         };
         let is_list = value["kind"] == "List" && value["apiVersion"] == "v1";
-        match value["items"].as_array() {
-            Some(items) if is_list => {
-                for item in items {
-                    self.object(document, item.clone());
+        if !is_list {
+            return self.object(document, value);
+        }
+        match &value["items"] {
+            Value::Array(items) => {
+                let places = document.items();
+                for (number, item) in items.iter().enumerate() {
+                    let place = places.get(number).unwrap_or(document);
+                    self.object(place, item.clone());
                 }
             }
-            _ => self.object(document, value),
+            _ => self
+                .problems
+                .error(&document.place(), "a List without a list of items"),
         }
     }
 
@@ -127,7 +147,7 @@ impl Loader<'_> {
         let place = document.place();
         let known = match head(&object) {
             Ok(known) => known,
-            Err(message) => return self.problems.error(&place, message),
+            Err(message) => return self.bad_head(&place, &message),
         };
         let title = title(&object);
         if !self.fits(document, &object, &known, &title) {
@@ -139,7 +159,15 @@ impl Loader<'_> {
             self.problems.warn(&place, message);
         }
         complete(&mut object, kind);
-        self.copies(&object, kind, &place, &title);
+        self.copies(document, &object, kind, &title);
+    }
+
+    /// The list of all kinds is long: it is shown once.
+    fn bad_head(&mut self, place: &Place, message: &str) {
+        let cut = message.find(kinds::KNOWN_KINDS);
+        let end = cut.filter(|_| self.listed_kinds).unwrap_or(message.len());
+        self.problems.error(place, &message[..end]);
+        self.listed_kinds |= cut.is_some();
     }
 
     /// Checks an object against the schema of its type; warns of fields that are not known.
@@ -166,7 +194,8 @@ impl Loader<'_> {
         findings.wrong.is_empty()
     }
 
-    fn copies(&mut self, object: &Value, kind: Kind, place: &Place, title: &str) {
+    fn copies(&mut self, document: &Document<'_>, object: &Value, kind: Kind, title: &str) {
+        let place = &document.place();
         let added = match behaviour::replicas(object) {
             Ok(None) => self.add(object, kind, place),
             Ok(Some(count)) => (0..count).try_for_each(|index| {
@@ -176,7 +205,8 @@ impl Loader<'_> {
             Err(message) => Err(message),
         };
         if let Err(message) = added {
-            self.problems.error(place, format!("{title}: {message}"));
+            let place = subject(document, &message);
+            self.problems.error(&place, format!("{title}: {message}"));
         }
     }
 
@@ -213,6 +243,18 @@ impl Loader<'_> {
     }
 }
 
+/// Where stands what a message is about: the field whose path it begins with, else the object.
+fn subject(document: &Document<'_>, message: &str) -> Place {
+    let path = message.split_once(": ").map_or("", |(path, _)| path);
+    if path.contains(' ') {
+        return document.place();
+    }
+    if path.starts_with(behaviour::PREFIX) {
+        return document.place_of(&Path::read("metadata.annotations").join(path));
+    }
+    document.place_of(&Path::read(path))
+}
+
 /// The object's kind, if what every object must have is there.
 fn head(object: &Value) -> Result<Known, String> {
     if !object.is_object() {
@@ -221,7 +263,10 @@ fn head(object: &Value) -> Result<Known, String> {
     let text = |value: &Value, field: &str| match value {
         Value::String(text) if !text.is_empty() => Ok(text.clone()),
         Value::Null => Err(format!("{field} is missing")),
-        other => Err(format!("{field} is {other}, not a text")),
+        other => Err(format!(
+            "{field} is {}, not a text",
+            short(&other.to_string())
+        )),
     };
     let kind = text(&object["kind"], "kind")?;
     let api_version = text(&object["apiVersion"], "apiVersion")?;
@@ -233,10 +278,10 @@ fn head(object: &Value) -> Result<Known, String> {
 /// What it is called in messages.
 fn title(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let name = text(&object["metadata"]["name"]);
+    let name = short(&text(&object["metadata"]["name"]));
     let kind = text(&object["kind"]);
     match object["metadata"]["namespace"].as_str() {
-        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        Some(namespace) => format!("{kind} {}/{name}", short(namespace)),
         None => format!("{kind} {name}"),
     }
 }

@@ -8,6 +8,7 @@ mod jobs;
 mod kinds;
 mod load;
 mod model;
+mod path;
 mod problems;
 mod schema;
 

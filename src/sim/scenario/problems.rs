@@ -12,6 +12,17 @@ pub(super) struct Place {
     pub(super) column: Option<usize>,
 }
 
+impl Place {
+    /// The first line of a file.
+    pub(super) fn start(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            line: 1,
+            column: None,
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)?;
@@ -35,39 +46,56 @@ pub enum ScenarioError {
     Wrong(Vec<String>),
 }
 
-/// After so many things that are wrong the rest is left out.
+/// After so many things that are wrong, or odd, the rest is left out.
 const MAX_PROBLEMS: usize = 20;
 
 /// Collects what is wrong and what is odd.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
-    errors: Vec<String>,
-    left_out: usize,
-    /// What was odd.
-    pub(super) warnings: Vec<String>,
+    errors: Lines,
+    warnings: Lines,
 }
 
-impl Problems {
-    pub(super) fn error(&mut self, place: &Place, message: impl fmt::Display) {
-        if self.errors.len() < MAX_PROBLEMS {
-            self.errors.push(format!("{place}: {message}"));
+/// Lines, of which the first are kept.
+#[derive(Debug, Default)]
+struct Lines {
+    kept: Vec<String>,
+    left_out: usize,
+}
+
+impl Lines {
+    /// Without what a terminal would take for an order.
+    fn push(&mut self, line: &str) {
+        if self.kept.len() < MAX_PROBLEMS {
+            self.kept.push(line.replace(char::is_control, "\u{fffd}"));
         } else {
             self.left_out += 1;
         }
     }
 
+    fn finish(mut self) -> Vec<String> {
+        if self.left_out > 0 {
+            self.kept.push(format!("and {} more", self.left_out));
+        }
+        self.kept
+    }
+}
+
+impl Problems {
+    pub(super) fn error(&mut self, place: &Place, message: impl fmt::Display) {
+        self.errors.push(&format!("{place}: {message}"));
+    }
+
     pub(super) fn warn(&mut self, place: &Place, message: impl fmt::Display) {
-        self.warnings.push(format!("{place}: {message}"));
+        self.warnings.push(&format!("{place}: {message}"));
     }
 
     /// The warnings, if nothing is wrong.
-    pub(super) fn finish(mut self) -> Result<Vec<String>, ScenarioError> {
-        if self.errors.is_empty() {
-            return Ok(self.warnings);
+    pub(super) fn finish(self) -> Result<Vec<String>, ScenarioError> {
+        let errors = self.errors.finish();
+        if errors.is_empty() {
+            return Ok(self.warnings.finish());
         }
-        if self.left_out > 0 {
-            self.errors.push(format!("and {} more", self.left_out));
-        }
-        Err(ScenarioError::Wrong(self.errors))
+        Err(ScenarioError::Wrong(errors))
     }
 }

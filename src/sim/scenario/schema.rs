@@ -4,6 +4,8 @@
 //! Walking the schema instead of decoding into the full types tells every path exactly, and
 //! spares the compiler hundreds of decoders that nothing else needs.
 
+use super::path::Path;
+use crate::api::yaml::short;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -12,9 +14,9 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// Paths of fields that the type does not have.
-    pub(super) unknown: Vec<String>,
+    pub(super) unknown: Vec<Path>,
     /// Paths of fields of a wrong type, and what is wrong.
-    pub(super) wrong: Vec<(String, String)>,
+    pub(super) wrong: Vec<(Path, String)>,
 }
 
 /// The schema of a type, with what every object has: schemas of our own kinds leave it out.
@@ -41,7 +43,7 @@ pub(super) fn check(object: &Value, root: &Value) -> Findings {
         root,
         findings: Findings::default(),
     };
-    walk.value(object, root, "");
+    walk.value(object, root, &Path::default());
     walk.findings
 }
 
@@ -51,39 +53,37 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&mut self, value: &Value, schema: &'a Value, path: &str) {
+    fn value(&mut self, value: &Value, schema: &'a Value, path: &Path) {
         let schema = self.resolve(schema);
         // Absent and null are the same to Kubernetes.
         if value.is_null() || schema["x-kubernetes-int-or-string"] == true {
             return self.scalar(value, path);
         }
-        if let Some(expected) = mismatch(value, &schema["type"]) {
-            let found = kind_of(value);
-            let problem = format!("{found} where {expected} belongs");
-            return self.findings.wrong.push((path.to_owned(), problem));
+        if let Some(problem) = mismatch(value, &schema["type"]).or_else(|| beyond(value, schema)) {
+            return self.findings.wrong.push((path.clone(), problem));
         }
         match value {
             Value::Object(fields) => self.object(fields, schema, path),
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(item, &schema["items"], &join(path, &index.to_string()));
+                    self.value(item, &schema["items"], &path.join(&index.to_string()));
                 }
             }
             _ => {}
         }
     }
 
-    fn scalar(&mut self, value: &Value, path: &str) {
+    fn scalar(&mut self, value: &Value, path: &Path) {
         if value.is_object() || value.is_array() || value.is_boolean() {
             let problem = format!("{} where a number or a text belongs", kind_of(value));
-            self.findings.wrong.push((path.to_owned(), problem));
+            self.findings.wrong.push((path.clone(), problem));
         }
     }
 
-    fn object(&mut self, fields: &Map<String, Value>, schema: &'a Value, path: &str) {
+    fn object(&mut self, fields: &Map<String, Value>, schema: &'a Value, path: &Path) {
         let (properties, others) = (&schema["properties"], &schema["additionalProperties"]);
         for (name, field) in fields {
-            let path = join(path, name);
+            let path = path.join(name);
             match properties.get(name) {
                 Some(property) => self.value(field, property, &path),
                 None if others.is_object() => self.value(field, others, &path),
@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
         let required = schema["required"].as_array().into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
             if fields.get(name).is_none_or(Value::is_null) {
-                let path = join(path, name);
+                let path = path.join(name);
                 self.findings
                     .wrong
                     .push((path, "nothing, but it is required".to_owned()));
@@ -124,16 +124,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
-}
-
-/// What belongs where a value does not fit; `None` where it fits.
-fn mismatch(value: &Value, expected: &Value) -> Option<&'static str> {
+/// What is wrong with a value that does not fit its type; `None` where it fits.
+fn mismatch(value: &Value, expected: &Value) -> Option<String> {
     let fits = |name: &str| match name {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -151,14 +143,33 @@ fn mismatch(value: &Value, expected: &Value) -> Option<&'static str> {
     if names.iter().any(|name| fits(name)) {
         return None;
     }
-    Some(match *names.first()? {
-        "object" => "a map",
-        "array" => "a list",
-        "string" => "a text",
-        "integer" => "a whole number",
-        "number" => "a number",
-        "boolean" => "true or false",
-        _ => "something else",
+    let quotes = value.is_number() || value.is_boolean();
+    let belongs = match *names.first()? {
+        "object" => "a map belongs",
+        "array" => "a list belongs",
+        "string" if quotes => "a text belongs: put it in quotes",
+        "string" => "a text belongs",
+        "integer" => "a whole number belongs",
+        "number" => "a number belongs",
+        "boolean" => "true or false belongs",
+        _ => "something else belongs",
+    };
+    Some(format!("{} where {belongs}", kind_of(value)))
+}
+
+/// What is wrong with a number that its type cannot hold.
+fn beyond(value: &Value, schema: &Value) -> Option<String> {
+    let (least, most) = match schema["format"].as_str()? {
+        "int32" => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        "uint32" => (0, i64::from(u32::MAX)),
+        "uint16" => (0, i64::from(u16::MAX)),
+        _ => return None,
+    };
+    let number = value.as_i64();
+    let fits = !value.is_number() || number.is_some_and(|one| (least..=most).contains(&one));
+    (!fits).then(|| {
+        let found = kind_of(value);
+        format!("{found} where a whole number from {least} to {most} belongs")
     })
 }
 
@@ -167,10 +178,7 @@ fn kind_of(value: &Value) -> String {
         Value::Null => "nothing".to_owned(),
         Value::Bool(found) => found.to_string(),
         Value::Number(found) => format!("the number {found}"),
-        Value::String(found) => {
-            let short: String = found.chars().take(40).collect();
-            format!("the text {short:?}")
-        }
+        Value::String(found) => format!("the text {:?}", short(found)),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "a map".to_owned(),
     }
@@ -187,10 +195,8 @@ mod tests {
             "labels": {"any": "thing"}}, "spec": {
             "tolerationz": [], "containers": [{"name": "a", "comand": ["x"]}]}});
         let findings = check(&object, &of::<Pod>());
-        assert_eq!(
-            findings.unknown,
-            ["spec.containers.0.comand", "spec.tolerationz"]
-        );
+        let unknown: Vec<_> = findings.unknown.iter().map(Path::to_string).collect();
+        assert_eq!(unknown, ["spec.containers.0.comand", "spec.tolerationz"]);
         assert_eq!(findings.wrong, []);
     }
 
@@ -200,7 +206,7 @@ mod tests {
             "containers": [{"name": "a", "ports": [{"containerPort": "80"}],
                 "resources": {"requests": {"cpu": 1, "memory": "1Gi", "x": true}}}]}});
         let wrong = check(&object, &of::<Pod>()).wrong;
-        let paths: Vec<_> = wrong.iter().map(|(path, _)| path.as_str()).collect();
+        let paths: Vec<_> = wrong.iter().map(|(path, _)| path.to_string()).collect();
         assert_eq!(
             paths,
             [
@@ -209,13 +215,30 @@ mod tests {
                 "spec.containers.0.resources.requests.x"
             ]
         );
-        assert_eq!(wrong[0].1, "the number 1 where a text belongs");
+        assert_eq!(
+            wrong[0].1,
+            "the number 1 where a text belongs: put it in quotes"
+        );
+    }
+
+    #[test]
+    fn numbers_that_their_type_cannot_hold_are_wrong() {
+        let object = json!({"metadata": {}, "spec": {"activeDeadlineSeconds": 5_000_000_000_i64,
+            "priority": 5_000_000_000_i64, "containers": []}});
+        let wrong = check(&object, &of::<Pod>()).wrong;
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert_eq!(wrong[0].0.to_string(), "spec.priority");
+        assert!(
+            wrong[0]
+                .1
+                .ends_with("from -2147483648 to 2147483647 belongs")
+        );
     }
 
     #[test]
     fn what_is_required_is_missed() {
         let object = json!({"metadata": {}, "spec": {"containers": [{}]}});
         let wrong = check(&object, &of::<Pod>()).wrong;
-        assert_eq!(wrong[0].0, "spec.containers.0.name");
+        assert_eq!(wrong[0].0.to_string(), "spec.containers.0.name");
     }
 }
