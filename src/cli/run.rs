@@ -2,9 +2,9 @@
 
 use crate::cluster::client;
 use crate::cluster::lease::LeaseOptions;
-use crate::cluster::{Health, Metrics};
+use crate::cluster::{Fence, Health, Metrics};
 use crate::config::{self, LeaderElection};
-use crate::live::{self, LEASE_ANSWER_WITHIN, Options};
+use crate::live::{self, Options};
 use crate::serve::{self, Shown};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -87,12 +87,14 @@ impl Arguments {
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
         let identity = identity();
         let lease = match self.lease(&configuration.leader_election, &identity) {
-            Some(lease) => Some((client::writer(&cluster, LEASE_ANSWER_WITHIN)?, lease)),
+            Some(lease) => Some((client::lease(&cluster)?, lease)),
             None => None,
         };
+        let fence = Fence::open();
         let options = Options {
             reader: client::reader(&cluster, READ_WITHIN)?,
-            writer: client::writer(&cluster, WRITE_WITHIN)?,
+            writer: client::writer(&cluster, WRITE_WITHIN, &fence)?,
+            fence,
             policy: configuration.policy()?,
             scheduler_names: configuration.names(),
             lease,

@@ -9,9 +9,9 @@ mod engine;
 use crate::api::Reading;
 use crate::cluster::health::{Health, Role};
 use crate::cluster::lanes::{Context, Lanes};
-use crate::cluster::lease::{self, Lease, LeaseOptions};
+use crate::cluster::lease::{Lease, LeaseOptions};
 use crate::cluster::watch::{self, Outlet};
-use crate::cluster::{self, Clock, Metrics, NEWS_BOUND, access};
+use crate::cluster::{self, Fence, Metrics, NEWS_BOUND, access};
 use crate::core::engine::{Policy, Scheduler};
 use engine::Engine;
 use kube::Client;
@@ -49,8 +49,10 @@ pub enum Error {
 pub struct Options {
     /// For the watches.
     pub reader: Client,
-    /// For all writes; repeats nothing by itself.
+    /// For all writes; repeats nothing by itself, and sends nothing while the fence is closed.
     pub writer: Client,
+    /// Whether we may write.
+    pub fence: Fence,
     /// How the core decides.
     pub policy: Policy,
     /// Whose pods are ours.
@@ -126,10 +128,11 @@ async fn lead(
     tracing::info!("leading");
     options.health.set_role(Role::Leading);
     options.metrics.leader.set(1);
-    let clock = Clock::start();
+    let clock = options.fence.clock();
     let (sender, news) = mpsc::channel(NEWS_BOUND);
     let context = Context {
         client: options.writer,
+        fence: options.fence.clone(),
         news: sender.clone(),
         clock,
         metrics: Arc::clone(&options.metrics),
@@ -149,6 +152,7 @@ async fn lead(
         scheduler: Scheduler::new(options.policy),
         news,
         lanes: Arc::clone(&lanes),
+        fence: options.fence.clone(),
         clock,
         metrics: Arc::clone(&options.metrics),
     };
@@ -159,6 +163,9 @@ async fn lead(
         () = engine.ended() => Err(Error::EngineEnded),
     };
     options.metrics.leader.set(0);
+    if result.is_err() {
+        options.fence.close();
+    }
     engine.stop().await;
     drop(watches);
     if result.is_ok() {
@@ -175,6 +182,3 @@ async fn hold(held: Option<&Lease>) -> cluster::Error {
         None => pending().await,
     }
 }
-
-/// The client for a lease: answers quickly or not at all.
-pub const LEASE_ANSWER_WITHIN: Duration = lease::ANSWER_WITHIN;

@@ -89,7 +89,7 @@ impl BindLane {
                 slot = self.slot().await;
             }
             let answer = match request {
-                Request::Post => write(client, requests::bind(order)).await,
+                Request::Post => write(&self.context, requests::bind(order)).await,
                 Request::Read => read_pod(client, requests::read(&order.pod), &order.pod.uid).await,
             };
             attempt.answered(&answer, clock.now());

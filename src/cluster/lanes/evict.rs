@@ -75,7 +75,7 @@ impl EvictLane {
         let Context { client, clock, .. } = &self.context;
         let now = wall(clock.now());
         let told = requests::disruption_target(&order.pod, &order.message, now);
-        let answer = write(client, told).await;
+        let answer = write(&self.context, told).await;
         tracing::debug!(pod = %order.pod, ?answer, "condition DisruptionTarget");
         let mut attempt = Attempt::new(clock.now());
         loop {
@@ -88,7 +88,7 @@ impl EvictLane {
                 Step::Send(request) => request,
             };
             let answer = match request {
-                Request::Delete => write(client, requests::delete(&order.pod)).await,
+                Request::Delete => write(&self.context, requests::delete(&order.pod)).await,
                 Request::Read => read_pod(client, requests::read(&order.pod), &order.pod.uid).await,
             };
             attempt.answered(&answer, clock.now());

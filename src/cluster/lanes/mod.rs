@@ -15,7 +15,7 @@ mod said;
 mod send;
 mod slow;
 
-use super::{Clock, Metrics, NewsSender};
+use super::{Clock, Fence, Metrics, NewsSender};
 use crate::core::engine::{Bind, Effect, Evict, MAX_MESSAGE};
 use bind::BindLane;
 use evict::EvictLane;
@@ -33,6 +33,8 @@ use tokio::time::{Instant, timeout};
 pub struct Context {
     /// Repeats nothing by itself.
     pub client: Client,
+    /// Whether anything may be sent.
+    pub fence: Fence,
     /// Where results go.
     pub news: NewsSender,
     /// The engine's clock.

@@ -269,7 +269,7 @@ impl SlowLane {
     }
 
     async fn carry_out(&self, key: Key, note: Note, tries: u8) {
-        let answer = write(&self.context.client, self.request(&note)).await;
+        let answer = write(&self.context, self.request(&note)).await;
         let kind = note.kind();
         let result = match &answer {
             Answer::Accepted => "written",
