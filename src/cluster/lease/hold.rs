@@ -4,7 +4,7 @@
 //! out. So a renewal that fails is tried again for a short while only, and then the lease counts
 //! as lost, whatever the API server would say. Losing it ends the process.
 
-use super::Error;
+use crate::cluster::Error;
 use kube::Client;
 use kube_lease_manager::{LeaseManager, LeaseManagerBuilder};
 use std::pin::pin;
