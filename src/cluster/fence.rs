@@ -4,7 +4,7 @@
 //! anybody. So a holder has to stop by itself, in time, and a process that was paused in the
 //! middle of anything has to find that out before its next byte leaves. That is what this handle
 //! is asked for: by the engine before it decides, by the lanes before they send, and last by the
-//! socket ([`super::fenced_io`]). It decides nothing: the election says until when it is open.
+//! socket (`fenced_io`). It decides nothing: the election says until when it is open.
 
 use super::Clock;
 use crate::core::units::{Millis, Time};
@@ -16,7 +16,7 @@ use tokio::time::{sleep_until, timeout_at};
 /// After so long a write that was sent has happened or never will.
 ///
 /// It is what three bounds come to, the clients' and the server's: bytes that the other end has
-/// not confirmed within 0.4 s are thrown away by the kernel ([`super::fenced_io`]); the API server
+/// not confirmed within 0.4 s are thrown away by the kernel (`fenced_io`); the API server
 /// works on a write for at most 2 s (`timeout=2s` in its address); and 0.1 s is for clocks that do
 /// not run alike. The lanes wait for an answer as long.
 pub const WRITE_ENDS_WITHIN: Millis = Millis(2_500);

@@ -167,7 +167,11 @@ impl Cluster {
         let (stop, stopped) = oneshot::channel::<()>();
         let task = {
             let _inside = runtime.enter();
-            let fence = Fence::open();
+            let fence = if lease.is_some() {
+                Fence::shut()
+            } else {
+                Fence::open()
+            };
             let options = Options {
                 reader: client::reader(&config, ANSWER_WITHIN).unwrap(),
                 writer: client::writer(&config, ANSWER_WITHIN, &fence).unwrap(),
