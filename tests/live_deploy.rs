@@ -8,8 +8,10 @@
 mod live;
 
 use live::{Cluster, PODS, condition, eventually, pod};
-use muster::cluster::lease::LeaseOptions;
+use muster::cluster::health::Role;
+use muster::cluster::lease::{Identity, LeaseOptions};
 use serde_json::json;
+use std::time::Duration;
 
 const ACCOUNT: &str = "system:serviceaccount:muster-system:muster";
 
@@ -22,11 +24,11 @@ fn deployed() -> Cluster {
     cluster
 }
 
-fn lease() -> LeaseOptions {
+fn lease(identity: &str) -> LeaseOptions {
     LeaseOptions {
         namespace: "muster-system".to_owned(),
         name: "muster".to_owned(),
-        identity: "test".to_owned(),
+        identity: Identity::of_process(identity),
     }
 }
 
@@ -35,7 +37,7 @@ fn the_rights_in_deploy_are_enough_to_schedule_evict_and_say_why() {
     let cluster = deployed();
     cluster.nodes(2, "4");
     let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
-    let muster = cluster.muster_as(&kubeconfig, Some(lease()));
+    let muster = cluster.muster_as(&kubeconfig, Some(lease("first")));
     eventually("it is ready", || muster.health.problems().is_empty());
     cluster.gang("train", 4);
     cluster.pods("train", 4, "1");
@@ -62,9 +64,27 @@ fn the_rights_in_deploy_are_enough_to_schedule_evict_and_say_why() {
     assert!(can("delete", "pods"));
     assert!(!can("create", "pods") && !can("patch", "nodes") && !can("get", "secrets"));
     assert!(!can("update", "podgroups.muster.dev") && !can("delete", "leases"));
+    let on_leases = |verb: &str, lease: &str| {
+        let asked = ["auth", "can-i", verb, lease, "--as", ACCOUNT];
+        let asked = [&asked[..], &["-n", "muster-system"]].concat();
+        cluster.plane.kubectl(&asked).is_ok()
+    };
+    for verb in ["get", "update", "watch"] {
+        assert!(on_leases(verb, "leases/muster"), "{verb}");
+        assert!(!on_leases(verb, "leases/another"), "{verb}");
+    }
+    assert!(!on_leases("delete", "leases/muster") && !on_leases("list", "leases"));
     let metrics = muster.metrics.text().unwrap();
     assert!(!metrics.contains("result=\"failed\""), "{metrics}");
+    // With these rights another stands by, and hears of it when the lease is given back.
+    let second = cluster.muster_as(&kubeconfig, Some(lease("second")));
+    eventually("the second stands by", || {
+        second.health.holder().as_deref() == Some("first")
+    });
     muster.stop();
+    let took = eventually("the second leads", || second.health.role() == Role::Leading);
+    assert!(took < Duration::from_millis(500), "{took:?}");
+    second.stop();
 }
 
 #[test]
@@ -80,7 +100,7 @@ fn a_right_that_is_missing_is_named() {
     ];
     cluster.plane.kubectl(&take).unwrap();
     let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
-    let muster = cluster.muster_as(&kubeconfig, Some(lease()));
+    let muster = cluster.muster_as(&kubeconfig, Some(lease("first")));
     eventually("it says what it may not do", || {
         let problems = muster.health.problems().join("\n");
         problems.contains("missing permission: create pods/binding")

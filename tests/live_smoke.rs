@@ -8,6 +8,8 @@
 mod live;
 
 use live::{Cluster, PODS, condition, eventually, pod, text};
+use muster::cluster::health::Role;
+use muster::cluster::lease::{Identity, LeaseOptions};
 use serde_json::json;
 use std::thread::sleep;
 use std::time::Duration;
@@ -238,10 +240,10 @@ fn a_second_instance_stands_by_until_the_lease_is_given_back() {
     let cluster = Cluster::start();
     cluster.nodes(1, "8");
     let lease = |identity: &str| {
-        Some(muster::cluster::lease::LeaseOptions {
+        Some(LeaseOptions {
             namespace: "kube-system".to_owned(),
             name: "muster".to_owned(),
-            identity: identity.to_owned(),
+            identity: Identity::of_process(identity),
         })
     };
     let admin = cluster.plane.kubeconfig();
@@ -249,7 +251,7 @@ fn a_second_instance_stands_by_until_the_lease_is_given_back() {
     eventually("the first leads", || first.health.problems().is_empty());
     let second = cluster.muster_as(&admin, lease("second"));
     eventually("the second stands by", || {
-        second.health.role() == muster::cluster::health::Role::StandingBy
+        second.health.role() == Role::StandingBy
     });
     cluster.gang("one", 1);
     cluster.pods("one", 1, "1");

@@ -11,7 +11,7 @@ mod fake_api;
 use fake_api::{Asked, FakeApi, Reply, status, status_body};
 use kube::Client;
 use muster::cluster::lanes::{Context, Lanes};
-use muster::cluster::{Clock, Metrics, News};
+use muster::cluster::{Clock, Fence, Metrics, News};
 use muster::core::engine::{Bind, Effect, Evict, EvictCause, PodWaits};
 use muster::core::model::{BindOutcome, Event, EvictOutcome, PodKey, cut};
 use serde_json::{Value, json};
@@ -68,6 +68,7 @@ impl Rig {
         let metrics = Arc::new(Metrics::new().unwrap());
         let context = Context {
             client,
+            fence: Fence::open(),
             news: sender,
             clock: Clock::start(),
             metrics: Arc::clone(&metrics),

@@ -3,10 +3,10 @@
 use super::BAD_INPUT;
 use super::log::{self, Format};
 use crate::cluster::client;
-use crate::cluster::lease::LeaseOptions;
-use crate::cluster::{Health, Metrics};
+use crate::cluster::lease::{Identity, LeaseOptions};
+use crate::cluster::{Fence, Health, Metrics};
 use crate::config::{self, ConfigError, LeaderElection};
-use crate::live::{self, LEASE_ANSWER_WITHIN, Options};
+use crate::live::{self, Options};
 use crate::serve::{self, Shown};
 use anyhow::Context;
 use clap::Args;
@@ -83,17 +83,23 @@ impl Arguments {
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
         let identity = identity();
         let lease = match self.lease(&configuration.leader_election, &identity) {
-            Some(lease) => Some((client::writer(&cluster, LEASE_ANSWER_WITHIN)?, lease)),
+            Some(lease) => Some((client::lease(&cluster)?, lease)),
             None => None,
+        };
+        let fence = if lease.is_some() {
+            Fence::shut()
+        } else {
+            Fence::open()
         };
         let options = Options {
             reader: client::reader(&cluster, READ_WITHIN)?,
-            writer: client::writer(&cluster, WRITE_WITHIN)?,
+            writer: client::writer(&cluster, WRITE_WITHIN, &fence)?,
+            fence,
             policy: configuration.policy()?,
             scheduler_names: configuration.names(),
             lease,
             binds_in_flight: configuration.bind_concurrency.get() as usize,
-            instance: identity,
+            instance: identity.name().to_owned(),
             health: Arc::new(Health::default()),
             metrics: Arc::new(Metrics::new()?),
         };
@@ -114,7 +120,7 @@ impl Arguments {
     }
 
     /// The lease to hold, if one is: flags first, then the configuration, then where we run.
-    fn lease(&self, configured: &LeaderElection, identity: &str) -> Option<LeaseOptions> {
+    fn lease(&self, configured: &LeaderElection, identity: &Identity) -> Option<LeaseOptions> {
         if !self.leader_elect.unwrap_or(configured.enabled) {
             return None;
         }
@@ -128,15 +134,19 @@ impl Arguments {
         Some(LeaseOptions {
             namespace,
             name: configured.lease_name.as_str().to_owned(),
-            identity: identity.to_owned(),
+            identity: identity.clone(),
         })
     }
 }
 
-/// A name that no other instance has: the pod's or host's, and this process on it.
-fn identity() -> String {
+/// A name that no other process has: the pod's or host's, and this process on it.
+fn identity() -> Identity {
     let host = env::var("POD_NAME").or_else(|_| env::var("HOSTNAME"));
     let host = host.unwrap_or_else(|_| "muster".to_owned());
     let started = crate::cluster::Clock::start().now().0;
-    format!("{host}_{}_{started}", process::id())
+    let process = format!("{}_{started}", process::id());
+    match env::var("POD_UID") {
+        Ok(uid) if !uid.is_empty() => Identity::in_pod(&host, &uid, &process),
+        _ => Identity::of_process(format!("{host}_{process}")),
+    }
 }

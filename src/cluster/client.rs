@@ -4,7 +4,9 @@
 //! transport we choose and never repeats anything: what to do with a lost answer is decided in
 //! [`super::lanes`], not below it.
 
-use super::Error;
+use super::fenced_io::{self, FencedConnector};
+use super::lease::ANSWER_WITHIN;
+use super::{Error, Fence};
 use http::header::{HeaderValue, USER_AGENT};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client as HyperClient, connect::HttpConnector};
@@ -101,20 +103,25 @@ pub fn own_namespace() -> Option<String> {
 /// # Errors
 /// As [`client`].
 pub fn reader(config: &Config, answer_within: Duration) -> Result<Client, Error> {
-    limited(
-        config,
-        READ_TRANSPORT,
-        answer_within,
-        Some(READS_PER_SECOND),
-    )
+    let rate = Some(READS_PER_SECOND);
+    make(config, READ_TRANSPORT, answer_within, rate, None)
 }
 
-/// A client for writes.
+/// A client for writes: it sends nothing while the fence is closed.
 ///
 /// # Errors
 /// As [`client`].
-pub fn writer(config: &Config, answer_within: Duration) -> Result<Client, Error> {
-    client(config, WRITE_TRANSPORT, answer_within)
+pub fn writer(config: &Config, answer_within: Duration, fence: &Fence) -> Result<Client, Error> {
+    let fence = Some(fence.clone());
+    make(config, WRITE_TRANSPORT, answer_within, None, fence)
+}
+
+/// A client for the Lease, which opens the fence and so is not behind it.
+///
+/// # Errors
+/// As [`client`].
+pub fn lease(config: &Config) -> Result<Client, Error> {
+    client(config, WRITE_TRANSPORT, ANSWER_WITHIN)
 }
 
 /// A client with connections of its own. `answer_within` bounds the time until an answer
@@ -127,15 +134,17 @@ pub fn client(
     transport: Transport,
     answer_within: Duration,
 ) -> Result<Client, Error> {
-    limited(config, transport, answer_within, None)
+    make(config, transport, answer_within, None, None)
 }
 
-/// A [`client`] of whose requests beyond `per_second` each waits its turn.
-fn limited(
+/// A [`client`] of whose requests beyond `per_second` each waits its turn, and that sends nothing
+/// while `fence` is closed.
+fn make(
     config: &Config,
     transport: Transport,
     answer_within: Duration,
     per_second: Option<u64>,
+    fence: Option<Fence>,
 ) -> Result<Client, Error> {
     if let Some(proxy) = &config.proxy_url {
         return Err(Error::Proxy(proxy.to_string()));
@@ -152,9 +161,14 @@ fn limited(
             .map_err(|_| Error::ServerName(name.clone()))?;
         https = https.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
+    let mut tcp = tcp();
+    if fence.is_some() {
+        fenced_io::bound(&mut tcp);
+    }
+    let connector = FencedConnector { tcp, fence };
     let https = match transport {
-        Transport::Http1 => https.enable_http1().wrap_connector(tcp()),
-        Transport::Http2 => https.enable_all_versions().wrap_connector(tcp()),
+        Transport::Http1 => https.enable_http1().wrap_connector(connector),
+        Transport::Http2 => https.enable_all_versions().wrap_connector(connector),
     };
     let hyper: HyperClient<_, Body> = HyperClient::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -207,7 +221,7 @@ mod tests {
         let server = tokio::spawn(axum::serve(listener, pages).into_future());
         let config = Config::new(format!("http://{address}").parse().unwrap());
         let within = Duration::from_secs(10);
-        let client = limited(&config, Transport::Http1, within, Some(2)).unwrap();
+        let client = make(&config, Transport::Http1, within, Some(2), None).unwrap();
         let begin = Instant::now();
         for _ in 0..3 {
             let request = http::Request::get("/").body(Vec::new()).unwrap();

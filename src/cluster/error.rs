@@ -3,7 +3,7 @@
 use super::error_text;
 use thiserror::Error;
 
-/// Why there is no working client, or no lease.
+/// Why there is no working client, or no lease any more.
 #[derive(Debug, Error)]
 pub enum Error {
     /// A kubeconfig that cannot be read or used.
@@ -26,17 +26,7 @@ pub enum Error {
     /// A metric could not be registered.
     #[error("metrics: {0}")]
     Metrics(#[from] prometheus::Error),
-    /// The lease cannot be read or created.
-    #[error("lease {namespace}/{name}: {error}")]
-    Lease {
-        /// Its namespace.
-        namespace: String,
-        /// Its name.
-        name: String,
-        /// What went wrong.
-        error: kube_lease_manager::LeaseManagerError,
-    },
-    /// Another instance leads, or we can no longer tell.
+    /// Another instance leads, or may.
     #[error("lost the lease {namespace}/{name}: {reason}")]
     LeaseLost {
         /// Its namespace.

@@ -39,6 +39,7 @@ struct Inner {
     kinds: BTreeMap<Kind, Watched>,
     denied: BTreeSet<String>,
     lease: Option<String>,
+    holder: Option<String>,
 }
 
 /// The shared record.
@@ -58,6 +59,20 @@ impl Health {
     /// Sets which rights are missing, each as `verb resource`.
     pub fn set_denied(&self, denied: BTreeSet<String>) {
         self.inner().denied = denied;
+    }
+
+    /// Sets the name in the lease.
+    pub fn set_holder(&self, holder: Option<&str>) {
+        let mut inner = self.inner();
+        if inner.holder.as_deref() != holder {
+            inner.holder = holder.map(str::to_owned);
+        }
+    }
+
+    /// The name in the lease, as it was last seen.
+    #[must_use]
+    pub fn holder(&self) -> Option<String> {
+        self.inner().holder.clone()
     }
 
     /// Sets why the lease cannot be asked for.

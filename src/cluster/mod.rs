@@ -1,10 +1,9 @@
 //! How orders reach a cluster, and how its news comes back.
 //!
 //! [`watch`] tells the engine what happens; [`lanes`] carry out what it decides; [`lease`] says
-//! who decides. The protocols of the writes are pure state machines ([`binding`], [`evicting`],
-//! [`words`]): they do no I/O and read no clock, so the simulator and the live lanes run the same
-//! ones.
-//! Nothing here decides anything about pods.
+//! who decides, and [`fence`] keeps who does not from writing. The protocols of the writes are
+//! pure state machines ([`binding`], [`evicting`], [`words`]): they do no I/O and read no clock, so
+//! the simulator and the live lanes run the same ones. Nothing here decides anything about pods.
 
 pub mod access;
 pub mod attempt;
@@ -14,6 +13,8 @@ pub mod clock;
 mod error;
 pub mod error_text;
 pub mod evicting;
+pub mod fence;
+mod fenced_io;
 pub mod health;
 mod kind;
 pub mod lanes;
@@ -27,6 +28,7 @@ pub mod words;
 
 pub use clock::Clock;
 pub use error::Error;
+pub use fence::Fence;
 pub use health::Health;
 pub use kind::Kind;
 pub use metrics::Metrics;

@@ -1,14 +1,16 @@
 //! The engine: the core on a thread of its own, fed with news, its plans handed to the lanes.
 //!
 //! It decides nothing itself. It only says when: not before every kind is synced, shortly after
-//! news that matters, and when the core asked to be woken.
+//! news that matters, and when the core asked to be woken. While nothing may be sent it only
+//! listens: a decision that cannot leave is out of date when it can.
 
 use crate::cluster::lanes::Lanes;
-use crate::cluster::{Clock, Kind, Metrics, News};
+use crate::cluster::{Clock, Fence, Kind, Metrics, News};
 use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler, Span, SpanKind};
 use crate::core::units::{Millis, Time};
 use prometheus::IntCounter;
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -28,6 +30,7 @@ pub(super) struct Engine {
     pub(super) scheduler: Scheduler,
     pub(super) news: mpsc::Receiver<News>,
     pub(super) lanes: Arc<Lanes>,
+    pub(super) fence: Fence,
     pub(super) clock: Clock,
     pub(super) metrics: Arc<Metrics>,
 }
@@ -81,15 +84,20 @@ impl Engine {
                 biased;
                 _ = &mut stopped => break,
                 taken = self.news.recv_many(&mut batch, BATCH) => if taken == 0 { break },
-                () = until(&self.clock, due) => {}
+                () = turn(&self.clock, &self.fence, due) => {}
             }
             self.apply(&mut batch, &mut unsynced);
             self.settle(&mut batch, &mut unsynced).await;
             let is_due = due.is_some_and(|due| due <= self.clock.now());
-            if unsynced.is_empty() && (is_due || self.scheduler.wants_cycle()) {
-                due = self.decide(&mut batch, &mut unsynced);
-                self.count();
+            if !unsynced.is_empty() || !(is_due || self.scheduler.wants_cycle()) {
+                continue;
             }
+            due = if self.fence.is_open() {
+                self.decide(&mut batch, &mut unsynced)
+            } else {
+                Some(self.clock.now())
+            };
+            self.count();
         }
         // Those who bring news learn that nobody listens any more.
         self.news.close();
@@ -159,6 +167,9 @@ impl Engine {
             if !more {
                 return wake_at;
             }
+            if !self.fence.is_open() {
+                return Some(self.clock.now());
+            }
             self.take(batch);
             self.apply(batch, unsynced);
         }
@@ -203,11 +214,13 @@ fn seconds(span: Millis) -> f64 {
     Duration::from_millis(span.0).as_secs_f64()
 }
 
-async fn until(clock: &Clock, due: Option<Time>) {
+/// Waits until a cycle is due and may be run.
+async fn turn(clock: &Clock, fence: &Fence, due: Option<Time>) {
     match due {
         Some(due) => sleep_until(clock.instant(due)).await,
-        None => std::future::pending().await,
+        None => pending().await,
     }
+    fence.opened().await;
 }
 
 /// One line per decision.

@@ -2,16 +2,16 @@
 //!
 //! Nothing is watched or decided before the lease is ours: what is listed after that has all that
 //! the holder before us wrote. The order of an end is: stop deciding, let binds finish, say what
-//! is left to say, give the lease back. Losing the lease, or the engine, ends all at once.
+//! is left to say, send nothing more, give the lease back. Losing the lease ends all at once.
 
 mod engine;
 
 use crate::api::Reading;
 use crate::cluster::health::{Health, Role};
 use crate::cluster::lanes::{Context, Lanes};
-use crate::cluster::lease::{self, Lease, LeaseOptions};
+use crate::cluster::lease::{Lease, LeaseOptions};
 use crate::cluster::watch::{self, Outlet};
-use crate::cluster::{self, Clock, Metrics, NEWS_BOUND, access};
+use crate::cluster::{self, Fence, Metrics, NEWS_BOUND, access};
 use crate::core::engine::{Policy, Scheduler};
 use engine::Engine;
 use kube::Client;
@@ -22,14 +22,12 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
 
-/// How long binds may take to finish at the end.
-const BINDS_WITHIN: Duration = Duration::from_secs(5);
-/// How long events that wait may take to be posted at the end.
-const EVENTS_WITHIN: Duration = Duration::from_secs(1);
-/// How often the lease is looked for while it cannot be read.
-const LEASE_RETRY: Duration = Duration::from_secs(1);
+/// How long binds may take to finish at the end: as long as one may take.
+const BINDS_WITHIN: Duration = Duration::from_millis(2_500);
+/// How long events that wait may take to be posted at the end. Another instance waits for the
+/// lease.
+const EVENTS_WITHIN: Duration = Duration::from_millis(200);
 
 /// Why Muster stopped without being asked to.
 #[derive(Debug, Error)]
@@ -49,8 +47,10 @@ pub enum Error {
 pub struct Options {
     /// For the watches.
     pub reader: Client,
-    /// For all writes; repeats nothing by itself.
+    /// For all writes; repeats nothing by itself, and sends nothing while the fence is closed.
     pub writer: Client,
+    /// Whether we may write: shut if there is a lease, which then opens it.
+    pub fence: Fence,
     /// How the core decides.
     pub policy: Policy,
     /// Whose pods are ours.
@@ -79,57 +79,40 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> Result<(),
         options.reader.clone(),
         Arc::clone(&health),
     ));
-    let held = match &options.lease {
-        None => None,
-        Some((client, lease)) => tokio::select! {
-            lease = acquire(client, lease, &health) => Some(lease),
+    let fence = options.fence.clone();
+    let mut lease = options.lease.clone().map(|(client, lease)| {
+        let health = Arc::clone(&health);
+        Lease::new(client, lease, fence.clone(), health)
+    });
+    if let Some(lease) = &mut lease {
+        tokio::select! {
+            acquired = lease.acquire() => acquired?,
             () = &mut stop => return Ok(()),
-        },
-    };
-    let result = lead(options, held.as_ref(), stop).await;
-    health.set_role(Role::Stopping);
-    if let (Some(lease), Ok(())) = (&held, &result) {
+        }
+    }
+    let result = lead(options, lease.as_mut(), stop).await;
+    fence.close();
+    if let (Some(lease), Ok(())) = (lease, &result) {
         lease.release().await;
     }
     result
 }
 
-/// Waits for the lease, however long that takes.
-async fn acquire(client: &Client, options: &LeaseOptions, health: &Health) -> Lease {
-    let lease = loop {
-        match Lease::open(client.clone(), options.clone()).await {
-            Ok(lease) => break lease,
-            Err(error) => {
-                tracing::warn!("{error}");
-                health.set_lease_problem(Some(error.to_string()));
-                sleep(LEASE_RETRY).await;
-            }
-        }
-    };
-    health.set_lease_problem(None);
-    health.set_role(Role::StandingBy);
-    tracing::info!(
-        namespace = options.namespace,
-        name = options.name,
-        "waiting for the lease"
-    );
-    lease.acquire().await;
-    lease
-}
-
-/// Schedules while the lease is ours.
+/// Schedules while the lease is ours, or until told to stop.
 async fn lead(
     options: Options,
-    held: Option<&Lease>,
+    lease: Option<&mut Lease>,
     mut stop: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<(), Error> {
     tracing::info!("leading");
-    options.health.set_role(Role::Leading);
+    let (health, fence) = (Arc::clone(&options.health), options.fence);
+    health.set_role(Role::Leading);
     options.metrics.leader.set(1);
-    let clock = Clock::start();
+    let clock = fence.clock();
     let (sender, news) = mpsc::channel(NEWS_BOUND);
     let context = Context {
         client: options.writer,
+        fence: fence.clone(),
         news: sender.clone(),
         clock,
         metrics: Arc::clone(&options.metrics),
@@ -149,32 +132,41 @@ async fn lead(
         scheduler: Scheduler::new(options.policy),
         news,
         lanes: Arc::clone(&lanes),
+        fence: fence.clone(),
         clock,
         metrics: Arc::clone(&options.metrics),
     };
     let mut engine = engine.start().map_err(Error::EngineStart)?;
+    let mut hold = pin!(hold(lease));
     let result = tokio::select! {
         () = &mut stop => Ok(()),
-        lost = hold(held) => Err(lost.into()),
+        lost = &mut hold => Err(lost.into()),
         () = engine.ended() => Err(Error::EngineEnded),
     };
     options.metrics.leader.set(0);
+    health.set_role(Role::Stopping);
+    result?;
     engine.stop().await;
     drop(watches);
-    if result.is_ok() {
-        tracing::info!("stopping: letting binds finish");
-        lanes.drain(BINDS_WITHIN, EVENTS_WITHIN).await;
+    tracing::info!("stopping: letting binds finish");
+    tokio::select! {
+        () = wind_down(&lanes, &fence) => Ok(()),
+        lost = &mut hold => Err(lost.into()),
     }
-    result
+}
+
+/// Lets binds finish, and says what is left to say. Then sends nothing more, and waits until
+/// nothing that was sent can still happen.
+async fn wind_down(lanes: &Lanes, fence: &Fence) {
+    lanes.drain(BINDS_WITHIN, EVENTS_WITHIN).await;
+    fence.close();
+    fence.quiet().await;
 }
 
 /// How the lease was lost; without one it never is.
-async fn hold(held: Option<&Lease>) -> cluster::Error {
-    match held {
+async fn hold(lease: Option<&mut Lease>) -> cluster::Error {
+    match lease {
         Some(lease) => lease.hold().await,
         None => pending().await,
     }
 }
-
-/// The client for a lease: answers quickly or not at all.
-pub const LEASE_ANSWER_WITHIN: Duration = lease::ANSWER_WITHIN;

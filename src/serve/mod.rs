@@ -96,7 +96,11 @@ async fn readyz(State(shown): State<Shown>) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }
     match shown.health.role() {
-        Role::StandingBy => "ok: standing by, another instance leads\n".into_response(),
+        Role::StandingBy => {
+            let holder = shown.health.holder();
+            let holder = holder.unwrap_or_else(|| "nobody".to_owned());
+            format!("ok: standing by, {holder} has the lease\n").into_response()
+        }
         _ => "ok\n".into_response(),
     }
 }
@@ -143,7 +147,10 @@ mod tests {
         shown.health.set_role(Role::StandingBy);
         let (code, text) = get(&shown, "/readyz").await;
         assert_eq!(code, 200);
-        assert!(text.contains("standing by"));
+        assert_eq!(text, "ok: standing by, nobody has the lease\n");
+        shown.health.set_holder(Some("muster-0"));
+        let (_, text) = get(&shown, "/readyz").await;
+        assert_eq!(text, "ok: standing by, muster-0 has the lease\n");
     }
 
     #[tokio::test]

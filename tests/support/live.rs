@@ -4,7 +4,7 @@
 
 use muster::cluster::client;
 use muster::cluster::lease::LeaseOptions;
-use muster::cluster::{Health, Metrics};
+use muster::cluster::{Fence, Health, Metrics};
 use muster::config::SchedulerConfiguration;
 use muster::core::engine::Policy;
 use muster::live::{self, Options};
@@ -167,13 +167,18 @@ impl Cluster {
         let (stop, stopped) = oneshot::channel::<()>();
         let task = {
             let _inside = runtime.enter();
-            let a_writer = || client::writer(&config, ANSWER_WITHIN).unwrap();
+            let fence = if lease.is_some() {
+                Fence::shut()
+            } else {
+                Fence::open()
+            };
             let options = Options {
                 reader: client::reader(&config, ANSWER_WITHIN).unwrap(),
-                writer: a_writer(),
+                writer: client::writer(&config, ANSWER_WITHIN, &fence).unwrap(),
+                fence,
                 policy: Policy::default(),
                 scheduler_names: vec!["muster".to_owned()],
-                lease: lease.map(|lease| (a_writer(), lease)),
+                lease: lease.map(|lease| (client::lease(&config).unwrap(), lease)),
                 binds_in_flight: SchedulerConfiguration::default().bind_concurrency.get() as usize,
                 instance: "muster-test".to_owned(),
                 health: Arc::clone(&health),

@@ -20,6 +20,7 @@ const ATTEMPTS: u32 = 3;
 
 const STAGES: &str = include_str!("../stages.yaml");
 const HEARTBEAT: &str = include_str!("../heartbeat.yaml");
+const AUDIT: &str = include_str!("../audit.yaml");
 
 /// What to start; see [`ControlPlane::builder`]. Everything optional is off.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +30,7 @@ pub struct Builder {
     kube_scheduler: bool,
     pub(crate) upstream_pod_groups: bool,
     pub(crate) node_lifecycle: bool,
+    pub(crate) audit: bool,
     users: Vec<(String, Vec<String>)>,
     pub(crate) api_server_flags: Vec<String>,
     dir: Option<PathBuf>,
@@ -70,6 +72,13 @@ impl Builder {
     #[must_use]
     pub fn node_lifecycle(mut self, on: bool) -> Self {
         self.node_lifecycle = on;
+        self
+    }
+
+    /// Writes down who wrote what and when; see [`ControlPlane::audit`].
+    #[must_use]
+    pub fn audit(mut self, on: bool) -> Self {
+        self.audit = on;
         self
     }
 
@@ -145,6 +154,9 @@ impl Builder {
         plane.run(Role::Etcd, task, Some(data))?;
         plane.wait_for("etcd", START_LIMIT, || ports::listens(etcd))?;
 
+        if self.audit {
+            files::write(&dir.join(files::AUDIT_POLICY), AUDIT)?;
+        }
         let task = flags::api_server(self, &dir, &pki, etcd, api_server);
         plane.run(Role::ApiServer, task, None)?;
         plane.wait_until_ready(START_LIMIT)?;

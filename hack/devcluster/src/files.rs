@@ -7,6 +7,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 
+/// What the API server writes down, and where, if it is asked to.
+pub(crate) const AUDIT_POLICY: &str = "audit-policy.yaml";
+pub(crate) const AUDIT_LOG: &str = "audit.log";
+
 /// Writes a file; an error names it.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))

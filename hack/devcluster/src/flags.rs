@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::builder::Builder;
+use crate::files;
 use crate::nodes;
 use crate::pki::Pki;
 
@@ -86,6 +87,15 @@ pub(crate) fn api_server(
             FEATURE_GATE,
             "--runtime-config=scheduling.k8s.io/v1beta1=true",
         ]));
+    }
+    if options.audit {
+        flags.push(path_flag(
+            "audit-policy-file",
+            &dir.join(files::AUDIT_POLICY),
+        ));
+        flags.push(path_flag("audit-log-path", &dir.join(files::AUDIT_LOG)));
+        // Not some time later, in a batch.
+        flags.push("--audit-log-mode=blocking".to_owned());
     }
     flags.extend(options.api_server_flags.iter().cloned());
     flags

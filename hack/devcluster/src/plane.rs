@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 use crate::api::Api;
 use crate::builder::Builder;
-use crate::files::User;
+use crate::files::{self, User};
 use crate::home::Home;
 use crate::process::{Process, Task};
 use crate::programs::{self, Role};
@@ -164,6 +165,23 @@ impl ControlPlane {
     /// When the answer is not 2xx; the error has the server's message.
     pub fn get(&self, path: &str) -> Result<Value> {
         self.api.get(path)
+    }
+
+    /// Who wrote what so far, if [`Builder::audit`] asked for it: one Event of `audit.k8s.io/v1`
+    /// for each write that was answered, in this order.
+    ///
+    /// # Errors
+    /// When there is no such log, or it cannot be read.
+    pub fn audit(&self) -> Result<Vec<Value>> {
+        let path = self.dir().join(files::AUDIT_LOG);
+        let log = fs::read_to_string(&path)
+            .with_context(|| format!("{}: ask the builder for it", path.display()))?;
+        // The last line may be half written.
+        let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let lines = whole.lines().map(serde_json::from_str);
+        lines
+            .collect::<Result<_, _>>()
+            .with_context(|| path.display().to_string())
     }
 
     /// POSTs an object as the admin and returns the answer.

@@ -257,6 +257,28 @@ fn a_user_may_only_what_rbac_grants() {
 }
 
 #[test]
+fn who_wrote_what_is_in_the_audit_log() {
+    let plane = ControlPlane::builder().audit(true).start().unwrap();
+    plane.create_nodes(1, |_| fake_node("node", &[])).unwrap();
+    assert!(plane.create_nodes(1, |_| fake_node("node", &[])).is_err());
+    let created = |event: &Value| {
+        event["verb"] == "create"
+            && event["user"]["username"] == "admin"
+            && event["objectRef"]["resource"] == "nodes"
+            && event["objectRef"]["name"] == "node"
+    };
+    let codes = || {
+        let log = plane.audit().unwrap();
+        let created = log.into_iter().filter(created);
+        let codes = created.map(|event| event["responseStatus"]["code"].as_u64());
+        codes.flatten().collect::<Vec<_>>()
+    };
+    eventually("both are in the log", || codes() == [201, 409]);
+    let silent = ControlPlane::builder().start().unwrap();
+    assert!(silent.audit().is_err());
+}
+
+#[test]
 fn what_was_written_survives_the_crash_of_every_part() {
     let mut plane = ControlPlane::builder().kwok(true).start().unwrap();
     plane.create_nodes(1, |_| fake_node("node", &[])).unwrap();

@@ -107,11 +107,16 @@ impl BindLane {
         }
     }
 
-    /// Says of what was asked back, or has waited for too long, that it was not sent.
+    /// Says of what was asked back, has waited for too long, or may not be sent now, that it was
+    /// not sent.
     async fn give_back(&self) {
         let given_back = {
             let mut orders = self.orders();
-            orders.expire(self.clock().now());
+            if self.context.fence.is_open() {
+                orders.expire(self.clock().now());
+            } else {
+                orders.give_up();
+            }
             orders.take_given_back()
         };
         for order in given_back {
@@ -159,7 +164,15 @@ impl BindLane {
 
     /// One bind to its end. While it waits for its next try, others use its slot.
     async fn attempt(&self, order: &Bind, mut slot: Option<OwnedSemaphorePermit>) -> BindOutcome {
-        let Context { client, clock, .. } = &self.context;
+        let Context {
+            client,
+            clock,
+            fence,
+            ..
+        } = &self.context;
+        if !fence.is_open() {
+            return BindOutcome::Unsent;
+        }
         let mut attempt = Attempt::new(order.node.as_str(), clock.now());
         loop {
             let request = match attempt.next(clock.now()) {
@@ -175,7 +188,7 @@ impl BindLane {
                 slot = self.slot().await;
             }
             let answer = match request {
-                Request::Post => write(client, requests::bind(order)).await,
+                Request::Post => write(&self.context, requests::bind(order)).await,
                 Request::Read => read_pod(client, requests::read(&order.pod), &order.pod.uid).await,
             };
             attempt.answered(&answer, clock.now());

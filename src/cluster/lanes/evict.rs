@@ -120,9 +120,9 @@ impl EvictLane {
                 Request::Tell => {
                     let now = wall(clock.now());
                     let told = requests::disruption_target(&order.pod, &order.message, now);
-                    write(client, told).await
+                    write(&self.context, told).await
                 }
-                Request::Delete => write(client, requests::delete(&order.pod)).await,
+                Request::Delete => write(&self.context, requests::delete(&order.pod)).await,
                 Request::Read => read_pod(client, requests::read(&order.pod), &order.pod.uid).await,
             };
             attempt.answered(&answer, clock.now());

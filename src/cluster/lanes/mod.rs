@@ -15,7 +15,7 @@ mod send;
 mod slow;
 
 use super::words::{Subject, Word};
-use super::{Clock, Metrics, NewsSender};
+use super::{Clock, Fence, Metrics, NewsSender};
 use crate::api::said::Said;
 use crate::core::engine::{Effect, Evict};
 use bind::BindLane;
@@ -34,6 +34,8 @@ use tokio::time::timeout;
 pub struct Context {
     /// Repeats nothing by itself.
     pub client: Client,
+    /// Whether anything may be sent.
+    pub fence: Fence,
     /// Where results go.
     pub news: NewsSender,
     /// The engine's clock.

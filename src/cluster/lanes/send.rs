@@ -1,7 +1,9 @@
 //! Sends one request and says what came back, in the words of the protocols.
 
+use super::Context;
 use super::requests::Made;
 use crate::cluster::attempt::Answer;
+use crate::cluster::fence::WRITE_ENDS_WITHIN;
 use crate::core::units::Millis;
 use http::Response;
 use http::header::RETRY_AFTER;
@@ -13,15 +15,27 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long one answer may take, with its body; longer than the server may work on a write.
-const ANSWER_WITHIN: Duration = Duration::from_millis(2_500);
+const ANSWER_WITHIN: Duration = Duration::from_millis(WRITE_ENDS_WITHIN.0);
 /// How long an answer may be: a pod is never larger.
 const ANSWER_LIMIT: usize = 4 << 20;
 
-/// Sends a write. 2xx is [`Answer::Accepted`].
-pub(super) async fn write(client: &Client, request: Made) -> Answer {
-    match exchange(client, request).await {
-        Ok((code, _, _)) if (200..300).contains(&code) => Answer::Accepted,
-        Ok((code, retry_after, body)) => status(code, retry_after, &body),
+/// Sends a write, if one may be sent. 2xx is [`Answer::Accepted`].
+pub(super) async fn write(context: &Context, request: Made) -> Answer {
+    let Some(sending) = context.fence.begin() else {
+        return Answer::Lost;
+    };
+    match exchange(&context.client, request).await {
+        Ok((code, retry_after, body)) => {
+            // Behind a server's error, the write may still be on its way.
+            if code < 500 {
+                sending.ended();
+            }
+            if (200..300).contains(&code) {
+                Answer::Accepted
+            } else {
+                status(code, retry_after, &body)
+            }
+        }
         Err(answer) => answer,
     }
 }

@@ -277,7 +277,7 @@ impl SlowLane {
         let context = &self.context;
         let now = context.clock.now();
         let made = requests::event(&event.pod, text, &context.instance, now, serial);
-        let answer = write(&context.client, made).await;
+        let answer = write(context, made).await;
         let (result, rest) = judge(&answer);
         self.count("event", result);
         rest
@@ -290,7 +290,7 @@ impl SlowLane {
             Word::Pod(_) => "condition",
         };
         let at = wall(self.context.clock.now());
-        let answer = write(&self.context.client, request(&word, at)).await;
+        let answer = write(&self.context, request(&word, at)).await;
         let (result, rest) = judge(&answer);
         self.count(kind, result);
         let written = match result {

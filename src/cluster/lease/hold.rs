@@ -1,0 +1,234 @@
+//! Asks for the Lease, holds it and gives it back, as the election says.
+//!
+//! One request at a time. Nothing is decided here but how a request is made and how an answer is
+//! read; what it means for the right to write is the election's matter.
+
+use super::election::{Answer, Election, End, Record, Request, UNKNOWN};
+use super::watch::{News, Watch};
+use super::{ANSWER_WITHIN, LeaseOptions, object};
+use crate::cluster::attempt::Step;
+use crate::cluster::clock::wall;
+use crate::cluster::health::{Health, Role};
+use crate::cluster::{Error, Fence};
+use crate::core::units::Time;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use k8s_openapi::api::coordination::v1::Lease as Object;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use std::sync::Arc;
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// The manager of the fields that we write.
+const MANAGER: &str = "muster";
+
+/// A lease that is asked for, held, or given back.
+pub struct Lease {
+    api: Api<Object>,
+    options: LeaseOptions,
+    election: Election,
+    /// The object that the election knows.
+    object: Option<Object>,
+    watch: Watch,
+    fence: Fence,
+    health: Arc<Health>,
+    /// What went wrong last, until something goes right.
+    trouble: Option<String>,
+}
+
+impl Lease {
+    /// Knows nothing yet. The fence opens when the lease is ours, and for as long.
+    #[must_use]
+    pub fn new(client: Client, options: LeaseOptions, fence: Fence, health: Arc<Health>) -> Self {
+        Self {
+            api: Api::namespaced(client, &options.namespace),
+            election: Election::new(options.identity.clone(), fence.clock().now()),
+            object: None,
+            watch: Watch::new(Instant::now()),
+            options,
+            fence,
+            health,
+            trouble: None,
+        }
+    }
+
+    /// Waits until we may write, however long that takes.
+    ///
+    /// # Errors
+    /// When it was ours and was lost before we might.
+    pub async fn acquire(&mut self) -> Result<(), Error> {
+        let (namespace, name) = (&self.options.namespace, &self.options.name);
+        let me = self.options.identity.name();
+        tracing::info!(namespace, name, identity = me, "asking for the lease");
+        while !self.fence.is_open() {
+            if let Some(end) = self.step().await {
+                return Err(self.lost(end));
+            }
+            if self.trouble.is_none() {
+                self.health.set_role(Role::StandingBy);
+            }
+        }
+        self.watch.end();
+        Ok(())
+    }
+
+    /// Renews the lease; returns how it was lost. The fence is closed by then.
+    pub async fn hold(&mut self) -> Error {
+        loop {
+            if let Some(end) = self.step().await {
+                return self.lost(end);
+            }
+        }
+    }
+
+    fn lost(&self, end: End) -> Error {
+        Error::LeaseLost {
+            namespace: self.options.namespace.clone(),
+            name: self.options.name.clone(),
+            reason: match end {
+                End::Lost { reason } => reason,
+                End::Released | End::RunsOut => "it was given back".to_owned(),
+            },
+        }
+    }
+
+    /// Gives the lease back, so that the next instance need not wait for its end. Nothing that was
+    /// sent may still be able to happen.
+    pub async fn release(mut self) {
+        self.fence.close();
+        self.election.release(self.fence.clock().now());
+        let ended = timeout(ANSWER_WITHIN, async {
+            loop {
+                if let Some(end) = self.step().await {
+                    break end;
+                }
+            }
+        });
+        match ended.await {
+            Ok(End::Released) => tracing::info!("the lease is given back"),
+            _ => tracing::warn!("the lease was not given back and runs out by itself"),
+        }
+    }
+
+    /// Does what is next; returns how it ended, if it did.
+    async fn step(&mut self) -> Option<End> {
+        let now = self.fence.clock().now();
+        match self.election.next(now) {
+            Step::Done(end) => {
+                self.fence.close();
+                return Some(end);
+            }
+            Step::WaitUntil(at) => self.wait(at).await,
+            Step::Send(request) => {
+                let answer = self.ask(request).await;
+                let answered = self.fence.clock().now();
+                self.election.answered(answer, now, answered);
+                self.health.set_holder(self.election.holder());
+            }
+        }
+        let until = self.election.may_send_until(self.fence.clock().now());
+        self.fence.allow_until(until.unwrap_or(Time::ZERO));
+        None
+    }
+
+    /// Waits until it is time, or until there is news.
+    async fn wait(&mut self, until: Time) {
+        let clock = self.fence.clock();
+        let until = sleep_until(clock.instant(until));
+        let Some(version) = self.election.watch_from().map(str::to_owned) else {
+            return until.await;
+        };
+        let news = self.watch.next(&self.api, &self.options.name, &version);
+        tokio::select! {
+            () = until => {}
+            news = news => {
+                let record = match news {
+                    News::Is(object) => Some(self.know(*object)),
+                    News::Gone => None,
+                };
+                self.election.heard(record, clock.now());
+                self.health.set_holder(self.election.holder());
+            }
+        }
+    }
+
+    /// Sends a request and says what came back.
+    async fn ask(&mut self, request: Request) -> Answer {
+        let answered = timeout(ANSWER_WITHIN, self.send(&request)).await;
+        let answer = match answered {
+            Ok(Ok(object)) => {
+                self.well();
+                let record = self.know(object);
+                if request == Request::Read {
+                    Answer::Found(record)
+                } else {
+                    Answer::Written(record)
+                }
+            }
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => Answer::Conflict,
+            // What is created where there is nothing: no namespace.
+            Ok(Err(kube::Error::Api(status)))
+                if status.code == 404 && request != Request::Create =>
+            {
+                self.well();
+                Answer::Absent
+            }
+            Ok(Err(error)) => self.failed(&request, &error.to_string()),
+            Err(_) => self.failed(&request, "no answer in time"),
+        };
+        tracing::trace!(?request, ?answer, "lease");
+        answer
+    }
+
+    fn send(&self, request: &Request) -> BoxFuture<'static, kube::Result<Object>> {
+        let (api, name) = (self.api.clone(), self.options.name.clone());
+        let now = wall(self.fence.clock().now());
+        let params = PostParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        match request {
+            Request::Read => async move { api.get(&name).await }.boxed(),
+            Request::Create => {
+                let mut lease = object::next(None, Some(UNKNOWN), now);
+                lease.metadata.name = Some(name);
+                async move { api.create(&params, &lease).await }.boxed()
+            }
+            Request::Replace { version, hold } => {
+                let holder = hold.then_some(self.options.identity.name());
+                let mut lease = object::next(self.object.as_ref(), holder, now);
+                lease.metadata.resource_version = Some(version.clone());
+                async move { api.replace(&name, &params, &lease).await }.boxed()
+            }
+        }
+    }
+
+    fn know(&mut self, object: Object) -> Record {
+        let record = object::record(&object);
+        self.object = Some(object);
+        record
+    }
+
+    fn failed(&mut self, request: &Request, error: &str) -> Answer {
+        let what = match request {
+            Request::Read => "cannot be read",
+            Request::Create => "cannot be created",
+            Request::Replace { .. } => "cannot be written",
+        };
+        let (namespace, name) = (&self.options.namespace, &self.options.name);
+        let trouble = format!("the lease {namespace}/{name} {what}: {error}");
+        if self.trouble.as_ref() != Some(&trouble) {
+            tracing::warn!("{trouble}");
+        }
+        self.health.set_lease_problem(Some(trouble.clone()));
+        self.trouble = Some(trouble);
+        Answer::Failed
+    }
+
+    fn well(&mut self) {
+        if self.trouble.take().is_some() {
+            tracing::info!("the lease can be asked for again");
+        }
+        self.health.set_lease_problem(None);
+    }
+}
