@@ -9,17 +9,21 @@ use crate::cluster::clock::wall;
 use crate::cluster::words::{Word, Words, Write, Written};
 use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
+use crate::core::lint::{Linter, Note};
 use crate::core::model::{BindOutcome, Event, PodKey};
 use crate::core::units::{Millis, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A running scheduler.
 #[derive(Debug)]
 pub struct Brain {
     scheduler: Scheduler,
+    linter: Linter,
     words: Words,
     calls: BTreeMap<u64, Call>,
     next_call: u64,
+    /// Calls that are or were binds.
+    binds: BTreeSet<u64>,
     /// Lists not delivered yet; nothing is decided before all are.
     unsynced: usize,
     cycle_at: Option<Time>,
@@ -29,8 +33,7 @@ pub struct Brain {
 /// A write on its way.
 #[derive(Debug)]
 enum Call {
-    /// With whether it was begun: until then it can be given back.
-    Bind(PodKey, String, binding::Attempt, bool),
+    Bind(PodKey, String, binding::Attempt),
     Evict(PodKey, evicting::Attempt),
     Say(Box<Write>),
 }
@@ -41,9 +44,11 @@ impl Brain {
     pub fn new(policy: Policy, lists: usize) -> Self {
         Self {
             scheduler: Scheduler::new(policy),
+            linter: Linter::default(),
             words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,
+            binds: BTreeSet::new(),
             unsynced: lists,
             cycle_at: None,
             wake_at: None,
@@ -52,12 +57,17 @@ impl Brain {
 
     /// Takes what a watch told.
     pub fn take(&mut self, told: Told, now: Time) {
-        self.scheduler.apply(now, told.event);
+        self.hear(told.event, now);
         match told.says {
             Some((subject, Some(said))) => self.words.seen(subject, said, now),
             Some((subject, None)) => self.words.forget(&subject),
             None => {}
         }
+    }
+
+    fn hear(&mut self, event: Event, now: Time) {
+        self.linter.hear(&event);
+        self.scheduler.apply(now, event);
     }
 
     /// The decision core.
@@ -91,6 +101,12 @@ impl Brain {
         }
     }
 
+    /// Whether all lists have been delivered.
+    #[must_use]
+    pub const fn is_synced(&self) -> bool {
+        self.unsynced == 0
+    }
+
     /// Whether the core has something to decide on.
     #[must_use]
     pub fn wants_cycle(&self) -> bool {
@@ -117,19 +133,22 @@ impl Brain {
         self.cycle_at.into_iter().chain(self.wake_at).min()
     }
 
-    /// Runs one cycle.
-    pub fn cycle(&mut self, now: Time) -> Plan {
+    /// Runs one cycle; what the linter has against the plan comes with it.
+    pub fn cycle(&mut self, now: Time) -> (Plan, Vec<Note>) {
         let plan = self.scheduler.cycle(now);
+        let notes = self.linter.look(&plan, now);
         self.cycle_at = plan.more.then_some(now);
         // A wake-up for the present would never let time pass.
         self.wake_at = plan.wake_at.map(|at| at.max(now + Millis(1)));
-        plan
+        (plan, notes)
     }
 
     /// Begins to bind; returns the call's number.
     pub fn bind(&mut self, bind: Bind, now: Time) -> u64 {
         let attempt = binding::Attempt::new(bind.node.clone(), now);
-        self.begin(Call::Bind(bind.pod, bind.node, attempt, false))
+        let call = self.begin(Call::Bind(bind.pod, bind.node, attempt));
+        self.binds.insert(call);
+        call
     }
 
     /// Begins to evict; returns the call's number.
@@ -138,16 +157,14 @@ impl Brain {
         self.begin(Call::Evict(evict.pod, attempt))
     }
 
-    /// Gives back the bind of a pod if it was not begun; says whether there was one.
-    pub fn recall(&mut self, pod: &PodKey, now: Time) -> bool {
-        let unsent = |call: &Call| matches!(call, Call::Bind(of, _, _, false) if of == pod);
-        let found = self.calls.iter().find(|(_, call)| unsent(call));
-        let Some(number) = found.map(|(number, _)| *number) else {
-            return false;
-        };
-        let unsent = Event::BindResult(pod.clone(), BindOutcome::Unsent);
-        self.end(number, unsent, now);
-        true
+    /// A bind was given back before it was begun.
+    pub fn give_back(&mut self, pod: &PodKey, now: Time) {
+        self.hear(Event::BindResult(pod.clone(), BindOutcome::Unsent), now);
+    }
+
+    /// Whether a call that is over was a bind; asked once.
+    pub fn was_bind(&mut self, number: u64) -> bool {
+        !self.calls.contains_key(&number) && self.binds.remove(&number)
     }
 
     fn begin(&mut self, call: Call) -> u64 {
@@ -159,22 +176,17 @@ impl Brain {
     /// What a call wants next; `None` once it is over, and then the core knows the outcome.
     pub fn proceed(&mut self, number: u64, now: Time) -> Option<Step<Request, ()>> {
         match self.calls.get_mut(&number)? {
-            Call::Bind(pod, node, attempt, begun) => {
-                *begun = true;
-                match attempt.next(now) {
-                    Step::Send(binding::Request::Post) => {
-                        Some(Step::Send(Request::Bind(pod.clone(), node.clone())))
-                    }
-                    Step::Send(binding::Request::Read) => {
-                        Some(Step::Send(Request::Read(pod.clone())))
-                    }
-                    Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
-                    Step::Done(outcome) => {
-                        let event = Event::BindResult(pod.clone(), outcome);
-                        self.end(number, event, now)
-                    }
+            Call::Bind(pod, node, attempt) => match attempt.next(now) {
+                Step::Send(binding::Request::Post) => {
+                    Some(Step::Send(Request::Bind(pod.clone(), node.clone())))
                 }
-            }
+                Step::Send(binding::Request::Read) => Some(Step::Send(Request::Read(pod.clone()))),
+                Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
+                Step::Done(outcome) => {
+                    let event = Event::BindResult(pod.clone(), outcome);
+                    self.end(number, event, now)
+                }
+            },
             Call::Evict(pod, attempt) => match attempt.next(now) {
                 Step::Send(evicting::Request::Tell) => Some(Step::Send(Request::Tell(pod.clone()))),
                 Step::Send(evicting::Request::Delete) => {
@@ -197,14 +209,14 @@ impl Brain {
 
     fn end(&mut self, number: u64, event: Event, now: Time) -> Option<Step<Request, ()>> {
         self.calls.remove(&number);
-        self.scheduler.apply(now, event);
+        self.hear(event, now);
         None
     }
 
     /// An answer for a call came back.
     pub fn answered(&mut self, number: u64, answer: &Answer, now: Time) {
         match self.calls.get_mut(&number) {
-            Some(Call::Bind(_, _, attempt, _)) => attempt.answered(answer, now),
+            Some(Call::Bind(_, _, attempt)) => attempt.answered(answer, now),
             Some(Call::Evict(_, attempt)) => attempt.answered(answer, now),
             Some(Call::Say(write)) => {
                 let written = match answer {

@@ -261,7 +261,9 @@ impl Ledger {
     /// A PodGroup was created.
     pub fn gang_created(&mut self, spec: &GangSpec, now: Time) {
         let line = self.gangs.entry(spec.key.clone()).or_default();
-        line.submitted_at = now;
+        if line.spec.is_none() {
+            line.submitted_at = now;
+        }
         line.spec = Some(spec.clone());
         line.judge(spec, now);
     }

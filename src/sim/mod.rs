@@ -8,6 +8,7 @@ pub mod brain;
 pub mod driver;
 pub mod heap;
 pub mod jobs;
+pub mod lease;
 pub mod ledger;
 pub mod network;
 pub mod random;

@@ -56,6 +56,23 @@ pub enum Mischief {
     KillScheduler,
     /// The scheduler will die in the middle of a plan.
     KillInPlan,
+    /// The scheduler stands still for so long.
+    PauseScheduler(Millis),
+    /// A watch of the scheduler breaks; what was on its way is lost, and a list follows.
+    BreakWatch(Stream),
+    /// Somebody writes something else where the scheduler says something.
+    OverwriteWords,
+}
+
+/// When deletions are refused, whoever asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ban {
+    /// From then ...
+    pub from: Time,
+    /// ... to then.
+    pub to: Time,
+    /// Not answered, rather than refused.
+    pub hangs: bool,
 }
 
 /// How often things go wrong, in thousandths, and how long they take at most.
@@ -83,6 +100,20 @@ pub struct Rates {
     pub nodes_deleted: u64,
     /// Among mischief: the scheduler killed.
     pub kills: u64,
+    /// Among mischief: the scheduler stands still.
+    pub pauses: u64,
+    /// Among mischief: watches broken.
+    pub relists: u64,
+    /// Among mischief: words overwritten by somebody.
+    pub overwrites: u64,
+    /// Deletions refused, by pod.
+    pub kept_pods: u64,
+    /// When all deletions are refused.
+    pub ban: Ban,
+    /// Words refused for good, by object.
+    pub refused_words: u64,
+    /// Binds that may be under way at once; zero: any number.
+    pub bind_slots: u64,
 }
 
 impl Rates {
@@ -108,6 +139,20 @@ impl Rates {
             mischief_every: Millis(some(4_000)),
             nodes_deleted: some(400),
             kills: some(600),
+            pauses: some(400),
+            relists: some(500),
+            overwrites: some(300),
+            kept_pods: some(800),
+            ban: {
+                let (from, span) = (some(15_000), some(30_000));
+                Ban {
+                    from: Time(from),
+                    to: Time(from + span),
+                    hangs: some(1) > 0,
+                }
+            },
+            refused_words: some(200),
+            bind_slots: some(4),
         }
     }
 }
@@ -132,7 +177,23 @@ pub struct Met {
     /// Schedulers killed.
     pub kills: u64,
     /// Binds given back before they were begun.
-    pub recalled: u64,
+    pub given_back: u64,
+    /// Deletions refused or not answered.
+    pub kept: u64,
+    /// Words refused.
+    pub words_refused: u64,
+    /// Words overwritten by somebody.
+    pub overwritten: u64,
+    /// Watches broken.
+    pub relists: u64,
+    /// Schedulers that stood still.
+    pub paused: u64,
+    /// Schedulers deposed while they lived.
+    pub deposed: u64,
+    /// Writes held back because they might not be sent.
+    pub fenced: u64,
+    /// PodGroups edited.
+    pub edits: u64,
 }
 
 /// The way between scheduler and API server.
@@ -207,6 +268,22 @@ impl Network {
             let message = "denied by policy \"refuse-some-binds\"";
             return answered(None, Some(status(422, message, None)));
         }
+        if let Some(kept) = self.keeps(request, now) {
+            self.met.kept += 1;
+            return Fate {
+                answers_in: if kept == Answer::Lost {
+                    REQUEST_TIMEOUT
+                } else {
+                    Millis(back)
+                },
+                lands_in: None,
+                instead: Some(kept),
+            };
+        }
+        if self.refuses_words(request) {
+            self.met.words_refused += 1;
+            return answered(None, Some(status(403, "status may not be written", None)));
+        }
         if self.random.per_mille(self.rates.busy) {
             self.met.busy += 1;
             let asked = self.random.per_mille(300).then_some(Millis(1_000));
@@ -241,6 +318,49 @@ impl Network {
         hit(&pod.name, self.rates.refused_pods) || hit(node, self.rates.refused_nodes)
     }
 
+    /// What is answered to a deletion that is refused: for a while all of them, or those of some
+    /// pods, in a way that depends on the pod.
+    fn keeps(&self, request: &Request, now: Time) -> Option<Answer> {
+        let Request::Delete(pod) = request else {
+            return None;
+        };
+        let ban = &self.rates.ban;
+        if ban.from <= now && now < ban.to {
+            let denied = status(422, "denied by policy \"keep-pods\"", None);
+            return Some(if ban.hangs { Answer::Lost } else { denied });
+        }
+        let mut lot = Random::new(self.salt ^ hash(&pod.name) ^ 1);
+        lot.per_mille(self.rates.kept_pods)
+            .then(|| match lot.below(4) {
+                0 => status(403, "pods may not be deleted", None),
+                1 => status(429, "not now", Some(Millis(10_000))),
+                2 => status(500, "a webhook failed", None),
+                _ => Answer::Lost,
+            })
+    }
+
+    fn refuses_words(&self, request: &Request) -> bool {
+        let Request::Say(subject, _) = request else {
+            return false;
+        };
+        let lot = self.salt ^ hash(&format!("{subject:?}"));
+        Random::new(lot).per_mille(self.rates.refused_words)
+    }
+
+    /// What becomes of a request about the Lease: it is lost and late like any other.
+    pub fn fate_of_lease(&mut self, now: Time) -> Fate {
+        self.fate(&Request::Read(PodKey::default()), now)
+    }
+
+    /// How many binds may be under way at once.
+    #[must_use]
+    pub fn bind_slots(&self, now: Time) -> usize {
+        match self.rates.bind_slots {
+            slots if slots > 0 && !self.is_calm(now) => usize::try_from(slots).unwrap_or(1),
+            _ => usize::MAX,
+        }
+    }
+
     /// How late a piece of news arrives.
     pub fn lag(&mut self, stream: Stream, now: Time) -> Millis {
         if self.is_calm(now) {
@@ -271,6 +391,12 @@ impl Network {
             } else {
                 Mischief::KillScheduler
             }
+        } else if self.random.per_mille(self.rates.pauses) {
+            Mischief::PauseScheduler(self.some_of(Millis(20_000)))
+        } else if self.random.per_mille(self.rates.relists) {
+            Mischief::BreakWatch(Stream::ALL[self.pick(Stream::ALL.len())])
+        } else if self.random.per_mille(self.rates.overwrites) {
+            Mischief::OverwriteWords
         } else if self.random.per_mille(self.rates.nodes_deleted) {
             Mischief::DeleteNode
         } else {

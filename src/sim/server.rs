@@ -152,6 +152,12 @@ impl Server {
         }
     }
 
+    /// The objects of which something is said.
+    #[must_use]
+    pub fn subjects(&self) -> Vec<Subject> {
+        self.said.keys().cloned().collect()
+    }
+
     /// What an object says.
     #[must_use]
     pub fn said_of(&self, subject: &Subject) -> Said {
@@ -220,6 +226,12 @@ impl Server {
     /// The PodGroups, each kind for itself.
     pub fn gangs(&self) -> impl Iterator<Item = &GangSpec> {
         self.gangs.values()
+    }
+
+    /// Whether there is a PodGroup of this kind and name.
+    #[must_use]
+    pub fn has_gang(&self, key: &GangKey, source: Source) -> bool {
+        self.gangs.contains_key(&(key.clone(), source))
     }
 
     /// The PodGroup that defines a gang.

@@ -13,7 +13,13 @@ pub(super) fn admit(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
     let Some(gang) = cx.state.gang(gang_id) else {
         return Ok(());
     };
-    for (dimension, wanted) in gang.min_resources.iter() {
+    // Who holds something was let in before, if not by us.
+    let asks = if gang.available() > 0 {
+        Vec::new()
+    } else {
+        gang.min_resources.iter().collect()
+    };
+    for (dimension, wanted) in asks {
         let wanted = wanted.saturating_sub(gang.in_use.get(dimension));
         let free = cx.state.nodes().total_free(dimension);
         let set_aside = cx.state.set_aside_for_others(gang_id, dimension);

@@ -13,7 +13,10 @@ pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
     cx.orders.seen.insert(gang_id);
     let stage = cx.state.progress(gang_id).stage;
     if stage == Stage::Releasing {
-        return release::proceed(cx, gang_id);
+        if !release::is_needless(cx, gang_id) {
+            return release::proceed(cx, gang_id);
+        }
+        release::call_off(cx, gang_id);
     }
     if matches!(stage, Stage::Held(_)) && finish::still_stands(cx, gang_id) {
         return;

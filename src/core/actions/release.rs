@@ -9,7 +9,7 @@ use super::{Cycle, Outcome, recall};
 use crate::core::model::{Evict, EvictCause, cut};
 use crate::core::state::{
     ClusterState, Counts, Eviction, Gang, GangId, Place, Pod, PodId, RefusedRelease, Release,
-    Stage, Standing, Why,
+    Stage, Standing, Subgroup, Why,
 };
 use crate::core::units::{Millis, Time};
 use std::sync::Arc;
@@ -49,6 +49,20 @@ pub(super) fn release(cx: &mut Cycle<'_>, gang_id: GangId) {
 pub(super) fn proceed(cx: &mut Cycle<'_>, gang_id: GangId) {
     evict_members(cx, gang_id);
     finish_if_done(cx, gang_id);
+}
+
+/// Whether a release has lost its reason: the minimum was lowered to what is still bound.
+pub(super) fn is_needless(cx: &Cycle<'_>, gang_id: GangId) -> bool {
+    let gang = cx.state.gang(gang_id);
+    gang.is_some_and(|gang| gang.unsecured() == 0 && gang.counts().bound() > 0)
+}
+
+/// Ends a release that has lost its reason; evictions under way go on.
+pub(super) fn call_off(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let progress = cx.state.progress_mut(gang_id);
+    progress.release = None;
+    progress.disrupted = None;
+    cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }
 
 fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
@@ -180,11 +194,11 @@ fn note_refusal(
 
 /// Says how incomplete the gang is, and why: who was lost, what was raised, who is to blame.
 fn explain(state: &ClusterState, gang_id: GangId, gang: &Gang) -> String {
-    let (have, of) = (gang.secured(), gang.min_available());
+    let (short, of) = (gang.shortfall(Subgroup::secured), gang.min_available());
     let progress = state.progress(gang_id);
     let mut message = match progress.ran_with {
-        Some(_) => format!("only {have} of {of} members are left"),
-        None => format!("only {have} of {of} members could be bound"),
+        Some(_) => format!("only {short} are left"),
+        None => format!("only {short} could be bound"),
     };
     if let Some(before) = progress.ran_with.filter(|before| *before < of) {
         message.push_str(&format!("; the minimum was raised from {before} to {of}"));

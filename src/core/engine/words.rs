@@ -2,7 +2,9 @@
 
 use super::plan::{Condition, GangPhase, GangStatus};
 use crate::core::model::cut;
-use crate::core::state::{ClusterState, Gang, GangId, Pod, Progress, Stage, Standing, Why};
+use crate::core::state::{
+    ClusterState, Gang, GangId, Pod, Progress, Stage, Standing, Subgroup, Why,
+};
 use std::sync::Arc;
 
 /// The status of a gang as of now.
@@ -71,8 +73,8 @@ fn conditions(gang: &Gang, progress: &Progress) -> Vec<Condition> {
     all.push(admitted(progress));
     all.push(scheduled(gang, progress));
     if progress.partial_since.is_some() && gang.missing() > 0 {
-        let (have, of) = (gang.available(), gang.min_available());
-        let message = format!("{have} of {of} members have a node; completing it or releasing it");
+        let short = gang.shortfall(Subgroup::available);
+        let message = format!("{short} have a node; it is completed or released");
         all.push(condition("Repairing", true, "Partial", &message));
     }
     if let Some(message) = &progress.disrupted {
@@ -109,8 +111,8 @@ fn admitted(progress: &Progress) -> Condition {
 
 /// Whether the minimum is bound, and why not.
 fn scheduled(gang: &Gang, progress: &Progress) -> Condition {
-    let (have, of) = (gang.secured(), gang.min_available());
-    if gang.unsecured() == 0 && have > 0 {
+    if gang.unsecured() == 0 && gang.secured() > 0 {
+        let of = gang.min_available();
         let message = format!("the minimum of {of} is bound");
         return condition("Scheduled", true, "Scheduled", &message);
     }
@@ -119,7 +121,8 @@ fn scheduled(gang: &Gang, progress: &Progress) -> Condition {
         return condition("Scheduled", false, "Held", message);
     }
     if gang.missing() == 0 && gang.available() > 0 {
-        let message = format!("{have} of {of} members are bound, the others are on their way");
+        let short = gang.shortfall(Subgroup::secured);
+        let message = format!("{short} are bound, the others are on their way");
         return condition("Scheduled", false, "Binding", &message);
     }
     match &progress.why {

@@ -5,7 +5,8 @@ use super::pods::{STANDINGS, Standing};
 use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, SubgroupSpec};
 use crate::core::resources::{Request, Tally};
 use crate::core::units::Time;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// How many members stand where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +106,27 @@ impl Subgroup {
     }
 }
 
+/// What of a gang is below its minimum: `2 of 4 members`, `0 of 1 members of subgroup head`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortfall<'a> {
+    /// Members that count.
+    pub have: u32,
+    /// How many have to.
+    pub of: u32,
+    /// The subgroup that lacks them; empty for the gang as a whole.
+    pub subgroup: &'a str,
+}
+
+impl fmt::Display for Shortfall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} members", self.have, self.of)?;
+        match self.subgroup {
+            "" => Ok(()),
+            name => write!(f, " of subgroup {name}"),
+        }
+    }
+}
+
 /// How a running gang lost a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
@@ -151,6 +173,8 @@ pub struct Gang {
     pub advanced_at: Option<Time>,
     /// The members it lost since it was last whole.
     pub loss: Option<Loss>,
+    /// Members that ended well and were deleted since, by their subgroup's label.
+    pub retired: BTreeMap<Option<String>, u32>,
     /// The last answer for a member whose eviction had been refused before was that it goes.
     pub yields: bool,
 }
@@ -220,6 +244,25 @@ impl Gang {
         self.unsecured() > 0 && self.counts().bound() > 0
     }
 
+    /// What is below its minimum when members are counted so, subgroup by subgroup and then as a
+    /// whole; where nothing is, the gang as a whole.
+    #[must_use]
+    pub fn shortfall(&self, have: impl Fn(&Subgroup) -> u32) -> Shortfall<'_> {
+        let short = |one: &&Subgroup| have(one) < one.min && !one.name.is_empty();
+        if let Some(subgroup) = self.subgroups.iter().find(short) {
+            return Shortfall {
+                have: have(subgroup),
+                of: subgroup.min,
+                subgroup: &subgroup.name,
+            };
+        }
+        Shortfall {
+            have: self.subgroups.iter().map(have).sum(),
+            of: self.min_available(),
+            subgroup: "",
+        }
+    }
+
     fn missing_by(&self, have: impl Fn(&Subgroup) -> u32) -> u32 {
         let (mut minima, mut all) = (0_u32, 0_u32);
         for one in &self.subgroups {
@@ -228,6 +271,14 @@ impl Gang {
             all = all.saturating_add(has);
         }
         minima.max(self.min_available().saturating_sub(all))
+    }
+
+    /// A member that ended well is gone: it stays available.
+    pub fn retire(&mut self, subgroup: Option<usize>, label: Option<String>) {
+        *self.retired.entry(label).or_default() += 1;
+        if let Some(subgroup) = subgroup.and_then(|index| self.subgroups.get_mut(index)) {
+            subgroup.retired += 1;
+        }
     }
 
     /// Notes that a member that was bound is lost.
@@ -269,9 +320,23 @@ impl Gang {
         }
     }
 
-    /// The subgroups its definition asks for, without members.
+    /// The subgroups its definition asks for, without members but those that ended well and are
+    /// gone.
     #[must_use]
     pub fn subgroups_wanted(&self) -> Vec<Subgroup> {
+        let mut wanted = self.subgroups_defined();
+        for one in &mut wanted {
+            one.retired = if one.name.is_empty() {
+                self.retired.values().sum()
+            } else {
+                let of_name = self.retired.get(&Some(one.name.clone()));
+                of_name.copied().unwrap_or(0)
+            };
+        }
+        wanted
+    }
+
+    fn subgroups_defined(&self) -> Vec<Subgroup> {
         match self.definition() {
             Some(spec) if !spec.subgroups.is_empty() => {
                 spec.subgroups.iter().map(Subgroup::new).collect()

@@ -21,7 +21,7 @@ mod queues;
 mod shapes;
 
 pub use changes::Changes;
-pub use gangs::{Counts, Gang, Loss, Subgroup};
+pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{ConstraintsId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab};
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
@@ -306,12 +306,7 @@ impl ClusterState {
         let Some(gang) = self.gangs.get_mut(id) else {
             return;
         };
-        let mut wanted = gang.subgroups_wanted();
-        for one in &mut wanted {
-            let old = gang.subgroups.iter().find(|old| old.name == one.name);
-            one.retired = old.map_or(0, |old| old.retired);
-        }
-        gang.subgroups = wanted;
+        gang.subgroups = gang.subgroups_wanted();
         gang.strays = Counts::default();
         gang.in_use = Tally::default();
         let members: Vec<PodId> = std::mem::take(&mut gang.members).into_iter().collect();

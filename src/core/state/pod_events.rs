@@ -185,14 +185,16 @@ impl ClusterState {
         if let Some((node, _)) = before.room {
             self.changes.nodes.insert(node);
         }
-        let subgroup = self.pods.get(id).and_then(|pod| pod.subgroup);
+        let pod = self.pods.get(id);
+        let subgroup = pod.map(|pod| (pod.subgroup, pod.subgroup_label.clone()));
         self.leave_gang(id);
         if let Some(gang_id) = before.gang {
             self.touch(gang_id);
-            let subgroup =
-                subgroup.and_then(|index| self.gangs.get_mut(gang_id)?.subgroups.get_mut(index));
-            if let Some(subgroup) = subgroup.filter(|_| before.standing == Standing::Succeeded) {
-                subgroup.retired += 1;
+            let gang = self.gangs.get_mut(gang_id);
+            if before.standing == Standing::Succeeded
+                && let Some((gang, (index, label))) = gang.zip(subgroup)
+            {
+                gang.retire(index, label);
             }
             self.forget_gang_if_unused(gang_id);
         }

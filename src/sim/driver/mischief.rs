@@ -1,8 +1,8 @@
 //! Bad things that happen by themselves: pods and nodes deleted, the scheduler killed.
 
 use super::{Driver, Happening};
+use crate::api::said::Said;
 use crate::core::model::PodKey;
-use crate::sim::brain::Brain;
 use crate::sim::network::Mischief;
 
 impl Driver {
@@ -15,6 +15,9 @@ impl Driver {
     pub(super) fn mischief(&mut self, what: Mischief) {
         match what {
             Mischief::KillScheduler => self.kill_scheduler(),
+            Mischief::PauseScheduler(span) => self.pause_scheduler(span),
+            Mischief::BreakWatch(stream) => self.break_watch(stream),
+            Mischief::OverwriteWords => self.overwrite_words(),
             Mischief::KillInPlan => self.kill_in_plan = true,
             Mischief::DeletePod => {
                 if let Some(key) = self.pick_pod() {
@@ -30,7 +33,7 @@ impl Driver {
                     self.network.count(|met| met.nodes_deleted += 1);
                     self.delete_node(&node.name);
                     let at = self.now + self.network.pause();
-                    self.heap.push(at, Happening::ReturnNode(node));
+                    self.heap.push(at, Happening::ReturnNode(Box::new(node)));
                 }
             }
         }
@@ -39,7 +42,9 @@ impl Driver {
 
     /// A pod to be deleted: most often one that is just being bound or evicted.
     pub(super) fn pick_pod(&mut self) -> Option<PodKey> {
-        let busy: Vec<_> = self.brain.iter().flat_map(Brain::pods_in_flight).collect();
+        let brain = self.leader().and_then(|id| self.processes.get(&id));
+        let busy = brain.map(|process| process.brain.pods_in_flight().collect());
+        let busy: Vec<&PodKey> = busy.unwrap_or_default();
         if !busy.is_empty() && self.network.pick(4) > 0 {
             return Some(busy[self.network.pick(busy.len())].clone());
         }
@@ -49,5 +54,14 @@ impl Driver {
             .pods()
             .nth(picked)
             .map(|pod| pod.spec.key.clone())
+    }
+
+    /// Somebody writes something else on an object.
+    fn overwrite_words(&mut self) {
+        let subjects = self.server.subjects();
+        if let Some(subject) = subjects.get(self.network.pick(subjects.len())) {
+            self.network.count(|met| met.overwritten += 1);
+            self.server.say(&subject.clone(), Said::default());
+        }
     }
 }

@@ -4,12 +4,16 @@
 //! All that is due at one instant happens, in the order in which it was foreseen, before the
 //! scheduler has its cycle. Nothing here decides where a pod goes.
 
+mod calls;
 mod mischief;
 mod objects;
 mod pods;
+mod processes;
+mod watches;
 
-use crate::cluster::attempt::{Answer, Step};
-use crate::cluster::words::Word;
+use super::lease::Lease;
+use crate::cluster::attempt::Answer;
+use crate::cluster::lease::election::{self, Record};
 use crate::core::engine::{Effect, Policy};
 use crate::core::model::{NodeSpec, PodKey};
 use crate::core::units::{Millis, Time};
@@ -17,10 +21,12 @@ use crate::sim::brain::Brain;
 use crate::sim::heap::Heap;
 use crate::sim::jobs::Jobs;
 use crate::sim::ledger::Ledger;
-use crate::sim::network::{Met, Mischief, Network, Request};
-use crate::sim::scenario::{Entry, OnEviction, PodPlan, Scenario};
+use crate::sim::network::{Met, Mischief, Network};
+use crate::sim::scenario::{Entry, PodPlan, Scenario};
 use crate::sim::server::{Server, Stream, Told};
-use std::collections::BTreeMap;
+use calls::Flight;
+use processes::{AskedLease, Process};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a pod that was on a node takes to leave it.
 pub const TERMINATION: Millis = Millis(100);
@@ -40,28 +46,31 @@ const CYCLES_PER_INSTANT: u32 = 10_000;
 enum Happening {
     Create(usize),
     Delete(usize),
-    StartScheduler,
-    Deliver(u64, Stream, Told),
-    Synced(u64, Stream),
-    Proceed(u64, u64),
-    Land(Flight),
-    Answered(u64, u64, Answer),
+    StartProcess(usize),
+    /// Something for one process; it waits while that stands still, and ends with it.
+    For(u64, Errand),
+    Land(Box<Flight>),
+    AskLease(Box<AskedLease>),
     Finished(PodKey),
     Removed(PodKey),
     Recreate(usize),
     CollectPods(String),
-    ReturnNode(NodeSpec),
+    ReturnNode(Box<NodeSpec>),
     Mischief(Mischief),
 }
 
-/// A request on its way to the API server.
+/// Something that reaches a process.
 #[derive(Debug)]
-struct Flight {
-    epoch: u64,
-    call: u64,
-    request: Request,
-    answers_at: Time,
-    instead: Option<Answer>,
+enum Errand {
+    Deliver(Stream, u64, Box<Told>),
+    Synced(Stream, u64),
+    Relist(Stream),
+    Proceed(u64),
+    Answered(u64, Answer),
+    SendBinds,
+    Elect,
+    LeaseAnswered(Time, election::Answer),
+    LeaseHeard(Option<Record>),
 }
 
 /// A scenario being played.
@@ -76,11 +85,14 @@ pub struct Driver {
     ledger: Ledger,
     network: Network,
     policy: Policy,
-    brain: Option<Brain>,
-    /// Which scheduler is meant: news and answers for a dead one go nowhere.
-    epoch: u64,
-    /// Until when news is on its way, by stream.
-    streams: BTreeMap<Stream, (Time, usize)>,
+    /// By number, in the order of their starts; news and answers for a dead one go nowhere.
+    processes: BTreeMap<u64, Process>,
+    next_process: u64,
+    /// By what it is decided who leads; without it, whoever runs does.
+    lease: Option<Lease>,
+    /// Who wrote last, and who wrote before and must not any more.
+    last_writer: Option<u64>,
+    deposed: BTreeSet<u64>,
     kill_in_plan: bool,
     /// Bind orders until the scheduler dies.
     binds_to_live: Option<u32>,
@@ -106,9 +118,11 @@ impl Driver {
             ledger: Ledger::default(),
             network,
             policy,
-            brain: None,
-            epoch: 0,
-            streams: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            next_process: 0,
+            lease: None,
+            last_writer: None,
+            deposed: BTreeSet::new(),
             kill_in_plan: false,
             binds_to_live: None,
             last_change: Time::ZERO,
@@ -125,9 +139,18 @@ impl Driver {
             }
         }
         // What exists from the beginning is there before the scheduler looks.
-        driver.heap.push(Time::ZERO, Happening::StartScheduler);
+        driver.heap.push(Time::ZERO, Happening::StartProcess(0));
         driver.foresee_mischief();
         driver
+    }
+
+    /// Has a Lease decide who leads, and a second instance stand by.
+    #[must_use]
+    pub fn with_standby(mut self) -> Self {
+        self.lease = Some(Lease::default());
+        let start = self.now + Millis(100);
+        self.heap.push(start, Happening::StartProcess(1));
+        self
     }
 
     /// Kills the scheduler once, right after so many of its bind orders were carried out.
@@ -181,18 +204,27 @@ impl Driver {
         self.network.met()
     }
 
-    /// The scheduler, unless it is dead.
+    /// The scheduler that leads, unless it is dead.
     #[must_use]
-    pub const fn brain(&self) -> Option<&Brain> {
-        self.brain.as_ref()
+    pub fn brain(&self) -> Option<&Brain> {
+        let process = self.processes.get(&self.leader()?)?;
+        Some(&process.brain)
     }
 
     /// Plays what is due next; false if there is nothing more to come by `until`.
     pub fn step(&mut self, until: Time) -> bool {
-        let due = self.brain.as_ref().and_then(Brain::due_at);
-        let word = self.brain.as_ref().and_then(Brain::word_due);
-        let foreseen = self.heap.next_at().into_iter().chain(word).min();
-        let Some(next) = foreseen.into_iter().chain(due).min() else {
+        let (mut due, mut word) = (None, None);
+        for process in self.processes.values() {
+            // What a process that stands still wants is looked at when it goes on.
+            let not_before = process.paused_until.unwrap_or(Time::ZERO);
+            let at = |time: Option<Time>| time.map(|time| time.max(not_before).max(self.now));
+            if process.leads && (process.may_send(self.now) || process.paused_until.is_some()) {
+                due = earliest(due, at(process.brain.due_at()));
+                word = earliest(word, at(process.brain.word_due()));
+            }
+        }
+        let foreseen = earliest(self.heap.next_at(), word);
+        let Some(next) = earliest(foreseen, due) else {
             return false;
         };
         if next > until {
@@ -210,6 +242,7 @@ impl Driver {
         } else {
             self.idle_wake_ups = 0;
         }
+        self.wake_processes();
         while let Some(happening) = self.heap.pop_due(self.now) {
             if self.trace {
                 eprintln!("{:>9} {happening:?}", self.now.0);
@@ -217,9 +250,27 @@ impl Driver {
             self.happen(happening);
             self.spread_news();
         }
-        self.say();
-        self.think();
+        for id in self.awake() {
+            self.say(id);
+            self.think(id);
+        }
         true
+    }
+
+    /// Ends the standing still of processes whose time it is.
+    fn wake_processes(&mut self) {
+        let now = self.now;
+        for process in self.processes.values_mut() {
+            process.paused_until = process.paused_until.filter(|until| *until > now);
+        }
+    }
+
+    /// The processes that lead and do not stand still.
+    fn awake(&self) -> Vec<u64> {
+        let awake = |process: &Process| process.leads && process.paused_until.is_none();
+        let processes = self.processes.iter();
+        let awake = processes.filter(|(_, process)| awake(process));
+        awake.map(|(id, _)| *id).collect()
     }
 
     /// Plays on until nothing more is to come, or until a time; returns when it ended: the time
@@ -239,39 +290,16 @@ impl Driver {
         match happening {
             Happening::Create(index) => self.create(index),
             Happening::Delete(index) => self.delete(index),
-            Happening::StartScheduler => self.start_scheduler(),
-            Happening::Deliver(epoch, stream, told) => {
-                self.arrived(epoch, stream);
-                let now = self.now;
-                if let Some(brain) = self.brain_of(epoch) {
-                    brain.take(told, now);
-                }
-            }
-            Happening::Synced(epoch, stream) => {
-                self.arrived(epoch, stream);
-                let now = self.now;
-                if let Some(brain) = self.brain_of(epoch) {
-                    brain.synced(now);
-                }
-            }
-            Happening::Proceed(epoch, call) => {
-                if epoch == self.epoch {
-                    self.proceed(call);
-                }
-            }
+            Happening::StartProcess(pod) => self.start_process(pod),
+            Happening::For(id, errand) => self.run_errand(id, errand),
             Happening::Land(flight) => {
-                let answer = self.land(&flight.request);
+                let answer = self.land(flight.process, &flight.request);
                 let answer = flight.instead.unwrap_or(answer);
-                let answered = Happening::Answered(flight.epoch, flight.call, answer);
-                self.heap.push(flight.answers_at, answered);
+                let answered = Errand::Answered(flight.call, answer);
+                let at = flight.answers_at;
+                self.heap.push(at, Happening::For(flight.process, answered));
             }
-            Happening::Answered(epoch, call, answer) => {
-                let now = self.now;
-                if let Some(brain) = self.brain_of(epoch) {
-                    brain.answered(call, &answer, now);
-                    self.proceed(call);
-                }
-            }
+            Happening::AskLease(asked) => self.serve_lease(*asked),
             Happening::Finished(key) => self.finish(&key),
             Happening::Removed(key) => self.remove(&key),
             Happening::Recreate(line) => {
@@ -279,97 +307,154 @@ impl Driver {
                 self.create_pod(line);
             }
             Happening::CollectPods(node) => self.collect_pods(&node),
-            Happening::ReturnNode(node) => self.put_node(node),
+            Happening::ReturnNode(node) => self.put_node(*node),
             Happening::Mischief(what) => self.mischief(what),
         }
     }
 
-    // The scheduler.
-
-    fn brain_of(&mut self, epoch: u64) -> Option<&mut Brain> {
-        self.brain.as_mut().filter(|_| epoch == self.epoch)
+    /// Brings a process what is for it; one that stands still gets it when it goes on.
+    fn run_errand(&mut self, id: u64, errand: Errand) {
+        let now = self.now;
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        if let Some(until) = process.paused_until {
+            return self.heap.push(until, Happening::For(id, errand));
+        }
+        match errand {
+            Errand::Deliver(stream, generation, told) => {
+                if process.watches.arrives(stream, generation) {
+                    process.watches.note(stream, &told);
+                    process.brain.take(*told, now);
+                }
+            }
+            Errand::Synced(stream, generation) => {
+                if process.watches.arrives(stream, generation) {
+                    process.brain.synced(now);
+                }
+            }
+            Errand::Relist(stream) => {
+                let list = self.server.list(stream);
+                let gone = process.watches.mend(stream, &list);
+                for told in gone.into_iter().chain(list) {
+                    process.watches.note(stream, &told);
+                    process.brain.take(told, now);
+                }
+            }
+            Errand::Proceed(call) => self.proceed(id, call),
+            Errand::Answered(call, answer) => {
+                process.brain.answered(call, &answer, now);
+                self.proceed(id, call);
+            }
+            Errand::SendBinds => self.send_binds(id),
+            Errand::Elect => self.elect(id),
+            Errand::LeaseAnswered(sent, answer) => self.lease_answered(id, sent, answer),
+            Errand::LeaseHeard(record) => {
+                process.hear_of_lease(record, now);
+                self.elect(id);
+            }
+        }
     }
 
-    /// A new scheduler lists every kind; what happens from now on comes after the lists.
-    fn start_scheduler(&mut self) {
-        self.epoch += 1;
-        self.streams.clear();
-        self.brain = Some(Brain::new(self.policy.clone(), Stream::ALL.len()));
+    /// A process that begins to lead lists every kind; what happens from now on comes after that.
+    fn list_everything(&mut self, id: u64) {
+        self.spread_news();
         for stream in Stream::ALL {
             let at = self.now + self.network.lag(stream, self.now);
             for told in self.server.list(stream) {
-                self.foresee_news(stream, at, Happening::Deliver(self.epoch, stream, told));
+                self.send_news(id, stream, at, |generation| {
+                    Errand::Deliver(stream, generation, Box::new(told))
+                });
             }
-            self.foresee_news(stream, at, Happening::Synced(self.epoch, stream));
-        }
-        self.server.take_news();
-    }
-
-    fn kill_scheduler(&mut self) {
-        if self.brain.take().is_some() {
-            self.network.count(|met| met.kills += 1);
-            self.epoch += 1;
-            let at = self.now + self.network.pause();
-            self.heap.push(at, Happening::StartScheduler);
+            self.send_news(id, stream, at, |generation| {
+                Errand::Synced(stream, generation)
+            });
         }
     }
 
-    fn foresee_news(&mut self, stream: Stream, at: Time, news: Happening) {
-        let (until, count) = self.streams.entry(stream).or_default();
-        *until = at.max(*until);
-        *count += 1;
-        self.heap.push(*until, news);
-    }
-
-    fn arrived(&mut self, epoch: u64, stream: Stream) {
-        if epoch == self.epoch
-            && let Some((_, count)) = self.streams.get_mut(&stream)
-        {
-            *count = count.saturating_sub(1);
+    fn send_news(&mut self, id: u64, stream: Stream, at: Time, errand: impl FnOnce(u64) -> Errand) {
+        if let Some(process) = self.processes.get_mut(&id) {
+            let (at, generation) = process.watches.send(stream, at);
+            self.heap.push(at, Happening::For(id, errand(generation)));
         }
     }
 
-    /// Sends what the API server has to tell to the scheduler, each watch at its own pace.
+    /// A watch of the process that leads breaks; what was on its way is lost, and a list follows.
+    fn break_watch(&mut self, stream: Stream) {
+        let Some(id) = self.leader() else { return };
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        // The first list is not complete: there is nothing to break.
+        if !process.brain.is_synced() || process.watches.is_broken(stream) {
+            return;
+        }
+        process.watches.cut(stream);
+        self.network.count(|met| met.relists += 1);
+        let at = self.now + self.network.pause();
+        self.heap
+            .push(at, Happening::For(id, Errand::Relist(stream)));
+    }
+
+    /// Sends what the API server has to tell to those who listen, each watch at its own pace.
     fn spread_news(&mut self) {
         for (stream, told) in self.server.take_news() {
-            let lag = self.network.lag(stream, self.now);
-            let waiting = self.streams.get(&stream).map_or(0, |(_, count)| *count);
-            match &mut self.brain {
-                None => {}
-                Some(brain) if lag == Millis(0) && waiting == 0 => brain.take(told, self.now),
-                Some(_) => {
-                    let news = Happening::Deliver(self.epoch, stream, told);
-                    self.foresee_news(stream, self.now + lag, news);
-                }
+            let listening: Vec<u64> = self.processes.keys().copied().collect();
+            for id in listening {
+                self.tell(id, stream, &told);
             }
         }
+        for id in self.awake() {
+            self.plan_cycle(id);
+        }
+    }
+
+    fn tell(&mut self, id: u64, stream: Stream, told: &Told) {
         let now = self.now;
-        if let Some(brain) = &mut self.brain
-            && brain.wants_cycle()
-            && !brain.has_cycle_planned()
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        if !process.leads || process.watches.is_broken(stream) {
+            return;
+        }
+        let lag = self.network.lag(stream, now);
+        let at_once = lag == Millis(0) && process.paused_until.is_none();
+        if at_once && process.watches.is_idle(stream) {
+            process.watches.note(stream, told);
+            return process.brain.take(told.clone(), now);
+        }
+        let told = Box::new(told.clone());
+        self.send_news(id, stream, now + lag, |generation| {
+            Errand::Deliver(stream, generation, told)
+        });
+    }
+
+    fn plan_cycle(&mut self, id: u64) {
+        let now = self.now;
+        if let Some(process) = self.processes.get_mut(&id)
+            && process.brain.wants_cycle()
+            && !process.brain.has_cycle_planned()
         {
-            brain.schedule_cycle(now + self.network.debounce(now));
+            let at = now + self.network.debounce(now);
+            process.brain.schedule_cycle(at);
         }
     }
 
-    /// Writes the words that are due.
-    fn say(&mut self) {
-        while let Some(call) = self.brain.as_mut().and_then(|brain| brain.say(self.now)) {
-            self.proceed(call);
-        }
-    }
-
-    fn think(&mut self) {
+    fn think(&mut self, id: u64) {
         let now = self.now;
-        let Some(brain) = &mut self.brain else { return };
-        if brain.due_at().is_none_or(|at| at > now) {
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        let is_due = process.brain.due_at().is_some_and(|at| at <= now);
+        if !is_due || !process.may_send(now) {
             return;
         }
         self.cycles_now += 1;
-        let plan = brain.cycle(now);
+        let (plan, notes) = process.brain.cycle(now);
         if self.cycles_now > CYCLES_PER_INSTANT {
-            brain.schedule_cycle(now + Millis(1));
+            process.brain.schedule_cycle(now + Millis(1));
         }
+        self.ledger.violations.extend(notes);
         let effects = plan.effects.len();
         let dies = effects > 0 && std::mem::take(&mut self.kill_in_plan);
         let dies_at = dies.then(|| self.network.pick(effects));
@@ -379,10 +464,10 @@ impl Driver {
                 return;
             }
             if self.trace {
-                eprintln!("{:>9} {effect:?}", now.0);
+                eprintln!("{:>9} {id}: {effect:?}", now.0);
             }
             let is_bind = matches!(effect, Effect::Bind(_));
-            self.carry_out(effect);
+            self.carry_out(id, effect);
             if is_bind && self.is_last_bind() {
                 self.kill_scheduler();
                 return;
@@ -397,100 +482,8 @@ impl Driver {
         self.binds_to_live = left.filter(|left| *left > 0);
         left == Some(0)
     }
+}
 
-    fn carry_out(&mut self, effect: Effect) {
-        let now = self.now;
-        let Some(brain) = &mut self.brain else { return };
-        let call = match effect {
-            Effect::Bind(bind) => brain.bind(bind, now),
-            Effect::Evict(evict) => brain.evict(evict, now),
-            Effect::Recall(pod) => {
-                if brain.recall(&pod, now) {
-                    self.network.count(|met| met.recalled += 1);
-                }
-                return;
-            }
-            Effect::PodWaits(waits) => {
-                self.ledger.waits(&waits, &self.server);
-                return brain.want(Word::Pod(waits), now);
-            }
-            Effect::GangStatus(status) => {
-                self.ledger.gang_status(&status);
-                return brain.want(Word::Gang(Box::new(status)), now);
-            }
-            Effect::QueueStatus(status) => return brain.want(Word::Queue(status), now),
-        };
-        self.idle_wake_ups = 0;
-        self.proceed(call);
-    }
-
-    /// Lets a call go on until it waits for something.
-    fn proceed(&mut self, call: u64) {
-        let epoch = self.epoch;
-        loop {
-            let now = self.now;
-            let Some(brain) = &mut self.brain else { return };
-            let request = match brain.proceed(call, now) {
-                Some(Step::Send(request)) => request,
-                Some(Step::WaitUntil(at)) => {
-                    return self.heap.push(at, Happening::Proceed(epoch, call));
-                }
-                Some(Step::Done(())) | None => return,
-            };
-            let fate = self.network.fate(&request, now);
-            let answers_at = now + fate.answers_in;
-            let Some(lands_in) = fate.lands_in else {
-                let answer = fate.instead.unwrap_or(Answer::Lost);
-                let answered = Happening::Answered(epoch, call, answer);
-                return self.heap.push(answers_at, answered);
-            };
-            if (lands_in, answers_at) != (Millis(0), now) {
-                let flight = Flight {
-                    epoch,
-                    call,
-                    request,
-                    answers_at,
-                    instead: fate.instead,
-                };
-                return self.heap.push(now + lands_in, Happening::Land(flight));
-            }
-            let answer = self.land(&request);
-            self.spread_news();
-            if let Some(brain) = &mut self.brain {
-                brain.answered(call, &fate.instead.unwrap_or(answer), now);
-            }
-        }
-    }
-
-    /// The API server carries out a request.
-    fn land(&mut self, request: &Request) -> Answer {
-        match request {
-            Request::Read(pod) => self.server.read(pod),
-            Request::Tell(pod) => match self.server.read(pod) {
-                Answer::Pod { .. } => Answer::Accepted,
-                other => other,
-            },
-            Request::Say(subject, said) => {
-                self.last_word = self.now;
-                self.server.say(subject, said.clone())
-            }
-            Request::Bind(pod, node) => {
-                let answer = self.server.bind(pod, node);
-                if answer == Answer::Accepted {
-                    self.ledger.bound_by_us(pod, &self.server, self.now);
-                    self.start(pod);
-                }
-                answer
-            }
-            Request::Delete(pod) => {
-                let Some(found) = self.server.pod(pod) else {
-                    return self.server.delete_pod(pod, false);
-                };
-                let comes_back = found.run.on_eviction == OnEviction::Requeue;
-                self.ledger.evicted(found, self.now);
-                self.terminate(pod, comes_back);
-                Answer::Accepted
-            }
-        }
-    }
+fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    one.into_iter().chain(other).min()
 }

@@ -32,6 +32,8 @@ impl Driver {
             }
             Object::Gang(gang) => {
                 let key = gang.key.clone();
+                let edited = self.server.has_gang(&key, gang.source);
+                self.network.count(|met| met.edits += u64::from(edited));
                 self.server.put_gang(*gang, self.now);
                 if let Some(gang) = self.server.gang(&key) {
                     self.ledger.gang_created(gang, self.now);

@@ -1,0 +1,222 @@
+//! What a process sends: binds in their turn, evictions and words at once, each by its protocol,
+//! and none while it may not.
+
+use super::{Driver, Errand, Happening};
+use crate::cluster::attempt::{Answer, Step};
+use crate::cluster::words::Word;
+use crate::core::engine::Effect;
+use crate::core::units::{Millis, Time};
+use crate::sim::network::Request;
+use crate::sim::scenario::OnEviction;
+
+/// How often a process that may not write looks whether it may.
+const LOOK: Millis = Millis(100);
+
+/// A request on its way to the API server.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) process: u64,
+    pub(super) call: u64,
+    pub(super) request: Request,
+    pub(super) answers_at: Time,
+    pub(super) instead: Option<Answer>,
+}
+
+impl Driver {
+    /// Takes one effect of a plan.
+    pub(super) fn carry_out(&mut self, id: u64, effect: Effect) {
+        let now = self.now;
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        let brain = &mut process.brain;
+        match effect {
+            Effect::Bind(bind) => {
+                let pod = bind.pod.clone();
+                process.orders.put(&pod, bind, now);
+                self.send_binds(id);
+            }
+            Effect::Recall(pod) => {
+                process.orders.recall(&pod);
+                self.send_binds(id);
+            }
+            Effect::Evict(evict) => {
+                let call = brain.evict(evict, now);
+                self.idle_wake_ups = 0;
+                self.proceed(id, call);
+            }
+            Effect::PodWaits(waits) => {
+                self.ledger.waits(&waits, &self.server);
+                brain.want(Word::Pod(waits), now);
+            }
+            Effect::GangStatus(status) => {
+                self.ledger.gang_status(&status);
+                brain.want(Word::Gang(Box::new(status)), now);
+            }
+            Effect::QueueStatus(status) => brain.want(Word::Queue(status), now),
+        }
+    }
+
+    /// Begins the binds whose turn it is, and gives back what waited too long or may not be sent.
+    pub(super) fn send_binds(&mut self, id: u64) {
+        let (now, slots) = (self.now, self.network.bind_slots(self.now));
+        loop {
+            let Some(process) = self.processes.get_mut(&id) else {
+                return;
+            };
+            if process.may_send(now) {
+                process.orders.expire(now);
+            } else {
+                process.orders.give_up();
+            }
+            for order in process.orders.take_given_back() {
+                self.network.count(|met| met.given_back += 1);
+                process.brain.give_back(&order.what.pod, now);
+            }
+            if process.in_flight >= slots {
+                if let Some(at) = process.orders.expires_at() {
+                    self.heap.push(at, Happening::For(id, Errand::SendBinds));
+                }
+                return;
+            }
+            let Some(order) = process.orders.take() else {
+                return;
+            };
+            process.in_flight += 1;
+            let call = process.brain.bind(order.what, now);
+            self.idle_wake_ups = 0;
+            self.proceed(id, call);
+        }
+    }
+
+    /// Writes the words that are due.
+    pub(super) fn say(&mut self, id: u64) {
+        loop {
+            let now = self.now;
+            let process = self.processes.get_mut(&id);
+            let Some(process) = process.filter(|process| process.may_send(now)) else {
+                return;
+            };
+            let Some(call) = process.brain.say(now) else {
+                return;
+            };
+            self.proceed(id, call);
+        }
+    }
+
+    /// Lets a call go on until it waits for something.
+    pub(super) fn proceed(&mut self, id: u64, call: u64) {
+        loop {
+            let now = self.now;
+            let Some(process) = self.processes.get_mut(&id) else {
+                return;
+            };
+            let may_send = process.may_send(now);
+            let request = match process.brain.proceed(call, now) {
+                Some(Step::Send(request)) => request,
+                Some(Step::WaitUntil(at)) => {
+                    return self
+                        .heap
+                        .push(at, Happening::For(id, Errand::Proceed(call)));
+                }
+                Some(Step::Done(())) => return,
+                None => return self.call_ended(id, call),
+            };
+            let writes = !matches!(request, Request::Read(_));
+            if writes && !may_send {
+                self.network.count(|met| met.fenced += 1);
+                let later = Happening::For(id, Errand::Proceed(call));
+                return self.heap.push(now + LOOK, later);
+            }
+            let fate = self.network.fate(&request, now);
+            let answers_at = now + fate.answers_in;
+            let Some(lands_in) = fate.lands_in else {
+                let answer = fate.instead.unwrap_or(Answer::Lost);
+                let answered = Happening::For(id, Errand::Answered(call, answer));
+                return self.heap.push(answers_at, answered);
+            };
+            if (lands_in, answers_at) != (Millis(0), now) {
+                let flight = Flight {
+                    process: id,
+                    call,
+                    request,
+                    answers_at,
+                    instead: fate.instead,
+                };
+                return self
+                    .heap
+                    .push(now + lands_in, Happening::Land(Box::new(flight)));
+            }
+            let answer = self.land(id, &request);
+            self.spread_news();
+            if let Some(process) = self.processes.get_mut(&id) {
+                let answer = fate.instead.unwrap_or(answer);
+                process.brain.answered(call, &answer, now);
+            }
+        }
+    }
+
+    /// A call is over: the next bind may have its slot.
+    fn call_ended(&mut self, id: u64, call: u64) {
+        let Some(process) = self.processes.get_mut(&id) else {
+            return;
+        };
+        if process.brain.was_bind(call) {
+            process.in_flight = process.in_flight.saturating_sub(1);
+            if process.orders.expires_at().is_some() {
+                self.heap
+                    .push(self.now, Happening::For(id, Errand::SendBinds));
+            }
+        }
+    }
+
+    /// The API server carries out a request.
+    pub(super) fn land(&mut self, process: u64, request: &Request) -> Answer {
+        if !matches!(request, Request::Read(_)) {
+            self.must_not_be_deposed(process, request);
+        }
+        match request {
+            Request::Read(pod) => self.server.read(pod),
+            Request::Tell(pod) => match self.server.read(pod) {
+                Answer::Pod { .. } => Answer::Accepted,
+                other => other,
+            },
+            Request::Say(subject, said) => {
+                self.last_word = self.now;
+                self.server.say(subject, said.clone())
+            }
+            Request::Bind(pod, node) => {
+                let answer = self.server.bind(pod, node);
+                if answer == Answer::Accepted {
+                    self.ledger.bound_by_us(pod, &self.server, self.now);
+                    self.start(pod);
+                }
+                answer
+            }
+            Request::Delete(pod) => {
+                let Some(found) = self.server.pod(pod) else {
+                    return self.server.delete_pod(pod, false);
+                };
+                let comes_back = found.run.on_eviction == OnEviction::Requeue;
+                self.ledger.evicted(found, self.now);
+                self.terminate(pod, comes_back);
+                Answer::Accepted
+            }
+        }
+    }
+
+    /// What a process sent must not happen after another one's first write.
+    fn must_not_be_deposed(&mut self, process: u64, request: &Request) {
+        if self.last_writer == Some(process) {
+            return;
+        }
+        if self.deposed.contains(&process) {
+            let (now, by) = (self.now, self.last_writer);
+            self.ledger.violations.push(format!(
+                "{now:?}: {request:?} of process {process} happened after a write of {by:?}"
+            ));
+            return;
+        }
+        self.deposed.extend(self.last_writer.replace(process));
+    }
+}

@@ -1,0 +1,205 @@
+//! The scheduler among faults, on virtual time: binds, deletions and words refused, hung and
+//! throttled, answers lost and late, news late, out of step or lost with its watch, pods and nodes
+//! deleted in between, the scheduler killed in the middle of a plan, standing still, and deposed by
+//! another one. Every run follows from its seed.
+//!
+//! First come faults (safety: every plan passes the linter, no node over its room, nobody writes
+//! who was deposed), then calm (liveness: whole gangs or none, nothing forgotten, every word true,
+//! a scheduler that rests). To play one seed with all that happens:
+//! `MUSTER_SEED=n cargo test --test faults one -- --nocapture`.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod oracle;
+mod world;
+
+use muster::core::engine::Policy;
+use muster::core::units::{Millis, Time};
+use muster::sim::driver::Driver;
+use muster::sim::network::{Met, Network, Rates};
+use muster::sim::random::Random;
+use oracle::{at_rest, nothing_is_lost, whole_or_nothing};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Seeds played by default; `MUSTER_SEEDS` plays more.
+const SEEDS: u64 = 20_000;
+
+/// How long there are faults.
+const FAULTS: Time = Time(30_000);
+
+/// How much calm there is.
+const CALM: Millis = Millis(600_000);
+
+/// A run is cut off here: it cannot come to rest.
+const MAX_STEPS: u32 = 500_000;
+
+/// What a seed stands for.
+fn driver(seed: u64, trace: bool) -> Driver {
+    let mut random = Random::new(seed);
+    let scenario = world::scenario(&mut random.split());
+    let rates = Rates::draw(&mut random.split());
+    if trace {
+        eprintln!("{rates:?}");
+    }
+    let network = Network::faulty(rates, random.split(), FAULTS);
+    let mut driver = Driver::new(scenario, Policy::default(), network);
+    if random.per_mille(600) {
+        driver = driver.with_standby();
+    }
+    driver.set_trace(trace);
+    driver
+}
+
+/// Plays one seed; says what is wrong, or what went wrong by lot.
+fn play(seed: u64, trace: bool) -> Result<Met, String> {
+    let mut driver = driver(seed, trace);
+    let until = FAULTS + CALM;
+    for step in 0.. {
+        if !driver.step(until) {
+            break;
+        }
+        if let Some(violation) = driver.ledger().violations.first() {
+            return Err(violation.clone());
+        }
+        whole_or_nothing(&driver, FAULTS)?;
+        if step > MAX_STEPS {
+            return Err(format!("no rest after {step} steps, at {:?}", driver.now()));
+        }
+    }
+    at_rest(&driver, until)?;
+    Ok(*driver.met())
+}
+
+/// The pods that are bound at the end, and whether the scheduler died on the way; nothing may be
+/// in part for long, and what was bound stays where it is.
+fn killed_after(binds: u32) -> (Vec<String>, bool) {
+    let mut driver = Driver::new(
+        world::wave(),
+        Policy::default(),
+        Network::calm(u64::from(binds)),
+    );
+    driver.kill_after_binds(binds);
+    let mut places: BTreeMap<String, String> = BTreeMap::new();
+    while driver.step(Time(CALM.0)) {
+        assert_eq!(driver.ledger().violations, Vec::<String>::new());
+        whole_or_nothing(&driver, Time::ZERO).unwrap();
+        for pod in driver.server().pods() {
+            if let Some(node) = &pod.spec.node {
+                let before = places.insert(pod.spec.key.name.clone(), node.clone());
+                assert!(
+                    before.is_none_or(|before| before == *node),
+                    "{binds}: moved"
+                );
+            }
+        }
+    }
+    nothing_is_lost(&driver).unwrap();
+    (places.into_keys().collect(), driver.met().kills > 0)
+}
+
+#[test]
+fn killed_after_any_bind_of_a_wave_the_next_start_completes_it() {
+    let (whole, killed) = killed_after(u32::MAX);
+    assert!(!killed && whole.len() == 8, "{whole:?}");
+    for binds in 1..=8 {
+        assert_eq!(killed_after(binds), (whole.clone(), true), "after {binds}");
+    }
+}
+
+fn judge(seed: u64, trace: bool) -> Result<Met, String> {
+    catch_unwind(AssertUnwindSafe(|| play(seed, trace))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(text.unwrap_or_else(|| "panicked".to_owned()))
+    })
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+#[test]
+fn every_seed_ends_whole_and_quiet() {
+    let seeds = number("MUSTER_SEEDS").unwrap_or(SEEDS);
+    let next = AtomicU64::new(1);
+    let (failed, met) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed > seeds {
+                        return;
+                    }
+                    match judge(seed, false) {
+                        Ok(of_seed) => met.lock().unwrap().push(of_seed),
+                        Err(error) => failed.lock().unwrap().push((seed, error)),
+                    }
+                }
+            });
+        }
+    });
+    let mut failed = failed.into_inner().unwrap();
+    failed.sort();
+    let lines = failed.iter().take(20).map(|(seed, error)| {
+        format!("seed {seed}: {error}\n  MUSTER_SEED={seed} cargo test --test faults one -- --nocapture\n")
+    });
+    let lines: String = lines.collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {seeds} seeds failed\n{lines}",
+        failed.len()
+    );
+    assert_met(&met.into_inner().unwrap());
+}
+
+/// A suite without faults would prove nothing: each kind must have been met often.
+fn assert_met(met: &[Met]) {
+    type Count = fn(&Met) -> u64;
+    let kinds: [(&str, Count); 17] = [
+        ("refused", |met| met.refused),
+        ("busy", |met| met.busy),
+        ("broken", |met| met.broken),
+        ("lost", |met| met.lost),
+        ("carried out all the same", |met| met.carried_out),
+        ("pods deleted", |met| met.pods_deleted),
+        ("nodes deleted", |met| met.nodes_deleted),
+        ("killed", |met| met.kills),
+        ("stood still", |met| met.paused),
+        ("deposed", |met| met.deposed),
+        ("writes held back", |met| met.fenced),
+        ("binds given back", |met| met.given_back),
+        ("deletions refused or hung", |met| met.kept),
+        ("words refused", |met| met.words_refused),
+        ("words overwritten", |met| met.overwritten),
+        ("watches broken", |met| met.relists),
+        ("edits", |met| met.edits),
+    ];
+    for (kind, count) in kinds {
+        let sum: u64 = met.iter().map(count).sum();
+        println!("{kind}: {sum}");
+        assert!(sum >= met.len() as u64 / 10, "{kind}: only {sum}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    for seed in 1..=50 {
+        let run = || {
+            let mut driver = driver(seed, false);
+            driver.run(FAULTS + CALM, |_| {});
+            format!("{:?}", driver.ledger())
+        };
+        assert_eq!(run(), run(), "seed {seed}");
+    }
+}
+
+#[test]
+fn one() {
+    let seed = number("MUSTER_SEED");
+    if let Err(error) = judge(seed.unwrap_or(1), seed.is_some()) {
+        panic!("seed {seed:?}: {error}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What must hold in calm, judged by what the API server holds and not by what the scheduler
+//! thinks.
+
+use muster::api::said;
+use muster::cluster::words::Subject;
+use muster::core::engine::PodWaits;
+use muster::core::model::{GangKey, HostPort, PodPhase, PodSpec};
+use muster::core::units::{Millis, Time};
+use muster::sim::driver::Driver;
+use muster::sim::ledger::{GangLine, PodLine};
+use muster::sim::server::Server;
+use std::collections::BTreeMap;
+
+/// After this much calm no gang may be bound in part.
+const SETTLE: Millis = Millis(10_000);
+
+/// Before the end, so long nothing may happen.
+const REST: Millis = Millis(60_000);
+
+/// From the time at which there are no faults, no gang is bound in part for long.
+pub(crate) fn whole_or_nothing(driver: &Driver, calm_from: Time) -> Result<(), String> {
+    for (key, line) in &driver.ledger().gangs {
+        if let Some(since) = line.partly_since
+            && driver.server().gang(key).is_some()
+            && driver.now().since(since.max(calm_from)) > SETTLE
+        {
+            let total = line.total();
+            return Err(format!(
+                "{:?}: gang {key} has been bound in part ({total:?}) since {since:?}",
+                driver.now()
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn at_rest(driver: &Driver, until: Time) -> Result<(), String> {
+    let brain = driver.brain().ok_or("the scheduler is dead")?;
+    if brain.wants_cycle() {
+        return Err("the scheduler wants a cycle although nothing happens".to_owned());
+    }
+    if until.since(driver.last_change()) < REST {
+        return Err(format!("no rest: changes up to {:?}", driver.last_change()));
+    }
+    if until.since(driver.last_word()) < REST {
+        return Err(format!("no rest: words up to {:?}", driver.last_word()));
+    }
+    brain.scheduler().audit()?;
+    nothing_is_lost(driver)?;
+    every_word_is_true(driver)?;
+    what_fits_is_placed(driver)
+}
+
+/// Every pod exists, and is bound or says why it waits.
+pub(crate) fn nothing_is_lost(driver: &Driver) -> Result<(), String> {
+    let (server, ledger) = (driver.server(), driver.ledger());
+    let done = Some(PodPhase::Succeeded);
+    for line in ledger
+        .pods
+        .iter()
+        .filter(|line| line.ours && line.phase != done)
+    {
+        let Some(pod) = server.pod_named(&line.namespace, &line.name) else {
+            return Err(format!("pod {} does not exist", line.name));
+        };
+        let explains = |gang: &GangLine| {
+            let status = gang.status.as_ref();
+            status.is_some_and(|status| status.conditions.iter().any(|one| !one.status))
+        };
+        let said_on_pod = said_on(line, &pod.spec.key.uid).is_some();
+        let said_on_gang = line.gang.as_ref().and_then(|key| ledger.gangs.get(key));
+        if pod.spec.node.is_none() && !said_on_pod && !said_on_gang.is_some_and(explains) {
+            return Err(format!("pod {} waits and nobody says why", line.name));
+        }
+        if pod.spec.terminating {
+            return Err(format!("pod {} does not go", line.name));
+        }
+    }
+    Ok(())
+}
+
+/// What was last said on a pod that still has this uid.
+fn said_on<'a>(line: &'a PodLine, uid: &str) -> Option<&'a str> {
+    let (of, message) = line.waits.as_ref()?;
+    (of == uid).then_some(message.as_str())
+}
+
+/// What the objects say is what there is to say: nothing was lost, nothing is out of date.
+fn every_word_is_true(driver: &Driver) -> Result<(), String> {
+    let (server, ledger) = (driver.server(), driver.ledger());
+    let brain = driver.brain().ok_or("the scheduler is dead")?;
+    for gang in server.gangs() {
+        let Some(counts) = server.gang(&gang.key).filter(|one| one.uid == gang.uid) else {
+            continue;
+        };
+        let status = brain.scheduler().gang_status(&gang.key);
+        let wanted = status.as_ref().and_then(said::wanted_of_gang);
+        let subject = Subject::Gang(counts.source, counts.uid.clone());
+        if wanted.is_some_and(|wanted| wanted.text != server.said_of(&subject).text) {
+            return Err(format!("{} does not say {status:?}", gang.key));
+        }
+    }
+    for line in ledger.pods.iter().filter(|line| line.ours) {
+        let Some(pod) = server.pod_named(&line.namespace, &line.name) else {
+            continue;
+        };
+        let uid = &pod.spec.key.uid;
+        let Some(message) = said_on(line, uid).filter(|_| pod.spec.node.is_none()) else {
+            continue;
+        };
+        let wanted = said::wanted_on_pod(&PodWaits {
+            pod: pod.spec.key.clone(),
+            reason: "Unschedulable",
+            message: message.into(),
+        });
+        if wanted.text != server.said_of(&Subject::Pod(uid.clone())).text {
+            return Err(format!("pod {} does not say {message:?}", line.name));
+        }
+    }
+    Ok(())
+}
+
+/// Pods of one gang: all alike here, but for their subgroup.
+#[derive(Default)]
+struct Members {
+    waiting: u32,
+    placed: u32,
+    succeeded: u32,
+    one: Option<PodSpec>,
+}
+
+/// Nothing waits that has room: all pods of a gang are equal here, so counting is enough. Where
+/// members ended well and are gone nothing is said: a scheduler that started later cannot know
+/// them, and waits for them.
+fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
+    let (server, ledger) = (driver.server(), driver.ledger());
+    let mut gangs: BTreeMap<GangKey, Members> = BTreeMap::new();
+    for pod in server.pods().filter(|pod| pod.spec.ours) {
+        let members = gangs.entry(pod.spec.gang_key()).or_default();
+        if pod.spec.node.is_none() {
+            members.waiting += 1;
+            members.one = Some(pod.spec.clone());
+        } else {
+            members.placed += 1;
+            members.succeeded += u32::from(pod.spec.phase == PodPhase::Succeeded);
+        }
+    }
+    for (key, members) in gangs {
+        let Some(one) = &members.one else { continue };
+        let total = ledger.gangs.get(&key).map(GangLine::total);
+        if total.unwrap_or_default().succeeded > members.succeeded {
+            continue;
+        }
+        let spec = server.gang(&key);
+        if spec.is_none() && !matches!(one.gang, muster::core::model::GangRef::Own) {
+            continue;
+        }
+        let min = spec.map_or(1, |spec| spec.min_available);
+        if spec.is_some_and(|spec| !spec.min_resources.is_empty()) && members.placed == 0 {
+            // What is set aside for others may keep it out.
+            continue;
+        }
+        let missing = min.saturating_sub(members.placed).max(1);
+        let places: i64 = server
+            .nodes()
+            .map(|node| places_on(server, driver, &node.name, one))
+            .sum();
+        if missing <= members.waiting && i64::from(missing) <= places {
+            let waiting = members.waiting;
+            return Err(format!(
+                "{key}: {missing} of {waiting} pods that wait would fit"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How many pods like this one a node has room for.
+fn places_on(server: &Server, driver: &Driver, node: &str, pod: &PodSpec) -> i64 {
+    let Some(found) = server.node(node) else {
+        return 0;
+    };
+    let tolerated = found.taints.iter().all(|taint| {
+        let tolerations = &pod.shape.constraints.tolerations;
+        tolerations.iter().any(|one| one.tolerates(taint))
+    });
+    if !tolerated {
+        return 0;
+    }
+    let cpu = pod.shape.requests[0].1;
+    let free = found.allocatable[0].1 - driver.ledger().usage.used_on(node, "cpu");
+    let by_room = (free / cpu).max(0);
+    if pod.shape.host_ports.is_empty() {
+        return by_room;
+    }
+    let taken = |port: &HostPort| {
+        let mut here = server.pods().filter(|one| one.takes_room());
+        here.any(|one| {
+            let ports = &one.spec.shape.host_ports;
+            one.spec.node.as_deref() == Some(node) && ports.iter().any(|two| two.conflicts(port))
+        })
+    };
+    by_room.min(i64::from(!pod.shape.host_ports.iter().any(taken)))
+}

@@ -1,0 +1,248 @@
+//! The small worlds in which faults happen: some work ends, some runs for ever, some never fits,
+//! and some is edited on the way.
+
+use muster::core::model::{
+    GangKey, GangRef, GangSpace, GangSpec, HostPort, NodeSpec, PodSpec, PriorityClassSpec,
+    QueueSpec, Source, SubgroupSpec, Taint, Toleration, TolerationOperator,
+};
+use muster::core::units::{Millis, Time};
+use muster::sim::random::Random;
+use muster::sim::scenario::{Entry, Object, OnEviction, PodPlan, Run, Scenario};
+
+/// The taint that some nodes have and some pods tolerate.
+const TAINT: &str = "taint";
+
+fn key(name: &str) -> GangKey {
+    GangKey {
+        namespace: "ns".to_owned(),
+        space: GangSpace::Named,
+        name: name.to_owned(),
+    }
+}
+
+fn entry(at: u64, object: Object) -> Entry {
+    Entry {
+        at: Time(at),
+        delete_at: None,
+        object,
+    }
+}
+
+fn node(name: String, cpu: u64, tainted: bool) -> Entry {
+    let amount = |amount: u64| i64::try_from(amount).unwrap();
+    let taint = Taint {
+        key: TAINT.to_owned(),
+        ..Taint::default()
+    };
+    let node = NodeSpec {
+        name,
+        allocatable: vec![("cpu".into(), amount(cpu)), ("pods".into(), 110)],
+        taints: tainted.then_some(taint).into_iter().collect(),
+        ..NodeSpec::default()
+    };
+    entry(0, Object::Node(node))
+}
+
+fn pod(name: String, gang: Option<&GangKey>, cpu: u64, duration: Option<Millis>) -> PodPlan {
+    let mut spec = PodSpec {
+        ours: true,
+        ..PodSpec::default()
+    };
+    spec.key.namespace = "ns".to_owned();
+    spec.key.name = name;
+    spec.shape.requests = vec![("cpu".into(), i64::try_from(cpu).unwrap())];
+    if let Some(key) = gang {
+        spec.gang = GangRef::Named {
+            space: key.space,
+            name: key.name.clone(),
+        };
+    }
+    let run = Run {
+        duration,
+        on_eviction: OnEviction::Requeue,
+    };
+    PodPlan { spec, run }
+}
+
+/// What all pods of a gang have in common besides their size.
+fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
+    let (tolerates, takes_port) = (random.per_mille(400), random.per_mille(150));
+    move |plan| {
+        if tolerates {
+            plan.spec.shape.constraints.tolerations = vec![Toleration {
+                key: TAINT.to_owned(),
+                operator: TolerationOperator::Exists,
+                ..Toleration::default()
+            }];
+        }
+        if takes_port {
+            plan.spec.shape.host_ports = vec![HostPort {
+                port: 80,
+                ..HostPort::default()
+            }];
+        }
+    }
+}
+
+/// A few nodes, queues, gangs and single pods.
+pub(crate) fn scenario(random: &mut Random) -> Scenario {
+    let mut entries = Vec::new();
+    for index in 0..2 + random.below(5) {
+        let cpu = 4_000 + 1_000 * random.below(8);
+        entries.push(node(format!("n{index}"), cpu, random.per_mille(250)));
+    }
+    queues(random, &mut entries);
+    for index in 0..random.below(3) {
+        let mut plan = pod(format!("foreign-{index}"), None, 500, None);
+        plan.spec.ours = false;
+        plan.spec.node = Some("n0".to_owned());
+        entries.push(entry(0, Object::Pod(Box::new(plan))));
+    }
+    for index in 0..1 + random.below(6) {
+        gang(random, index, &mut entries);
+    }
+    for index in 0..random.below(8) {
+        let (cpu, duration) = (250 * (1 + random.below(8)), duration(random));
+        let mut plan = pod(format!("single-{index}"), None, cpu, duration);
+        habits(random)(&mut plan);
+        plan.spec.priority = random.per_mille(200).then_some(1);
+        entries.push(entry(random.below(20_000), Object::Pod(Box::new(plan))));
+    }
+    Scenario {
+        entries,
+        warnings: Vec::new(),
+    }
+}
+
+/// Two queues, of which one may come late, go and come again; and a class that may be late.
+fn queues(random: &mut Random, entries: &mut Vec<Entry>) {
+    let queue = |name: &str, tier| {
+        Object::Queue(QueueSpec {
+            name: name.to_owned(),
+            tier,
+            ..QueueSpec::default()
+        })
+    };
+    entries.push(entry(0, queue("steady", 1)));
+    let at = random.below(5_000);
+    let mut first = entry(at, queue("moody", -1));
+    if random.per_mille(400) {
+        let gone = at + 1 + random.below(10_000);
+        first.delete_at = Some(Time(gone));
+        let again = gone + 1 + random.below(10_000);
+        entries.push(entry(again, queue("moody", 0)));
+    }
+    entries.push(first);
+    let class = PriorityClassSpec {
+        name: "class".to_owned(),
+        value: 7,
+        ..PriorityClassSpec::default()
+    };
+    entries.push(entry(random.below(10_000), Object::PriorityClass(class)));
+}
+
+fn duration(random: &mut Random) -> Option<Millis> {
+    random
+        .per_mille(600)
+        .then(|| Millis(500 + random.below(15_000)))
+}
+
+fn gang(random: &mut Random, index: u64, entries: &mut Vec<Entry>) {
+    let key = key(&format!("gang-{index}"));
+    let members = 1 + random.below(6);
+    let min = 1 + random.below(members);
+    let (at, cpu) = (random.below(20_000), 500 * (1 + random.below(6)));
+    let duration = duration(random);
+    let split = members > 2 && random.per_mille(300);
+    let count = |count: u64| u32::try_from(count).unwrap();
+    let mut spec = GangSpec {
+        key: key.clone(),
+        source: if random.per_mille(300) {
+            Source::Volcano
+        } else {
+            Source::Muster
+        },
+        min_available: count(min),
+        priority: random
+            .per_mille(300)
+            .then(|| i32::try_from(random.below(3)).unwrap()),
+        priority_class: None,
+        queue: match random.below(4) {
+            0 => Some("steady".to_owned()),
+            1 => Some("moody".to_owned()),
+            _ => None,
+        },
+        ..GangSpec::default()
+    };
+    if spec.priority.is_none() && random.per_mille(200) {
+        spec.priority_class = Some("class".to_owned());
+    }
+    if random.per_mille(200) {
+        spec.min_resources = vec![("cpu".into(), i64::try_from(min * cpu).unwrap())];
+    }
+    if split {
+        spec.source = Source::Muster;
+        spec.subgroups = ["head", "rest"]
+            .map(|name| SubgroupSpec {
+                name: name.to_owned(),
+                min: 1,
+                max: None,
+            })
+            .into();
+        spec.min_available = 2;
+    }
+    // The PodGroup comes before, with or after its pods, and may be edited or made again.
+    let group_at = (at + random.below(3_000)).saturating_sub(1_500);
+    let mut group = entry(group_at, Object::Gang(Box::new(spec.clone())));
+    if random.per_mille(300) && !split {
+        let mut edited = spec;
+        edited.min_available = count(1 + random.below(members));
+        let edited_at = group_at + 1 + random.below(15_000);
+        if random.per_mille(300) {
+            group.delete_at = Some(Time(edited_at));
+        }
+        let again = edited_at + 1 + random.below(2_000);
+        entries.push(entry(again, Object::Gang(Box::new(edited))));
+    }
+    entries.push(group);
+    let habits = habits(random);
+    for member in 0..members {
+        let mut plan = pod(format!("gang-{index}-{member}"), Some(&key), cpu, duration);
+        habits(&mut plan);
+        if split {
+            plan.spec.subgroup = Some(if member == 0 { "head" } else { "rest" }.to_owned());
+        }
+        let at = at + random.below(500);
+        entries.push(entry(at, Object::Pod(Box::new(plan))));
+    }
+}
+
+/// Two gangs and a single pod that fit together, and one gang that never does.
+pub(crate) fn wave() -> Scenario {
+    let mut entries: Vec<Entry> = (0..3)
+        .map(|n| node(format!("n{n}"), 4_000, false))
+        .collect();
+    for (name, members, cpu) in [
+        ("first", 4, 1_000),
+        ("second", 3, 2_000),
+        ("large", 5, 3_000),
+    ] {
+        let key = key(name);
+        let spec = GangSpec {
+            key: key.clone(),
+            min_available: members,
+            ..GangSpec::default()
+        };
+        entries.push(entry(0, Object::Gang(Box::new(spec))));
+        for member in 0..members {
+            let plan = pod(format!("{name}-{member}"), Some(&key), cpu, None);
+            entries.push(entry(0, Object::Pod(Box::new(plan))));
+        }
+    }
+    let single = pod("single".to_owned(), None, 1_000, None);
+    entries.push(entry(0, Object::Pod(Box::new(single))));
+    Scenario {
+        entries,
+        warnings: Vec::new(),
+    }
+}
