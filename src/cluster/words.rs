@@ -122,6 +122,8 @@ struct Entry {
     due: Option<Time>,
     written_at: Option<Time>,
     being_written: bool,
+    /// Something was seen while it was being written: from before, or from after.
+    seen_meanwhile: bool,
     /// Writes in a row that failed, or that somebody undid.
     setbacks: u32,
 }
@@ -146,6 +148,7 @@ impl Words {
         if undone {
             entry.setbacks = entry.setbacks.saturating_add(1);
         }
+        entry.seen_meanwhile = entry.being_written;
         entry.held = said;
         self.plan(&subject, now);
     }
@@ -184,7 +187,7 @@ impl Words {
         let (_, subject) = self.due.iter_mut().find(is_ready)?.pop_first()?;
         let entry = self.entries.get_mut(&subject)?;
         entry.due = None;
-        entry.being_written = true;
+        (entry.being_written, entry.seen_meanwhile) = (true, false);
         let (word, said) = entry.wanted.clone()?;
         Some(Write {
             subject,
@@ -202,7 +205,9 @@ impl Words {
         entry.being_written = false;
         entry.written_at = Some(now);
         match result {
-            Written::Done(said) => entry.held = said,
+            // Else the watch will tell, or the word is written once more.
+            Written::Done(said) if !entry.seen_meanwhile => entry.held = said,
+            Written::Done(_) => {}
             Written::Gone => return self.forget(subject),
             Written::Failed => entry.setbacks = entry.setbacks.saturating_add(1),
         }
@@ -352,6 +357,18 @@ mod tests {
         write(&mut words, Time(2_000));
         words.seen(subject(), Said::default(), Time(2_100));
         assert_eq!(words.next_due(), Some(Time(6_000)));
+    }
+
+    #[test]
+    fn what_was_overwritten_before_the_answer_came_is_said_again() {
+        let mut words = Words::default();
+        words.want(waits("a"), Time(0));
+        let taken = words.take(Time(0)).unwrap();
+        words.seen(subject(), taken.outcome(Timestamp::UNIX_EPOCH), Time(5));
+        words.seen(subject(), Said::default(), Time(6));
+        let said = taken.outcome(Timestamp::UNIX_EPOCH);
+        words.written(&taken.subject, Written::Done(said), Time(10));
+        assert!(words.next_due().is_some());
     }
 
     #[test]

@@ -49,6 +49,12 @@ impl Pod {
         self.node.is_some() && !self.phase.is_terminal()
     }
 
+    /// The node it uses something of, or will.
+    fn place(&self) -> Option<&String> {
+        let place = self.node.as_ref().or(self.ordered.as_ref());
+        place.filter(|_| !self.phase.is_terminal())
+    }
+
     fn is_leaving(&self, account: &Account) -> bool {
         let node = self.node.as_ref().and_then(|name| account.nodes.get(name));
         self.terminating || self.evicting || node.is_some_and(|node| node.deleted)
@@ -141,8 +147,10 @@ impl Account {
         let Some(mut pod) = self.take(&uid) else {
             return;
         };
+        let before = pod.place().cloned();
         change(&mut pod);
         self.put(uid, pod);
+        self.forget_unused(before.as_ref());
     }
 
     fn upsert(&mut self, spec: &PodSpec) {
@@ -173,6 +181,7 @@ impl Account {
             requests,
         };
         self.put(spec.key.uid.clone(), pod);
+        self.forget_unused(before.as_ref().and_then(Pod::place));
     }
 
     fn remove_key(&mut self, key: &PodKey) -> Option<()> {
@@ -187,6 +196,7 @@ impl Account {
         if pod.ours {
             self.gangs.gone(&pod.gang, pod.subgroup.as_deref(), retired);
         }
+        self.forget_unused(pod.place());
     }
 
     /// Takes a pod out of all that is counted.
@@ -206,8 +216,7 @@ impl Account {
     }
 
     fn book(&mut self, uid: &str, pod: &Pod, sign: i64) {
-        let place = pod.node.as_ref().or(pod.ordered.as_ref());
-        if let Some(name) = place.filter(|_| !pod.phase.is_terminal()) {
+        if let Some(name) = pod.place() {
             let node = self.nodes.entry(name.clone()).or_default();
             for (resource, amount) in &pod.requests {
                 let used = node.used.entry(resource.clone()).or_default();
@@ -226,6 +235,14 @@ impl Account {
         }
     }
 
+    /// Forgets a node that is gone, once its last pod has left it.
+    fn forget_unused(&mut self, name: Option<&String>) {
+        let unused = |node: &Node| node.offered.is_none() && node.pods.is_empty();
+        if let Some(name) = name.filter(|name| self.nodes.get(*name).is_some_and(unused)) {
+            self.nodes.remove(name);
+        }
+    }
+
     /// Changes a node; its pods are counted anew, for those on a deleted one are leaving.
     fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Node)) {
         let node = self.nodes.entry(name.to_owned()).or_default();
@@ -236,12 +253,10 @@ impl Account {
             .collect();
         let node = self.nodes.entry(name.to_owned()).or_default();
         change(node);
-        if node.offered.is_none() && pods.is_empty() {
-            self.nodes.remove(name);
-        }
         for (uid, pod) in pods {
             self.put(uid, pod);
         }
+        self.forget_unused(Some(&name.to_owned()));
     }
 
     fn bind_result(&mut self, key: &PodKey, outcome: &BindOutcome) {
