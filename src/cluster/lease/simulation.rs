@@ -446,7 +446,6 @@ impl World {
         for i in 0..self.processes.len() {
             let process = &self.processes[i];
             if process.alive && process.paused_until <= self.now {
-                // A few steps: an answer that is there may lead to the next request at once.
                 self.act(i);
                 leads |= self.processes[i].alive && self.send(i);
             }
