@@ -348,8 +348,9 @@ fn gang_of(pod: &Value) -> Option<String> {
     let meta = &pod["metadata"];
     let name = meta["labels"]["muster.dev/pod-group"]
         .as_str()
+        .or(pod["spec"]["schedulingGroup"]["podGroupName"].as_str())
         .or(meta["annotations"]["scheduling.k8s.io/group-name"].as_str())
-        .or(pod["spec"]["schedulingGroup"]["podGroupName"].as_str())?;
+        .or(meta["annotations"]["scheduling.volcano.sh/group-name"].as_str())?;
     Some(short_name(&namespace(pod), name))
 }
 
