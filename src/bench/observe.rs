@@ -40,7 +40,7 @@ impl Observer {
                 Some(Ok(Event::InitDone)) => return Ok(observer),
                 Some(Ok(_)) => {}
                 Some(Err(error)) => {
-                    tracing::warn!(error = error_text::watch(&error), "a watch failed")
+                    tracing::warn!(error = error_text::watch(&error), "a watch failed");
                 }
                 None => return Err(Error::Blind),
             }

@@ -139,7 +139,10 @@ pub struct Words {
 
 impl Words {
     /// The API server holds this of an object.
-    pub fn seen(&mut self, subject: Subject, said: Said, now: Time) {
+    pub fn seen(&mut self, subject: &Subject, said: Said, now: Time) {
+        if said == Said::default() && !self.entries.contains_key(subject) {
+            return;
+        }
         let entry = self.entries.entry(subject.clone()).or_default();
         let undone = entry.written_at.is_some()
             && entry.wanted.as_ref().is_some_and(|(_, wanted)| {
@@ -150,7 +153,7 @@ impl Words {
         }
         entry.seen_meanwhile = entry.being_written;
         entry.held = said;
-        self.plan(&subject, now);
+        self.plan(subject, now);
     }
 
     /// The object is gone, or nothing is to be said of it any more.
@@ -308,7 +311,7 @@ mod tests {
     #[test]
     fn what_an_object_says_already_is_not_written() {
         let mut words = Words::default();
-        words.seen(subject(), waits("a").said().unwrap(), Time(0));
+        words.seen(&subject(), waits("a").said().unwrap(), Time(0));
         words.want(waits("a"), Time(1));
         assert_eq!((words.next_due(), words.waiting()), (None, 0));
         words.want(waits("b"), Time(2));
@@ -319,7 +322,7 @@ mod tests {
     #[test]
     fn other_numbers_are_written_but_no_news() {
         let mut words = Words::default();
-        words.seen(subject(), waits("1 of 2").said().unwrap(), Time(0));
+        words.seen(&subject(), waits("1 of 2").said().unwrap(), Time(0));
         words.want(waits("3 of 4"), Time(1));
         assert!(!write(&mut words, Time(1)).is_news);
     }
@@ -352,10 +355,10 @@ mod tests {
         let mut words = Words::default();
         words.want(waits("a"), Time(0));
         write(&mut words, Time(0));
-        words.seen(subject(), Said::default(), Time(100));
+        words.seen(&subject(), Said::default(), Time(100));
         assert_eq!(words.next_due(), Some(Time(2_000)));
         write(&mut words, Time(2_000));
-        words.seen(subject(), Said::default(), Time(2_100));
+        words.seen(&subject(), Said::default(), Time(2_100));
         assert_eq!(words.next_due(), Some(Time(6_000)));
     }
 
@@ -364,8 +367,8 @@ mod tests {
         let mut words = Words::default();
         words.want(waits("a"), Time(0));
         let taken = words.take(Time(0)).unwrap();
-        words.seen(subject(), taken.outcome(Timestamp::UNIX_EPOCH), Time(5));
-        words.seen(subject(), Said::default(), Time(6));
+        words.seen(&subject(), taken.outcome(Timestamp::UNIX_EPOCH), Time(5));
+        words.seen(&subject(), Said::default(), Time(6));
         let said = taken.outcome(Timestamp::UNIX_EPOCH);
         words.written(&taken.subject, Written::Done(said), Time(10));
         assert!(words.next_due().is_some());
@@ -376,8 +379,8 @@ mod tests {
         let mut words = Words::default();
         words.want(waits("a"), Time(0));
         write(&mut words, Time(0));
-        words.seen(subject(), Said::default(), Time(10));
-        words.seen(subject(), waits("a").said().unwrap(), Time(20));
+        words.seen(&subject(), Said::default(), Time(10));
+        words.seen(&subject(), waits("a").said().unwrap(), Time(20));
         assert_eq!(words.next_due(), None);
     }
 

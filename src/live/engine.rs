@@ -108,7 +108,7 @@ impl Engine {
         for news in batch.drain(..) {
             match news {
                 News::Event(event) => self.scheduler.apply(now, event),
-                News::Says(subject, said) => self.lanes.hear(subject, said),
+                News::Says(subject, said) => self.lanes.hear(&subject, said),
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
                     tracing::debug!(kind = kind.name(), waiting_for = unsynced.len(), "synced");

@@ -59,7 +59,7 @@ impl Brain {
     pub fn take(&mut self, told: Told, now: Time) {
         self.hear(told.event, now);
         match told.says {
-            Some((subject, Some(said))) => self.words.seen(subject, said, now),
+            Some((subject, Some(said))) => self.words.seen(&subject, said, now),
             Some((subject, None)) => self.words.forget(&subject),
             None => {}
         }

@@ -96,7 +96,7 @@ impl Lanes {
     }
 
     /// An object says this, as a watch saw it; `None`: it is gone.
-    pub fn hear(&self, subject: Subject, said: Option<Said>) {
+    pub fn hear(&self, subject: &Subject, said: Option<Said>) {
         self.slow.seen(subject, said);
     }
 

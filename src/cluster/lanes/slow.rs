@@ -94,12 +94,12 @@ impl SlowLane {
     }
 
     /// A watch saw what an object says; `None`: it says nothing, or is gone.
-    pub(super) fn seen(&self, subject: Subject, said: Option<Said>) {
+    pub(super) fn seen(&self, subject: &Subject, said: Option<Said>) {
         let now = self.context.clock.now();
         let mut inner = self.inner();
         match said {
             Some(said) => inner.words.seen(subject, said, now),
-            None => inner.words.forget(&subject),
+            None => inner.words.forget(subject),
         }
         drop(inner);
         self.moved.notify_one();

@@ -77,9 +77,7 @@ impl Gang {
 
     /// What is missing to the minimum when members are counted like this, in words.
     pub(super) fn lacks(&self, count: impl Fn(&Counts) -> i64) -> Option<String> {
-        let Some(spec) = self.definition() else {
-            return None;
-        };
+        let spec = self.definition()?;
         for one in &spec.subgroups {
             let counts = self.subgroups.get(&Some(one.name.clone()));
             let have = counts.map_or(0, &count);

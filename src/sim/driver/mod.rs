@@ -299,7 +299,7 @@ impl Driver {
                 let at = flight.answers_at;
                 self.heap.push(at, Happening::For(flight.process, answered));
             }
-            Happening::AskLease(asked) => self.serve_lease(*asked),
+            Happening::AskLease(asked) => self.serve_lease(&asked),
             Happening::Finished(key) => self.finish(&key),
             Happening::Removed(key) => self.remove(&key),
             Happening::Recreate(line) => {

@@ -165,7 +165,7 @@ impl Driver {
     }
 
     /// A request about the Lease arrives at the API server.
-    pub(super) fn serve_lease(&mut self, asked: AskedLease) {
+    pub(super) fn serve_lease(&mut self, asked: &AskedLease) {
         let Some(lease) = &mut self.lease else { return };
         let before = lease.record().cloned();
         let mut answer = lease.serve(&asked.identity, &asked.request);
