@@ -14,9 +14,9 @@ pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
         }
     }
     let key = order_key(cx, gang_id);
-    let version = cx.state.nodes().offer_version();
+    let mark = cx.state.nodes().mark();
     let progress = cx.state.progress_mut(gang_id);
     progress.why = Some(why);
-    progress.words_version = version;
+    progress.words_mark = mark;
     cx.agenda.set_stage(cx.state, gang_id, Stage::Parked(key));
 }

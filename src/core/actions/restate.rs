@@ -6,8 +6,10 @@ use crate::core::state::{GangId, OrderKey, Stage};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeSet;
 
-/// How often some of them have their turn.
+/// How long after a change the round begins, and how often some of them have their turn in it.
 const EVERY: Millis = Millis(1_000);
+/// How long after one round began the next may: words are not said again sooner.
+const ROUNDS: Millis = Millis(10_000);
 /// How many gangs at once.
 const GANGS: usize = 50;
 /// How many members these may have together, so that a turn stays short.
@@ -18,8 +20,10 @@ const LOOKS: usize = 2_000;
 /// How far the round over all gangs that wait has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
-    /// What the nodes offered when it began.
-    version: u64,
+    /// The mark of the nodes when the last one began, or when nobody waited.
+    mark: u64,
+    /// When the last one began.
+    began: Option<Time>,
     /// The last gang looked at.
     cursor: Option<OrderKey>,
     /// When it goes on; `None` when it is over.
@@ -32,21 +36,29 @@ impl Round {
     pub const fn due(&self) -> Option<Time> {
         self.due
     }
+
+    /// When the next may begin.
+    fn next(&self, now: Time) -> Time {
+        let rested = self.began.map_or(now, |began| began + ROUNDS);
+        rested.max(now + EVERY)
+    }
 }
 
 /// Queues the next gangs whose words speak of nodes that have changed since.
 pub fn restate(cx: &mut Cycle<'_>, round: &mut Round) -> BTreeSet<GangId> {
-    let version = cx.state.nodes().offer_version();
-    if round.version != version && round.due.is_none() {
-        let anybody = cx.agenda.parked().next().is_some();
-        *round = Round {
-            version,
-            cursor: None,
-            due: anybody.then_some(cx.now + EVERY),
-        };
+    let mark = cx.state.nodes().mark();
+    if round.mark != mark && round.due.is_none() {
+        if cx.agenda.parked().next().is_some() {
+            round.due = Some(round.next(cx.now));
+        } else {
+            round.mark = mark;
+        }
     }
     if round.due.is_none_or(|due| due > cx.now) {
         return BTreeSet::new();
+    }
+    if round.cursor.is_none() {
+        (round.began, round.mark) = (Some(cx.now), mark);
     }
     let (mut stale, mut members, mut ended) = (Vec::new(), 0, true);
     for (looks, key) in cx.agenda.parked_after(round.cursor).enumerate() {
@@ -55,16 +67,21 @@ pub fn restate(cx: &mut Cycle<'_>, round: &mut Round) -> BTreeSet<GangId> {
             break;
         }
         round.cursor = Some(*key);
-        if cx.state.progress(key.gang).words_version != version {
+        if cx.state.progress(key.gang).words_mark != mark {
             let gang = cx.state.gang(key.gang);
             members += gang.map_or(0, |gang| gang.pending.len());
             stale.push(*key);
         }
     }
-    let (now, anew) = (cx.now, round.version != version);
-    round.due = (!ended || anew).then_some(now + EVERY);
+    round.due = if !ended {
+        Some(cx.now + EVERY)
+    } else if round.mark != mark {
+        Some(round.next(cx.now))
+    } else {
+        None
+    };
     if ended {
-        (round.cursor, round.version) = (None, version);
+        round.cursor = None;
     }
     for key in &stale {
         cx.agenda.set_stage(cx.state, key.gang, Stage::Queued(*key));

@@ -6,7 +6,7 @@
 
 use super::ids::{Id, NodeId, PodId};
 use super::node_set::{LANES, NodeSet};
-use crate::core::model::{HostPort, Labels, NodeSpec, Taint};
+use crate::core::model::{HostPort, Labels, NodeSpec, Taint, digest};
 use crate::core::resources::{Dimension, Dimensions, Request, WIDTH};
 use indexmap::IndexMap;
 
@@ -55,6 +55,8 @@ pub struct Nodes {
     columns: Vec<Column>,
     version: u64,
     offer_version: u64,
+    /// The digests of all pairs of a pod and its node, each there once or not at all.
+    holders: u64,
 }
 
 /// What a change of a node may do for those that wait.
@@ -152,6 +154,7 @@ impl Nodes {
             let used = column.used[node.index()].saturating_add(amount);
             column.set_used(node, used);
         }
+        self.holders ^= digest::of(&(node, pod));
         let row = &mut self.rows[node.index()];
         row.pods.push(pod);
         row.ports
@@ -167,6 +170,7 @@ impl Nodes {
         request: &Request,
         others: impl Fn(&[PodId], Dimension) -> i64,
     ) {
+        self.holders ^= digest::of(&(node, pod));
         let row = &mut self.rows[node.index()];
         row.pods.retain(|one| *one != pod);
         row.ports.retain(|(_, one)| *one != pod);
@@ -297,10 +301,11 @@ impl Nodes {
         column.map_or(0, |column| clamp(column.free))
     }
 
-    /// Rises whenever any node comes, goes, or offers something else than before.
+    /// Another whenever a node came, went, offers something else than before or holds other pods;
+    /// the same again when a pod was only tried on a node and taken off.
     #[must_use]
-    pub const fn offer_version(&self) -> u64 {
-        self.offer_version
+    pub const fn mark(&self) -> u64 {
+        self.offer_version.rotate_left(32) ^ self.holders
     }
 
     /// Derives the sums over all nodes from scratch and compares.

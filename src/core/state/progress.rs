@@ -88,10 +88,10 @@ pub struct Progress {
     pub stage: Stage,
     /// Why members wait.
     pub why: Option<Why>,
-    /// What the nodes offered when that was found out ([`Nodes::offer_version`]).
+    /// The mark of the nodes when that was found out ([`Nodes::mark`]).
     ///
-    /// [`Nodes::offer_version`]: super::Nodes::offer_version
-    pub words_version: u64,
+    /// [`Nodes::mark`]: super::Nodes::mark
+    pub words_mark: u64,
     /// Room for it is set aside, or it asks for none.
     pub admitted: bool,
     /// Why it is not admitted.

@@ -182,6 +182,15 @@ fn what_is_said_of_nodes_follows_the_nodes() {
         "{}",
         why(&story)
     );
+    story.submit(pod("q", None, 2));
+    story.step();
+    story.later(1_000);
+    story.later(10_000);
+    let closest = why(&story);
+    assert!(
+        closest.contains("closest is node m1, short of 2"),
+        "{closest}"
+    );
     assert_eq!(story.scheduler.stats().sweep_rescues, 0);
 }
 
