@@ -5,15 +5,17 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "support/audit.rs"]
+mod audit;
 #[path = "support/live.rs"]
 mod live;
 #[path = "support/process.rs"]
 mod process;
 
+use audit::{now, written};
 use jiff::{SignedDuration, Timestamp};
-use live::{Cluster, PODS, eventually, pod, text};
+use live::{Cluster, PODS, eventually, pod};
 use process::{Process, free_lease};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::thread::sleep;
@@ -59,11 +61,6 @@ fn stands_by(process: &Process) {
     });
 }
 
-#[expect(clippy::disallowed_methods, reason = "the audit log tells real time")]
-fn now() -> Timestamp {
-    Timestamp::now()
-}
-
 fn seconds(span: SignedDuration) -> f64 {
     span.as_secs_f64()
 }
@@ -92,36 +89,10 @@ fn begin_wave(cluster: &Cluster, process: &Process, gang: &str, members: usize, 
     eventually("the wave is on its way", enough);
 }
 
-/// A write: when the API server got it, and when it was done.
-struct Written {
-    what: String,
-    came: Timestamp,
-    done: Timestamp,
-}
-
-/// What this user wrote.
-fn written(cluster: &Cluster, user: &str) -> Vec<Written> {
-    let log = cluster.plane.audit().unwrap();
-    let time = |event: &Value, name: &str| text(event, name).parse::<Timestamp>().unwrap();
-    log.iter()
-        .filter(|event| text(event, "/user/username") == user)
-        .map(|event| Written {
-            what: format!(
-                "{} {} {}",
-                text(event, "/verb"),
-                text(event, "/requestURI"),
-                event["responseStatus"]["code"]
-            ),
-            came: time(event, "/requestReceivedTimestamp"),
-            done: time(event, "/stageTimestamp"),
-        })
-        .collect()
-}
-
 /// The binds of this user that were accepted, in their order.
 fn binds(cluster: &Cluster, user: &str) -> Vec<Timestamp> {
-    let binds = written(cluster, user).into_iter();
-    let binds = binds.filter(|one| one.what.contains("/binding?") && one.what.ends_with("201"));
+    let binds = written(&cluster.plane, user).into_iter();
+    let binds = binds.filter(|one| one.path.ends_with("/binding") && one.code == 201);
     let mut times: Vec<Timestamp> = binds.map(|one| one.done).collect();
     times.sort();
     times
@@ -203,9 +174,9 @@ fn a_leader_that_stood_still_is_replaced_within_9_s_and_writes_nothing_when_it_g
     // What it might have sent would have been answered by then.
     sleep(Duration::from_secs(3));
     let since = |user: &str| {
-        let all = written(&cluster, user).into_iter();
+        let all = written(&cluster.plane, user).into_iter();
         let since = all.filter(|one| one.came >= continued);
-        since.map(|one| one.what).collect::<Vec<_>>()
+        since.map(|one| one.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(since(FIRST), [""; 0], "the deposed one wrote");
     assert!(!since(SECOND).is_empty(), "the log shows what is written");

@@ -7,6 +7,7 @@
 use crate::cluster::lanes::Lanes;
 use crate::cluster::{Clock, Fence, Kind, Metrics, News};
 use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler, Span, SpanKind};
+use crate::core::lint::Linter;
 use crate::core::units::{Millis, Time};
 use prometheus::IntCounter;
 use std::collections::BTreeSet;
@@ -33,6 +34,8 @@ pub(super) struct Engine {
     pub(super) fence: Fence,
     pub(super) clock: Clock,
     pub(super) metrics: Arc<Metrics>,
+    /// Looks at every plan; in debug builds, for it costs about as much as the plan.
+    pub(super) linter: Option<Linter>,
 }
 
 /// A running engine.
@@ -107,7 +110,12 @@ impl Engine {
         let now = self.clock.now();
         for news in batch.drain(..) {
             match news {
-                News::Event(event) => self.scheduler.apply(now, event),
+                News::Event(event) => {
+                    if let Some(linter) = &mut self.linter {
+                        linter.hear(&event);
+                    }
+                    self.scheduler.apply(now, event);
+                }
                 News::Says(subject, said) => self.lanes.hear(&subject, said),
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
@@ -148,10 +156,15 @@ impl Engine {
     fn decide(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) -> Option<Time> {
         loop {
             let started = Instant::now();
-            let plan = self.scheduler.cycle(self.clock.now());
+            let now = self.clock.now();
+            let plan = self.scheduler.cycle(now);
             self.metrics
                 .cycle_seconds
                 .observe(started.elapsed().as_secs_f64());
+            if let Some(linter) = &mut self.linter {
+                let notes = linter.look(&plan, now);
+                assert!(notes.is_empty(), "a plan that must not be: {notes:#?}");
+            }
             let Plan {
                 effects,
                 decisions,

@@ -13,6 +13,7 @@ use crate::cluster::lease::{Lease, LeaseOptions};
 use crate::cluster::watch::{self, Outlet};
 use crate::cluster::{self, Fence, Metrics, NEWS_BOUND, access};
 use crate::core::engine::{Policy, Scheduler};
+use crate::core::lint::Linter;
 use engine::Engine;
 use kube::Client;
 use std::future::{Future, pending};
@@ -135,6 +136,7 @@ async fn lead(
         fence: fence.clone(),
         clock,
         metrics: Arc::clone(&options.metrics),
+        linter: cfg!(debug_assertions).then(Linter::default),
     };
     let mut engine = engine.start().map_err(Error::EngineStart)?;
     let mut hold = pin!(hold(lease));

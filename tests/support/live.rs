@@ -152,6 +152,16 @@ impl Cluster {
 
     /// Starts Muster as somebody.
     pub(crate) fn muster_as(&self, kubeconfig: &Path, lease: Option<LeaseOptions>) -> Muster {
+        self.muster_with(kubeconfig, lease, |_| {})
+    }
+
+    /// Starts Muster as somebody, with other options than usual.
+    pub(crate) fn muster_with(
+        &self,
+        kubeconfig: &Path,
+        lease: Option<LeaseOptions>,
+        change: impl FnOnce(&mut Options),
+    ) -> Muster {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -172,7 +182,7 @@ impl Cluster {
             } else {
                 Fence::open()
             };
-            let options = Options {
+            let mut options = Options {
                 reader: client::reader(&config, ANSWER_WITHIN).unwrap(),
                 writer: client::writer(&config, ANSWER_WITHIN, &fence).unwrap(),
                 fence,
@@ -184,6 +194,7 @@ impl Cluster {
                 health: Arc::clone(&health),
                 metrics: Arc::clone(&metrics),
             };
+            change(&mut options);
             runtime.spawn(live::run(options, async {
                 let _ = stopped.await;
             }))
