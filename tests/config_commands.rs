@@ -40,11 +40,11 @@ fn a_file_that_can_be_used_is_ok() {
 
 #[test]
 fn an_unknown_plugin_is_refused_with_its_place_and_the_known_ones() {
-    let (code, said, complaint) = check(format!("{HEAD}profile:\n  filter: [NodeNam]\n"));
+    let (code, said, complaint) = check(format!("{HEAD}profile:\n  filter: [NodePort]\n"));
     assert_eq!((code, said.as_str()), (Some(2), ""));
     assert!(complaint.contains("muster.yaml:4:12: "), "{complaint}");
     assert!(
-        complaint.contains("NodeNam") && complaint.contains("NodeName, "),
+        complaint.contains("NodePort") && complaint.contains("NodePorts, "),
         "{complaint}"
     );
 }

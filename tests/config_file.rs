@@ -115,9 +115,9 @@ fn what_is_wrong_is_refused_with_place_and_what_is_allowed() {
         ("schedulerNames: []\n", "3:17", &["empty"]),
         ("schedulerNames: [a, b, a]\n", "3:17", &["\"a\"", "twice"]),
         (
-            "profile:\n  filter:\n  - NodeName\n  - Nope\n",
+            "profile:\n  filter:\n  - NodePorts\n  - Nope\n",
             "6:5",
-            &["\"Nope\"", "filter", "NodeUnschedulable, NodeName"],
+            &["\"Nope\"", "filter", "NodeUnschedulable, TaintToleration"],
         ),
         (
             "profile:\n  score: [{name: Packing, weight: 101}]\n",

@@ -79,7 +79,6 @@ fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
     let required = affinity.and_then(|affinity| affinity.required.as_ref());
     let tolerations = spec.tolerations.iter().enumerate();
     Constraints {
-        node_name: None,
         selector: spec.node_selector.clone(),
         affinity: required.map(|selector| {
             let terms = selector.node_selector_terms.iter().enumerate();

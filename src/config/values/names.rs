@@ -271,8 +271,10 @@ mod tests {
 
     #[test]
     fn an_unknown_plugin_is_refused_with_the_list_of_known_ones() {
-        let wrong = PluginName::<FilterPoint>::try_from("NodeNames".to_owned()).unwrap_err();
-        assert!(wrong.contains("\"NodeNames\"") && wrong.contains("NodeName, TaintToleration"));
+        let wrong = PluginName::<FilterPoint>::try_from("NodePort".to_owned()).unwrap_err();
+        assert!(
+            wrong.contains("\"NodePort\"") && wrong.contains("NodeUnschedulable, TaintToleration")
+        );
         // The name is known, at another point.
         assert!(PluginName::<FilterPoint>::try_from("Packing".to_owned()).is_err());
         assert!(PluginName::<ScorePoint>::try_from("Packing".to_owned()).is_ok());

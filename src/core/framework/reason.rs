@@ -11,8 +11,6 @@ pub enum Reason {
     TooManyPods,
     /// It is cordoned.
     Unschedulable,
-    /// It is not the one that the pod names.
-    NodeName,
     /// It has a taint that the pod does not tolerate.
     Taint,
     /// Its labels do not match the pod's selector or affinity.
@@ -38,7 +36,6 @@ impl Reason {
             Self::Other(words) => return words.clone(),
             Self::TooManyPods => "Too many pods",
             Self::Unschedulable => "node(s) were unschedulable",
-            Self::NodeName => "node(s) didn't match the requested node name",
             Self::Taint => "node(s) had untolerated taint(s)",
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",

@@ -151,8 +151,6 @@ pub fn labels_match(wanted: &Labels, labels: &Labels) -> bool {
 /// constraints are allowed on the same nodes, whatever they request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Constraints {
-    /// The one node it asks for by name.
-    pub node_name: Option<String>,
     /// `spec.nodeSelector`.
     pub selector: Labels,
     /// `requiredDuringScheduling` node affinity; `None` where the pod has none.

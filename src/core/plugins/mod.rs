@@ -8,7 +8,6 @@ mod gang_members;
 mod gang_selector;
 mod minimum_first;
 mod node_affinity;
-mod node_name;
 mod node_ports;
 mod node_resources;
 mod node_unschedulable;

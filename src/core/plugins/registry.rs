@@ -5,7 +5,6 @@ use super::gang_members::GangMembers;
 use super::gang_selector::GangSelector;
 use super::minimum_first::MinimumFirst;
 use super::node_affinity::NodeAffinity;
-use super::node_name::NodeName;
 use super::node_ports::NodePorts;
 use super::node_resources::NodeResourcesFit;
 use super::node_unschedulable::NodeUnschedulable;
@@ -25,7 +24,6 @@ use std::sync::Arc;
 pub fn filters() -> Vec<Arc<dyn Filter>> {
     vec![
         Arc::new(NodeUnschedulable),
-        Arc::new(NodeName),
         Arc::new(TaintToleration),
         Arc::new(NodeAffinity),
         Arc::new(NodePorts),
