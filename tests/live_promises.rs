@@ -13,11 +13,11 @@ mod live;
 
 use audit::{Written, now, written};
 use jiff::Timestamp;
-use live::{Cluster, Muster, PODS, condition, eventually, pod, text};
+use live::{Cluster, Muster, PODS, condition, deny, eventually, text};
 use muster_devcluster::fake_node;
 use serde_json::{Value, json};
 use std::net::TcpListener;
-use std::thread::{scope, sleep};
+use std::thread::sleep;
 use std::time::Duration;
 
 /// As whom Muster writes.
@@ -63,49 +63,13 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
 
 /// Refuses to bind `NAME-3`, in words.
 fn refuse_to_bind(name: &str) -> String {
-    policy(
+    deny(
         "refuse-to-bind",
         "CREATE",
         "pods/binding",
         &format!("request.name != '{name}-3'"),
         "not on my nodes",
     )
-}
-
-fn policy(name: &str, operation: &str, resource: &str, rule: &str, message: &str) -> String {
-    format!(
-        r#"
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {{name: {name}}}
-spec:
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {{apiGroups: [''], apiVersions: [v1], operations: [{operation}], resources: [{resource}]}}
-  validations:
-  - expression: "{rule}"
-    message: {message}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {{name: {name}}}
-spec: {{policyName: {name}, validationActions: [Deny]}}
-"#
-    )
-}
-
-/// Waits until a policy refuses to bind `NAME-3`, which does not exist yet.
-fn in_force(cluster: &Cluster, name: &str) {
-    eventually("the policy is in force", || {
-        let pod = format!("{name}-3");
-        let probe = json!({
-            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": "node-0"},
-        });
-        let answer = cluster.plane.post(&format!("{PODS}/{pod}/binding"), &probe);
-        answer.is_err_and(|error| error.to_string().contains("not on my nodes"))
-    });
 }
 
 /// The longest time in which nothing was tried, in seconds.
@@ -120,14 +84,14 @@ fn a_release_whose_deletes_are_refused_goes_on_for_as_long_as_it_takes_and_says_
     let cluster = scene();
     cluster.nodes(2, "8");
     cluster.apply(&refuse_to_bind("stuck"));
-    cluster.apply(&policy(
+    cluster.apply(&deny(
         "keep-pods",
         "DELETE",
         "pods",
         "!request.name.startsWith('stuck-')",
         "pods are kept for the audit",
     ));
-    in_force(&cluster, "stuck");
+    cluster.refuses_to_bind("stuck-3", "node-0", "not on my nodes");
     let muster = start(&cluster, 128);
     cluster.gang("stuck", 4);
     cluster.pods("stuck", 4, "1");
@@ -213,7 +177,7 @@ fn a_release_behind_a_webhook_that_hangs_says_so_and_ends_when_the_hang_does() {
     let cluster = scene();
     cluster.nodes(2, "8");
     cluster.apply(&refuse_to_bind("slow"));
-    in_force(&cluster, "slow");
+    cluster.refuses_to_bind("slow-3", "node-0", "not on my nodes");
     let _deaf = hang_deletes(&cluster);
     let muster = start(&cluster, 128);
     cluster.gang("slow", 4);
@@ -245,38 +209,12 @@ fn a_release_behind_a_webhook_that_hangs_says_so_and_ends_when_the_hang_does() {
     muster.stop();
 }
 
-/// Creates the pods of a gang, several at a time.
-fn create_at_once(cluster: &Cluster, gang: &str, count: usize) {
-    let threads = 16;
-    scope(|scope| {
-        for first in 0..threads {
-            scope.spawn(move || {
-                for i in (first..count).step_by(threads) {
-                    cluster.plane.post(PODS, &pod(gang, i, "100m")).unwrap();
-                }
-            });
-        }
-    });
-}
-
-fn delete_now(cluster: &Cluster, pod: &str) {
-    let delete = [
-        "delete",
-        "pod",
-        pod,
-        "--force",
-        "--grace-period=0",
-        "--wait=false",
-    ];
-    cluster.plane.kubectl(&delete).unwrap();
-}
-
 #[test]
 fn a_gang_that_cannot_be_whole_any_more_stops_binding_and_leaves_in_time() {
     let cluster = scene();
     cluster.nodes(10, "32");
     let muster = start(&cluster, 2);
-    create_at_once(&cluster, "wave", 600);
+    cluster.pods_at_once("wave", 600, "100m");
     cluster.gang("wave", 600);
     eventually("the wave is on its way", || bound_at(&cluster).len() >= 50);
     // One of the last, so that it is not bound yet.
@@ -285,7 +223,7 @@ fn a_gang_that_cannot_be_whole_any_more_stops_binding_and_leaves_in_time() {
         .into_iter()
         .rfind(|(_, node)| node.is_none())
         .unwrap();
-    delete_now(&cluster, &victim);
+    cluster.delete_now(&victim);
     let admin = written(&cluster.plane, "admin");
     let path = format!("{PODS}/{victim}");
     let deleted = admin.iter().rfind(|one| one.path == path).unwrap().done;
@@ -315,7 +253,7 @@ fn a_wave_that_advances_is_never_cut_however_long_it_takes() {
     let cluster = scene();
     cluster.nodes(30, "32");
     let muster = start(&cluster, 1);
-    create_at_once(&cluster, "long", 3_000);
+    cluster.pods_at_once("long", 3_000, "100m");
     cluster.gang("long", 3_000);
     let mut bound = 0;
     while bound < 3_000 {
@@ -338,7 +276,7 @@ fn a_crowd_that_arrives_at_once_is_not_spoken_of_pod_by_pod() {
     cluster.nodes(4, "32");
     let muster = start(&cluster, 128);
     cluster.gang("crowd", 200);
-    create_at_once(&cluster, "crowd", 200);
+    cluster.pods_at_once("crowd", 200, "100m");
     eventually("all are bound", || cluster.bound("crowd-") == 200);
     eventually("and it says so", || {
         cluster.status_of("crowd")["running"] == 200
@@ -461,7 +399,7 @@ fn a_successor_writes_nothing_that_is_said_already_and_mends_what_is_not_so() {
         r#"{"status":{"running":47}}"#,
     ];
     cluster.plane.kubectl(&lie).unwrap();
-    delete_now(&cluster, "leaves-0");
+    cluster.delete_now("leaves-0");
     let restarted = now();
     let muster = start(&cluster, 128);
     eventually("the queue is mended", || {

@@ -124,16 +124,7 @@ fn a_member_refused_for_good_releases_the_gang_which_says_who_and_why() {
     let cluster = Cluster::start();
     cluster.nodes(2, "8");
     cluster.apply(REFUSE_ONE);
-    eventually("the policy is in force", || {
-        let probe = json!({
-            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "unlucky-2"},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": "node-0"},
-        });
-        let answer = cluster
-            .plane
-            .post(&format!("{PODS}/unlucky-2/binding"), &probe);
-        answer.is_err_and(|error| error.to_string().contains("may not run here"))
-    });
+    cluster.refuses_to_bind("unlucky-2", "node-0", "may not run here");
     let muster = cluster.muster();
     cluster.gang("unlucky", 4);
     cluster.pods("unlucky", 4, "2");

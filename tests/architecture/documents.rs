@@ -1,5 +1,6 @@
 //! The documents name what is there, and nothing that is not.
 
+use crate::tables::first_cells;
 use crate::{read, sources};
 use std::collections::BTreeSet;
 
@@ -33,19 +34,6 @@ pub(crate) fn crate_names() -> Vec<String> {
         .iter()
         .map(|name| name.replace('-', "_"))
         .collect()
-}
-
-/// The code in the first cells of the tables of a section.
-fn first_cells(document: &str, section: &str) -> BTreeSet<String> {
-    let mut sections = document.split("\n## ");
-    let text = sections
-        .find(|text| text.starts_with(section))
-        .unwrap_or_default();
-    let cell = |line: &str| {
-        let cell = line.strip_prefix("| `")?.split('`').next()?;
-        Some(cell.to_owned())
-    };
-    text.lines().filter_map(cell).collect()
 }
 
 /// The first literal after each call of `name(`.

@@ -7,6 +7,8 @@ mod arrows;
 mod documents;
 mod logs;
 mod source;
+#[path = "../support/tables.rs"]
+mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
+use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -101,6 +101,39 @@ impl Cluster {
         for i in 0..count {
             self.plane.post(PODS, &pod(gang, i, cpu)).unwrap();
         }
+    }
+
+    /// The same, several at a time.
+    pub(crate) fn pods_at_once(&self, gang: &str, count: usize, cpu: &str) {
+        let threads = 16;
+        scope(|scope| {
+            for first in 0..threads {
+                scope.spawn(move || {
+                    for i in (first..count).step_by(threads) {
+                        self.plane.post(PODS, &pod(gang, i, cpu)).unwrap();
+                    }
+                });
+            }
+        });
+    }
+
+    /// Deletes a pod of `default` without grace.
+    pub(crate) fn delete_now(&self, pod: &str) {
+        let at_once = ["--force", "--grace-period=0", "--wait=false"];
+        let arguments = [&["delete", "pod", pod], &at_once[..]].concat();
+        self.plane.kubectl(&arguments).unwrap();
+    }
+
+    /// Waits until a policy refuses to bind a pod, which does not exist yet, with these words.
+    pub(crate) fn refuses_to_bind(&self, pod: &str, node: &str, words: &str) {
+        let probe = json!({
+            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        });
+        eventually("the policy is in force", || {
+            let answer = self.plane.post(&format!("{PODS}/{pod}/binding"), &probe);
+            answer.is_err_and(|error| error.to_string().contains(words))
+        });
     }
 
     /// A pod of `default`.
@@ -230,6 +263,37 @@ impl Muster {
         self.task.abort();
         self.runtime.shutdown_background();
     }
+}
+
+/// A policy that lets an operation on a resource through only where the rule holds, and else says
+/// so.
+pub(crate) fn deny(
+    name: &str,
+    operation: &str,
+    resource: &str,
+    rule: &str,
+    message: &str,
+) -> String {
+    format!(
+        r#"
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: {name}}}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {{apiGroups: [''], apiVersions: [v1], operations: [{operation}], resources: [{resource}]}}
+  validations:
+  - expression: "{rule}"
+    message: {message}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {{name: {name}}}
+spec: {{policyName: {name}, validationActions: [Deny]}}
+"#
+    )
 }
 
 /// The pods of `default`.

@@ -3,7 +3,8 @@
 use super::park::park;
 use super::refresh::queue_or_wait;
 use super::{Cycle, admit, finish};
-use crate::core::placement::Shortage;
+use crate::core::framework::Reason;
+use crate::core::placement::{Diagnosis, Shortage};
 use crate::core::state::{ClusterState, GangId, PodId, ShapeId, Why};
 use crate::core::transaction::Statement;
 use std::collections::BTreeMap;
@@ -147,17 +148,23 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
         .diagnosis
         .as_ref()
         .and_then(|one| one.closest_fit(state));
-    let closest = closest.map_or_else(String::new, |words| format!(" ({words})"));
+    let mut hints = closest.map_or_else(String::new, |words| format!(" ({words})"));
+    let avoids = |one: &&Diagnosis| one.reasons.contains_key(&Reason::BindRefused);
+    if shortage.diagnosis.as_ref().filter(avoids).is_some()
+        && let Some(answer) = &pod.refusal
+    {
+        hints.push_str(&format!(" (the last refusal: {answer})"));
+    }
     let single = state.gang(gang_id).is_none_or(|gang| gang.is_single());
     if single {
-        return Why::new("Unschedulable", &format!("{histogram}{closest}"));
+        return Why::new("Unschedulable", &format!("{histogram}{hints}"));
     }
     let name = &pod.key.name;
     let head = match placed {
         Some(placed) => format!("{placed} of {needed} members fit; pod {name}"),
         None => format!("not all of {needed} members fit; pod {name}"),
     };
-    Why::new("Unschedulable", &format!("{head}: {histogram}{closest}"))
+    Why::new("Unschedulable", &format!("{head}: {histogram}{hints}"))
 }
 
 /// The members to place of a gang where those are all equal and nothing else narrows their nodes.

@@ -1,0 +1,98 @@
+//! What nodes say to a pod that none of them suits.
+
+use crate::live::{Cluster, PODS, condition, deny, eventually, pod, text};
+use muster_devcluster::fake_node;
+use serde_json::{Value, json};
+
+/// What a node has against the pod, one each.
+pub(crate) const WORDS: [&str; 8] = [
+    "Insufficient cpu",
+    "Too many pods",
+    "node(s) were unschedulable",
+    "node(s) had untolerated taint(s)",
+    "node(s) didn't match Pod's node affinity/selector",
+    "node(s) didn't match PodGroup's node selector",
+    "node(s) didn't have free ports for the requested pod ports",
+    "node(s) refused the binding",
+];
+
+/// A node that would suit but for its name's reason.
+fn node(name: &str) -> Value {
+    let cpu = if name == "small" { "1" } else { "4" };
+    let pods = if name == "full" { "0" } else { "110" };
+    let mut node = fake_node(name, &[("cpu", cpu), ("memory", "8Gi"), ("pods", pods)]);
+    let role = if name == "elsewhere" { "play" } else { "work" };
+    let zone = if name == "far" { "b" } else { "a" };
+    node["metadata"]["labels"]["role"] = json!(role);
+    node["metadata"]["labels"]["zone"] = json!(zone);
+    match name {
+        "cordoned" => node["spec"]["unschedulable"] = json!(true),
+        "tainted" => {
+            let taint = json!({"key": "only", "value": "them", "effect": "NoSchedule"});
+            node["spec"]["taints"] = json!([taint]);
+        }
+        _ => {}
+    }
+    node
+}
+
+/// A pod with a host port.
+fn with_port(gang: &str) -> Value {
+    let mut pod = pod(gang, 0, "2");
+    pod["spec"]["containers"][0]["ports"] = json!([{"containerPort": 80, "hostPort": 8080}]);
+    pod
+}
+
+#[test]
+fn every_node_says_what_it_has_against_a_pod() {
+    let cluster = Cluster::start();
+    let names = [
+        "small",
+        "full",
+        "cordoned",
+        "tainted",
+        "elsewhere",
+        "far",
+        "busy",
+        "refusing",
+    ];
+    cluster
+        .plane
+        .create_nodes(names.len(), |i| node(names[i]))
+        .unwrap();
+    let mut there = with_port("there");
+    there["spec"]["nodeName"] = json!("busy");
+    cluster.plane.post(PODS, &there).unwrap();
+    let rule = "object.target.name != 'refusing'";
+    cluster.apply(&deny(
+        "binds",
+        "CREATE",
+        "pods/binding",
+        rule,
+        "not on this node",
+    ));
+    cluster.refuses_to_bind("picky-0", "refusing", "not on this node");
+    let muster = cluster.muster();
+    cluster.apply(
+        "{apiVersion: muster.dev/v1alpha1, kind: PodGroup, metadata: {name: picky}, \
+         spec: {minAvailable: 1, nodeSelector: {zone: a}}}",
+    );
+    let mut picky = with_port("picky");
+    picky["spec"]["nodeSelector"] = json!({"role": "work"});
+    cluster.plane.post(PODS, &picky).unwrap();
+    let mut said = String::new();
+    eventually("all nodes have said no", || {
+        let status = cluster.status_of("picky");
+        let found = condition(&status, "Scheduled");
+        said = found.map_or_else(String::new, |found| text(found, "/message"));
+        said.contains(WORDS[7])
+    });
+    eprintln!("{said}");
+    assert!(said.contains("(the last refusal: "), "{said}");
+    assert!(said.contains("not on this node"), "{said}");
+    assert!(said.contains("0/8 nodes are available: "), "{said}");
+    for words in WORDS {
+        assert!(said.contains(&format!("1 {words}")), "{words} in {said}");
+    }
+    muster.stop();
+}

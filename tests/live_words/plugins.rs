@@ -1,0 +1,89 @@
+//! What gangs say of plugins that hold or refuse them.
+
+use crate::live::Cluster;
+use crate::{Sentence, read_all};
+use muster::core::framework::{Binder, Context, Permit, PermitVerdict, Plugin, Reason};
+use muster::core::model::Bind;
+use muster::core::state::{ClusterState, NodeId, PodId};
+use muster::core::units::{Millis, Time};
+use std::sync::Arc;
+
+/// What they wait for.
+pub(crate) const WAITING: &[Sentence] = &[
+    Sentence {
+        kind: "Scheduled",
+        reason: "Rejected",
+        gang: "rejected",
+        message: "pod rejected-0 on node node-0: Doorman: not in these shoes",
+    },
+    Sentence {
+        kind: "Scheduled",
+        reason: "PermitTimedOut",
+        gang: "late",
+        message: "the time to permit the placement ran out",
+    },
+    Sentence {
+        kind: "Scheduled",
+        reason: "NoBinder",
+        gang: "unbound",
+        message: "no bind plugin took the pod",
+    },
+];
+
+/// What else they say.
+pub(crate) const CONDITIONS: &[Sentence] = &[Sentence {
+    kind: "Scheduled",
+    reason: "Held",
+    gang: "held",
+    message: "it has its place, and a Permit plugin holds it",
+}];
+
+/// Does with a pod what its name says.
+struct Doorman {
+    binder: Arc<dyn Binder>,
+}
+
+impl Plugin for Doorman {
+    fn name(&self) -> &'static str {
+        "Doorman"
+    }
+}
+
+impl Permit for Doorman {
+    fn permit(&self, state: &ClusterState, pod: PodId, _: NodeId, _: Time) -> PermitVerdict {
+        match state.pod(pod).unwrap().key.name.as_str() {
+            "rejected-0" => PermitVerdict::Deny(Reason::Other("not in these shoes".to_owned())),
+            "late-0" => PermitVerdict::Wait(Millis(500)),
+            "held-0" => PermitVerdict::Wait(Millis(600_000)),
+            _ => PermitVerdict::Allow,
+        }
+    }
+}
+
+impl Binder for Doorman {
+    fn bind(&self, cx: &Context<'_>, node: NodeId) -> Option<Bind> {
+        let takes = cx.pod.key.name != "unbound-0";
+        takes.then(|| self.binder.bind(cx, node))?
+    }
+}
+
+#[test]
+fn gangs_say_which_plugin_does_not_let_them_through() {
+    let cluster = Cluster::start();
+    cluster.nodes(1, "8");
+    let muster = cluster.muster_with(&cluster.plane.kubeconfig(), None, |options| {
+        let profile = &mut options.policy.profile;
+        let binder = Arc::clone(&profile.bind[0]);
+        let doorman = Arc::new(Doorman { binder });
+        profile.permit.push(doorman.clone());
+        profile.bind = vec![doorman];
+    });
+    for gang in ["rejected", "late", "unbound", "held", "welcome"] {
+        cluster.gang(gang, 1);
+        cluster.pods(gang, 1, "1");
+    }
+    read_all(&cluster, WAITING);
+    read_all(&cluster, CONDITIONS);
+    assert_eq!(cluster.bound("welcome"), 1, "the others are let through");
+    muster.stop();
+}
