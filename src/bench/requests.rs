@@ -1,6 +1,8 @@
 //! Requests to the API server, many at once. Nothing is repeated.
 
 use super::{Convention, Error};
+use crate::cluster::lanes::Made;
+use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
 use http_body_util::BodyExt;
@@ -30,7 +32,7 @@ impl Requests {
 
     /// `POST`.
     pub(super) async fn create(&self, path: &str, body: &Value) -> Result<(), Error> {
-        self.send(Method::POST, path, Some(body)).await.map(drop)
+        self.send(post(path, body)).await.map(drop)
     }
 
     /// Creates what `make` says for each number below `count`, path and body. Says when each was
@@ -46,8 +48,7 @@ impl Requests {
 
     /// `DELETE`, at once.
     pub(super) async fn delete(&self, path: &str) -> Result<(), Error> {
-        let now = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
-        match self.send(Method::DELETE, path, Some(&now)).await {
+        match self.send(deletion(path)).await {
             Err(Error::Refused { code: 404, .. }) => Ok(()),
             result => result.map(drop),
         }
@@ -63,10 +64,7 @@ impl Requests {
                 Err(error) => return Err(error),
             }
             let mark = if path.contains('?') { '&' } else { '?' };
-            let left = self
-                .send(Method::GET, &format!("{path}{mark}limit=1"), None)
-                .await;
-            match left {
+            match self.read(&format!("{path}{mark}limit=1")).await {
                 Err(Error::Refused { code: 404, .. }) => return Ok(()),
                 Ok(list) if list["items"].as_array().is_none_or(Vec::is_empty) => return Ok(()),
                 Ok(_) => {}
@@ -82,29 +80,35 @@ impl Requests {
             return Ok(());
         };
         let path = format!("/apis/{version}/podgroups?limit=1");
-        match self.send(Method::GET, &path, None).await {
+        match self.read(&path).await {
             Err(Error::Refused { code: 404, .. }) => Err(Error::KindMissing(version)),
             result => result.map(drop),
         }
     }
 
-    async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Error> {
-        let wanted = method == Method::GET;
-        let name = format!("{method} {path}");
+    /// `GET`.
+    async fn read(&self, path: &str) -> Result<Value, Error> {
+        let request = Request::get(path)
+            .header(ACCEPT, "application/json")
+            .body(Body::empty());
+        let body = self.send(request).await?;
+        serde_json::from_slice(&body).map_err(|error| Error::Unanswered {
+            request: format!("GET {path}"),
+            cause: error.to_string(),
+        })
+    }
+
+    /// Sends it, and returns the body of the answer.
+    async fn send(&self, request: Made) -> Result<Bytes, Error> {
+        let request = request.map_err(|error| Error::Unanswered {
+            request: "a request".to_owned(),
+            cause: error.to_string(),
+        })?;
+        let name = format!("{} {}", request.method(), request.uri());
         let unanswered = |cause: String| Error::Unanswered {
             request: name.clone(),
             cause,
         };
-        let body = body.map_or_else(Body::empty, |body| {
-            Body::from(body.to_string().into_bytes())
-        });
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "application/json")
-            .body(body)
-            .map_err(|error| unanswered(error.to_string()))?;
         let answer = self.client.send(request).await;
         let answer = answer.map_err(|error| unanswered(error.to_string()))?;
         let code = answer.status();
@@ -112,9 +116,7 @@ impl Requests {
         let body = body.map_err(|error| unanswered(error.to_string()))?;
         let body = body.to_bytes();
         if code.is_success() {
-            // The answer to a write is of no interest, and costs more to read than to send.
-            let text: &[u8] = if wanted { &body } else { b"null" };
-            return serde_json::from_slice(text).map_err(|error| unanswered(error.to_string()));
+            return Ok(body);
         }
         Err(Error::Refused {
             request: name,
@@ -124,6 +126,26 @@ impl Requests {
     }
 }
 
+/// `POST`.
+fn post(path: &str, body: &Value) -> Made {
+    with_body(Method::POST, path, body)
+}
+
+/// `DELETE`, at once.
+pub(super) fn deletion(path: &str) -> Made {
+    let now = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
+    with_body(Method::DELETE, path, &now)
+}
+
+fn with_body(method: Method, path: &str, body: &Value) -> Made {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json")
+        .body(Body::from(body.to_string().into_bytes()))
+}
+
 /// Creates over several clients in turn; see [`Requests::create_all`].
 pub(super) async fn create_all(
     clients: &[Requests],
@@ -131,6 +153,24 @@ pub(super) async fn create_all(
     count: usize,
     make: impl Fn(usize) -> (String, Value) + Clone + Send + 'static,
 ) -> Result<Vec<Instant>, Error> {
+    let creation = move |index| {
+        let (path, body) = make(index);
+        [post(&path, &body)]
+    };
+    send_all(clients, in_flight, count, creation).await
+}
+
+/// Sends what `make` says for each number below `count`, one request after the other, over
+/// several clients in turn. Says when the last one of each was answered.
+pub(super) async fn send_all<R>(
+    clients: &[Requests],
+    in_flight: usize,
+    count: usize,
+    make: impl Fn(usize) -> R + Clone + Send + 'static,
+) -> Result<Vec<Instant>, Error>
+where
+    R: IntoIterator<Item = Made, IntoIter: Send> + 'static,
+{
     let next = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for requests in clients.iter().cycle().take(in_flight) {
@@ -142,8 +182,9 @@ pub(super) async fn create_all(
                 if index >= count {
                     return Ok::<_, Error>(answered);
                 }
-                let (path, body) = make(index);
-                requests.create(&path, &body).await?;
+                for request in make(index) {
+                    requests.send(request).await?;
+                }
                 answered.push((index, Instant::now()));
             }
         });
@@ -151,7 +192,7 @@ pub(super) async fn create_all(
     let mut answered = Vec::with_capacity(count);
     while let Some(worker) = workers.join_next().await {
         answered.extend(worker.map_err(|error| Error::Unanswered {
-            request: "POST".to_owned(),
+            request: "a request".to_owned(),
             cause: error.to_string(),
         })??);
     }

@@ -14,6 +14,9 @@ mod requests;
 mod send;
 mod slow;
 
+pub use evict::eviction;
+pub use requests::Made;
+
 use super::words::{Subject, Word};
 use super::{Clock, Fence, Metrics, NewsSender};
 use crate::api::said::Said;
