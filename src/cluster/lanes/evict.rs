@@ -5,6 +5,7 @@
 //! and reported; whoever ordered it orders it again.
 
 use super::Context;
+use super::pending::Pending;
 use super::requests::{self, Made};
 use super::send::{read_pod, write};
 use super::slow::SlowLane;
@@ -32,16 +33,20 @@ pub(super) type Orders = mpsc::UnboundedReceiver<Evict>;
 
 #[derive(Clone)]
 pub(super) struct EvictLane {
-    pub(super) context: Context,
-    pub(super) slow: SlowLane,
+    context: Context,
+    /// Those that are tried for the first time. What was refused is tried again for as long as it
+    /// takes, and nobody gives way to it.
+    pending: Arc<Pending>,
+    slow: SlowLane,
     namespaces: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
     slots: Arc<Semaphore>,
 }
 
 impl EvictLane {
-    pub(super) fn new(context: Context, slow: SlowLane) -> Self {
+    pub(super) fn new(context: Context, pending: Arc<Pending>, slow: SlowLane) -> Self {
         Self {
             context,
+            pending,
             slow,
             namespaces: Arc::default(),
             slots: Arc::new(Semaphore::new(IN_FLIGHT)),
@@ -53,6 +58,9 @@ impl EvictLane {
         let mut attempts = JoinSet::new();
         while let Some(order) = orders.recv().await {
             while attempts.try_join_next().is_some() {}
+            if !order.again {
+                self.pending.add();
+            }
             attempts.spawn(self.clone().carry_out(order));
         }
         while attempts.join_next().await.is_some() {}
@@ -103,6 +111,9 @@ impl EvictLane {
         let result = Event::EvictResult(order.pod, outcome);
         // Nobody listens only when the process is about to end.
         let _ = self.context.news.send(News::Event(result)).await;
+        if !order.again {
+            self.pending.done();
+        }
     }
 
     async fn attempt(&self, order: &Evict) -> EvictOutcome {
