@@ -5,7 +5,7 @@
 
 use super::objects::Objects;
 use super::observe::Observer;
-use super::requests::{Requests, create_all, send_all};
+use super::requests::{Requests, create_all, for_all};
 use super::statistics::rate;
 use super::{Error, Measure};
 use crate::cluster::{Clock, lanes};
@@ -84,12 +84,16 @@ impl Raw {
         let (make, prefix) = (objects.clone(), self.prefix.clone());
         let uids: Vec<String> = observer.seen().uids.values().cloned().collect();
         let now = Clock::start().now();
-        let eviction = move |index| {
+        let evict = move |requests: Requests, index| {
             let uid = uids.get(index).map_or("", String::as_str);
-            lanes::eviction(&make.pod_key(&prefix, index, uid), MESSAGE, now)
+            let pod = make.pod_key(&prefix, index, uid);
+            async move {
+                let make = || lanes::eviction(&pod, MESSAGE, now);
+                requests.evict(make).await
+            }
         };
         tokio::try_join!(
-            send_all(&self.clients, self.in_flight, count, eviction),
+            for_all(&self.clients, self.in_flight, count, evict),
             observer.watch_until(|seen| seen.gone.len() == count, deadline, || Ok(())),
         )?;
         Ok(self.rate_of_all(observer.seen().gone.values()))

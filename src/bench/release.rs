@@ -5,7 +5,7 @@
 
 use super::objects::Objects;
 use super::observe::{Observer, Seen};
-use super::requests::{Requests, deletion, send_all};
+use super::requests::{Requests, for_all};
 use super::statistics::{Latency, latency, rate};
 use super::{Error, IN_FLIGHT};
 use serde::Serialize;
@@ -56,9 +56,12 @@ impl Release {
         } = self;
         let (deadline, pods) = (Instant::now() + timeout, gangs * gang_size);
         let make = objects.clone();
-        let loss = move |gang| [deletion(&make.pod_path(prefix, gang * gang_size))];
+        let lose = move |requests: Requests, gang| {
+            let path = make.pod_path(prefix, gang * gang_size);
+            async move { requests.delete(&path).await }
+        };
         let (lost, ()) = tokio::try_join!(
-            send_all(std::slice::from_ref(requests), IN_FLIGHT, gangs, loss),
+            for_all(std::slice::from_ref(requests), IN_FLIGHT, gangs, lose),
             observer.watch_until(|seen| seen.gone.len() == pods, deadline, check),
         )?;
         Ok(Released::new(observer.seen(), &lost, gang_size))

@@ -1,4 +1,4 @@
-//! Requests to the API server, many at once. Nothing is repeated.
+//! Requests to the API server, many at once. Only evictions are repeated.
 
 use super::{Convention, Error};
 use crate::cluster::lanes::Made;
@@ -19,6 +19,9 @@ use tokio::time::Instant;
 /// one that takes longer than a minute.
 const DELETE_ROUNDS: usize = 20;
 
+/// How often an eviction is tried.
+const EVICT_TRIES: usize = 5;
+
 /// Sends requests over one client.
 #[derive(Clone)]
 pub(super) struct Requests {
@@ -32,7 +35,9 @@ impl Requests {
 
     /// `POST`.
     pub(super) async fn create(&self, path: &str, body: &Value) -> Result<(), Error> {
-        self.send(post(path, body)).await.map(drop)
+        self.send(with_body(Method::POST, path, body))
+            .await
+            .map(drop)
     }
 
     /// Creates what `make` says for each number below `count`, path and body. Says when each was
@@ -48,7 +53,8 @@ impl Requests {
 
     /// `DELETE`, at once.
     pub(super) async fn delete(&self, path: &str) -> Result<(), Error> {
-        match self.send(deletion(path)).await {
+        let now = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
+        match self.send(with_body(Method::DELETE, path, &now)).await {
             Err(Error::Refused { code: 404, .. }) => Ok(()),
             result => result.map(drop),
         }
@@ -70,6 +76,28 @@ impl Requests {
                 Ok(_) => {}
                 Err(error) => return Err(error),
             }
+        }
+        Ok(())
+    }
+
+    /// Evicts a pod by these requests, one after the other, and by all of them again where the
+    /// server was too slow: they say how long it may take, which is not long.
+    pub(super) async fn evict(&self, make: impl Fn() -> Vec<Made>) -> Result<(), Error> {
+        let mut result = Ok(());
+        for _ in 0..EVICT_TRIES {
+            result = self.send_in_turn(make()).await;
+            match result {
+                Err(Error::Unanswered { .. } | Error::Refused { code: 504, .. }) => {}
+                Err(Error::Refused { code: 404, .. }) => return Ok(()),
+                _ => return result,
+            }
+        }
+        result
+    }
+
+    async fn send_in_turn(&self, requests: Vec<Made>) -> Result<(), Error> {
+        for request in requests {
+            self.send(request).await?;
         }
         Ok(())
     }
@@ -126,17 +154,6 @@ impl Requests {
     }
 }
 
-/// `POST`.
-fn post(path: &str, body: &Value) -> Made {
-    with_body(Method::POST, path, body)
-}
-
-/// `DELETE`, at once.
-pub(super) fn deletion(path: &str) -> Made {
-    let now = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
-    with_body(Method::DELETE, path, &now)
-}
-
 fn with_body(method: Method, path: &str, body: &Value) -> Made {
     Request::builder()
         .method(method)
@@ -153,51 +170,48 @@ pub(super) async fn create_all(
     count: usize,
     make: impl Fn(usize) -> (String, Value) + Clone + Send + 'static,
 ) -> Result<Vec<Instant>, Error> {
-    let creation = move |index| {
+    let create = move |requests: Requests, index| {
         let (path, body) = make(index);
-        [post(&path, &body)]
+        async move { requests.create(&path, &body).await }
     };
-    send_all(clients, in_flight, count, creation).await
+    for_all(clients, in_flight, count, create).await
 }
 
-/// Sends what `make` says for each number below `count`, one request after the other, over
-/// several clients in turn. Says when the last one of each was answered.
-pub(super) async fn send_all<R>(
+/// Does this for each number below `count`, over several clients in turn. Says when each was done.
+pub(super) async fn for_all<D>(
     clients: &[Requests],
     in_flight: usize,
     count: usize,
-    make: impl Fn(usize) -> R + Clone + Send + 'static,
+    work: impl Fn(Requests, usize) -> D + Clone + Send + 'static,
 ) -> Result<Vec<Instant>, Error>
 where
-    R: IntoIterator<Item = Made, IntoIter: Send> + 'static,
+    D: Future<Output = Result<(), Error>> + Send,
 {
     let next = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for requests in clients.iter().cycle().take(in_flight) {
-        let (requests, next, make) = (requests.clone(), Arc::clone(&next), make.clone());
+        let (requests, next, work) = (requests.clone(), Arc::clone(&next), work.clone());
         workers.spawn(async move {
-            let mut answered = Vec::new();
+            let mut done = Vec::new();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= count {
-                    return Ok::<_, Error>(answered);
+                    return Ok::<_, Error>(done);
                 }
-                for request in make(index) {
-                    requests.send(request).await?;
-                }
-                answered.push((index, Instant::now()));
+                work(requests.clone(), index).await?;
+                done.push((index, Instant::now()));
             }
         });
     }
-    let mut answered = Vec::with_capacity(count);
+    let mut done = Vec::with_capacity(count);
     while let Some(worker) = workers.join_next().await {
-        answered.extend(worker.map_err(|error| Error::Unanswered {
+        done.extend(worker.map_err(|error| Error::Unanswered {
             request: "a request".to_owned(),
             cause: error.to_string(),
         })??);
     }
-    answered.sort_unstable_by_key(|(index, _)| *index);
-    Ok(answered.into_iter().map(|(_, at)| at).collect())
+    done.sort_unstable_by_key(|(index, _)| *index);
+    Ok(done.into_iter().map(|(_, at)| at).collect())
 }
 
 fn message(body: &[u8]) -> String {
@@ -214,6 +228,43 @@ fn message(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::Response;
+    use std::sync::Mutex;
+    use tower::BoxError;
+
+    /// Evicts where the server answers so, in this order; 0 is no answer. Says what was asked.
+    async fn evict(codes: &[u16]) -> (Result<(), Error>, String) {
+        let asked = Arc::new(Mutex::new(String::new()));
+        let (seen, left) = (Arc::clone(&asked), Mutex::new(codes.to_vec()));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            seen.lock()
+                .unwrap()
+                .push_str(&request.method().as_str()[..1]);
+            let code = left.lock().unwrap().remove(0);
+            async move {
+                let answer = Response::builder().status(code).body(Body::empty());
+                answer.map_err(BoxError::from)
+            }
+        });
+        let requests = Requests::new(Client::new(service, "default"));
+        let make =
+            || [Method::PATCH, Method::DELETE].map(|method| with_body(method, "/pod", &json!({})));
+        let result = requests.evict(|| make().into()).await;
+        let asked = asked.lock().unwrap().clone();
+        (result, asked)
+    }
+
+    #[tokio::test]
+    async fn an_eviction_is_asked_for_again_where_the_server_was_too_slow() {
+        let (result, asked) = evict(&[200, 0, 200, 504, 200, 200]).await;
+        assert_eq!((result.is_ok(), asked.as_str()), (true, "PDPDPD"));
+        let (result, asked) = evict(&[200, 0, 404]).await;
+        assert_eq!((result.is_ok(), asked.as_str()), (true, "PDP"));
+        let (result, asked) = evict(&[200, 403]).await;
+        assert_eq!((result.is_ok(), asked.as_str()), (false, "PD"));
+        let (result, asked) = evict(&[0; EVICT_TRIES]).await;
+        assert_eq!((result.is_ok(), asked.len()), (false, EVICT_TRIES));
+    }
 
     #[test]
     fn a_refusal_says_what_the_server_said() {
