@@ -484,17 +484,19 @@ async fn long_messages_are_cut_to_what_an_event_holds() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn little_is_said_while_binds_are_under_way() {
+/// How much is said in two seconds beside an order that gets no good answer.
+async fn said_beside(order: Effect) -> usize {
     let (api, client) = FakeApi::start(|asked: &Asked| {
         if asked.line == BINDING || asked.line == POD {
             status(503, "overloaded")
+        } else if asked.line.starts_with("DELETE") {
+            Reply::Open(vec![])
         } else {
             Reply::Json(201, json!({}))
         }
     });
     let rig = Rig::new(client);
-    rig.lanes.submit(bind());
+    rig.lanes.submit(order);
     for index in 0..500 {
         let mut key = pod();
         key.uid = format!("uid-{index}");
@@ -505,12 +507,25 @@ async fn little_is_said_while_binds_are_under_way() {
         }));
     }
     sleep(Duration::from_secs(2)).await;
-    let said = api.asked();
-    let said = said
-        .iter()
-        .filter(|asked| asked.line != BINDING && asked.line != POD);
-    let said = said.count();
-    assert!((20..=41).contains(&said), "{said} in two seconds");
+    let is_said = |asked: &&Asked| {
+        let is_order = asked.line == BINDING || asked.line.starts_with("DELETE");
+        !is_order && asked.line != POD
+    };
+    api.asked().iter().filter(is_said).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn little_is_said_while_binds_or_evictions_are_under_way() {
+    for order in [bind(), evict(false)] {
+        let said = said_beside(order).await;
+        assert!((20..=42).contains(&said), "{said} in two seconds");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_eviction_that_was_refused_before_keeps_nobody_quiet() {
+    let said = said_beside(evict(true)).await;
+    assert!(said > 400, "{said} in two seconds");
 }
 
 #[tokio::test(start_paused = true)]

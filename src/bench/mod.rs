@@ -1,13 +1,16 @@
-//! `muster bench`: how fast a scheduler binds, beside how fast the API server could.
+//! `muster bench`: how fast a scheduler binds, and releases gangs that lost a pod, beside how fast
+//! the API server could.
 //!
 //! It makes nodes and pods on a cluster, watches them being bound by whoever answers to their
 //! scheduler's name, and takes everything away again. It knows nothing of how Muster schedules:
-//! any scheduler is measured in the same way.
+//! any scheduler is measured in the same way. Only the raw rate of evictions is that of Muster's
+//! own requests.
 
 mod convention;
 mod objects;
 mod observe;
 mod raw;
+mod release;
 mod report;
 mod requests;
 mod statistics;
@@ -15,14 +18,16 @@ mod subject;
 
 pub use convention::Convention;
 pub use raw::RawRate;
+pub use release::Released;
 pub use report::{Report, Scheduled};
 pub use statistics::Latency;
 
 use crate::cluster::client::Transport;
 use kube::Client;
 use objects::Objects;
-use observe::Observer;
+use observe::{Observer, Seen};
 use raw::Raw;
+use release::Release;
 use requests::Requests;
 use std::time::Duration;
 use subject::Subject;
@@ -33,6 +38,9 @@ use tokio::time::Instant;
 const IN_FLIGHT: usize = 32;
 /// The scheduler's name of pods that no scheduler shall touch.
 const NOBODY: &str = "muster-bench-nobody";
+
+/// The names of the pods that the scheduler shall bind begin so.
+const SCHEDULED: &str = "pod";
 
 /// Why there is no measurement.
 #[derive(Debug, Error)]
@@ -81,9 +89,20 @@ pub enum Error {
     Blind,
 }
 
-/// What is measured.
+/// What a scheduler is measured at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Measure {
+    /// How fast it binds.
+    Bind,
+    /// How fast it releases gangs, too: when all are bound, one pod of each is deleted.
+    Release,
+}
+
+/// What is measured, and on what.
 #[derive(Clone)]
 pub struct Options {
+    /// What the scheduler, and the API server, are measured at.
+    pub measure: Measure,
     /// Nodes to make.
     pub nodes: usize,
     /// Pods to have scheduled; 0: none.
@@ -98,13 +117,13 @@ pub struct Options {
     pub exec: Option<String>,
     /// Pods for each raw rate; 0: none is measured.
     pub raw_pods: usize,
-    /// The numbers of binds in flight at which the raw rate is measured.
+    /// The numbers of pods in flight at which the raw rate is measured.
     pub raw_in_flight: Vec<usize>,
-    /// Clients that share the binds of the raw rate.
+    /// Clients that share the requests of the raw rate.
     pub raw_clients: Vec<Client>,
     /// How those travel, for the report.
     pub transport: Transport,
-    /// How long the scheduler may take for all pods.
+    /// How long the scheduler may take to bind all pods, and to release them.
     pub timeout: Duration,
     /// Whether everything stays as it is at the end.
     pub keep: bool,
@@ -112,11 +131,18 @@ pub struct Options {
     pub run: String,
 }
 
+impl Options {
+    /// How many gangs there are.
+    const fn gangs(&self) -> usize {
+        self.pods / self.gang_size
+    }
+}
+
 /// Measures, and takes away what it made however the measurement ended.
 ///
 /// # Errors
 /// When the cluster refuses something or the scheduler cannot be started or ends. Pods that are
-/// not bound in time are no error: the report says so.
+/// not bound, or not released, in time are no error: the report says so.
 pub async fn run(
     client: Client,
     options: &Options,
@@ -164,14 +190,17 @@ impl Bench<'_> {
                 raw.push(self.raw(in_flight).await?);
             }
         }
-        let scheduled = match pods {
-            0 => None,
-            _ => Some(self.schedule().await?),
+        let (scheduled, released) = match pods {
+            0 => (None, None),
+            _ => {
+                let (scheduled, released) = self.schedule().await?;
+                (Some(scheduled), released)
+            }
         };
-        Ok(Report::new(self.options, raw, scheduled))
+        Ok(Report::new(self.options, raw, scheduled, released))
     }
 
-    /// Binds pods of nobody as fast as the API server takes it.
+    /// Binds, and evicts, pods of nobody as fast as the API server takes it.
     async fn raw(&self, in_flight: usize) -> Result<RawRate, Error> {
         let count = self.options.raw_pods;
         let prefix = format!("raw-{in_flight}");
@@ -183,6 +212,7 @@ impl Bench<'_> {
             prefix,
             count,
             in_flight,
+            measure: self.options.measure,
             timeout: self.options.timeout,
         };
         let rate = raw.measure(&self.objects, observer).await?;
@@ -190,32 +220,32 @@ impl Bench<'_> {
         Ok(rate)
     }
 
-    /// Has pods scheduled and watches.
-    async fn schedule(&self) -> Result<Scheduled, Error> {
+    /// Has pods scheduled, and their gangs released, and watches.
+    async fn schedule(&self) -> Result<(Scheduled, Option<Released>), Error> {
         let Options {
             pods,
-            gang_size,
-            convention,
             ref exec,
             timeout,
+            measure,
             ..
         } = *self.options;
-        let observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
-        if gang_size > 1 && convention != Convention::None {
-            let make = self.objects.clone();
-            let group = move |index| make.pod_group(index);
-            let gangs = pods / gang_size;
-            self.requests.create_all(IN_FLIGHT, gangs, group).await?;
-        }
+        let mut observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
+        self.create_pod_groups().await?;
         let name = self.options.scheduler_name.as_str();
-        let created = self.create_pods("pod", pods, name).await?;
+        let created = self.create_pods(SCHEDULED, pods, name).await?;
         let start = Instant::now();
         let mut subject = exec.as_deref().map(Subject::start).transpose()?;
-        let all_bound = observer.wait_for(pods, start + timeout, || match &mut subject {
-            Some(subject) => subject.check(),
-            None => Ok(()),
-        });
-        let bound = all_bound.await?;
+        let mut check = || subject.as_mut().map_or(Ok(()), Subject::check);
+        let all_bound = |seen: &Seen| seen.bound.len() == pods;
+        observer
+            .watch_until(all_bound, start + timeout, &mut check)
+            .await?;
+        let released = match measure {
+            Measure::Release if all_bound(observer.seen()) => {
+                Some(self.release(&mut observer, check).await?)
+            }
+            _ => None,
+        };
         let peak_resident_bytes = subject.as_ref().and_then(Subject::peak_resident_bytes);
         if let Some(subject) = subject {
             subject.stop().await;
@@ -225,7 +255,35 @@ impl Bench<'_> {
             (None, Some(created)) => *created,
             _ => start,
         };
-        Ok(Scheduled::new(&bound, since, peak_resident_bytes))
+        let scheduled = Scheduled::new(&observer.seen().bound, since, peak_resident_bytes);
+        Ok((scheduled, released))
+    }
+
+    async fn release(
+        &self,
+        observer: &mut Observer,
+        check: impl FnMut() -> Result<(), Error>,
+    ) -> Result<Released, Error> {
+        let release = Release {
+            gangs: self.options.gangs(),
+            gang_size: self.options.gang_size,
+            prefix: SCHEDULED,
+            timeout: self.options.timeout,
+        };
+        release
+            .measure(&self.requests, &self.objects, observer, check)
+            .await
+    }
+
+    async fn create_pod_groups(&self) -> Result<(), Error> {
+        if self.objects.pod_groups_path().is_none() {
+            return Ok(());
+        }
+        let make = self.objects.clone();
+        let group = move |index| make.pod_group(index);
+        let gangs = self.options.gangs();
+        self.requests.create_all(IN_FLIGHT, gangs, group).await?;
+        Ok(())
     }
 
     /// Creates pods and says when each was there.
@@ -259,6 +317,7 @@ mod tests {
     /// A run of this size with Muster's convention.
     pub(super) fn options(nodes: usize, pods: usize, gang_size: usize) -> Options {
         Options {
+            measure: Measure::Bind,
             nodes,
             pods,
             gang_size,

@@ -4,6 +4,7 @@
 //! cluster in use, a run neither starts containers nor swallows other people's pods.
 
 use super::{Convention, Options};
+use crate::core::model::PodKey;
 use serde_json::{Value, json};
 
 /// Label and taint of everything a run makes; the value names the run.
@@ -135,6 +136,20 @@ impl Objects {
         pod
     }
 
+    /// What names a pod of this uid.
+    pub(super) fn pod_key(&self, prefix: &str, index: usize, uid: &str) -> PodKey {
+        PodKey {
+            namespace: self.run.clone(),
+            name: pod_name(prefix, index),
+            uid: uid.to_owned(),
+        }
+    }
+
+    /// Where a pod is.
+    pub(super) fn pod_path(&self, prefix: &str, index: usize) -> String {
+        format!("{}/{}", self.pods_path(), pod_name(prefix, index))
+    }
+
     /// A binding, and where it is created.
     pub(super) fn binding(&self, prefix: &str, index: usize) -> (String, Value) {
         let name = pod_name(prefix, index);
@@ -144,7 +159,7 @@ impl Objects {
             "metadata": {"namespace": self.run, "name": name},
             "target": {"apiVersion": "v1", "kind": "Node", "name": self.node_name(index)},
         });
-        (format!("{}/{name}/binding", self.pods_path()), body)
+        (format!("{}/binding", self.pod_path(prefix, index)), body)
     }
 }
 

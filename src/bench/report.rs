@@ -1,7 +1,7 @@
 //! What was measured, for people and for programs.
 
 use super::statistics::{Latency, latency, rate};
-use super::{Options, RawRate};
+use super::{Options, RawRate, Released};
 use crate::cluster::client::Transport;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Report {
     pub convention: &'static str,
     /// Who schedules.
     pub scheduler_name: String,
-    /// How the raw binds travelled.
+    /// How the raw requests travelled.
     pub transport: &'static str,
     /// Over how many connections, with HTTP/2.
     pub connections: usize,
@@ -30,8 +30,12 @@ pub struct Report {
     pub raw: Vec<RawRate>,
     /// What the scheduler did.
     pub scheduled: Option<Scheduled>,
-    /// The scheduler's rate over the best raw one.
+    /// The rate at which it bound over the best raw one.
     pub of_raw: Option<f64>,
+    /// How the scheduler released its gangs, where that was measured and all had been bound.
+    pub released: Option<Released>,
+    /// The rate at which it evicted over the best raw one.
+    pub released_of_raw: Option<f64>,
 }
 
 /// What a scheduler did.
@@ -69,12 +73,14 @@ impl Scheduled {
 }
 
 impl Report {
-    pub(super) fn new(options: &Options, raw: Vec<RawRate>, scheduled: Option<Scheduled>) -> Self {
-        let best = raw
-            .iter()
-            .filter_map(|one| one.binds_per_second)
-            .fold(0.0, f64::max);
-        let rate = scheduled.as_ref().and_then(|one| one.binds_per_second);
+    pub(super) fn new(
+        options: &Options,
+        raw: Vec<RawRate>,
+        scheduled: Option<Scheduled>,
+        released: Option<Released>,
+    ) -> Self {
+        let bound = scheduled.as_ref().and_then(|one| one.binds_per_second);
+        let evicted = released.and_then(|one| one.evictions_per_second);
         Self {
             nodes: options.nodes,
             pods: options.pods,
@@ -86,17 +92,33 @@ impl Report {
                 Transport::Http2 => "http2",
             },
             connections: options.raw_clients.len(),
+            of_raw: of_best(bound, raw.iter().map(|one| one.binds_per_second)),
+            released_of_raw: of_best(evicted, raw.iter().map(|one| one.evictions_per_second)),
             raw,
             scheduled,
-            of_raw: rate.filter(|_| best > 0.0).map(|rate| rate / best),
+            released,
         }
     }
 
-    /// Whether every pod was bound.
+    /// What the scheduler was to do with every pod and did not, if anything.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
-        let bound = self.scheduled.as_ref().map_or(self.pods, |one| one.bound);
-        bound == self.pods
+    pub fn shortfall(&self) -> Option<String> {
+        let scheduled = self.scheduled.as_ref()?;
+        let (bound, pods) = (scheduled.bound, self.pods);
+        if bound < pods {
+            return Some(format!("not all pods were bound: {bound} of {pods}"));
+        }
+        let evicted = self.released.as_ref()?.evicted;
+        let left = pods - pods / self.gang_size;
+        (evicted < left)
+            .then(|| format!("not all gangs were released: {evicted} of {left} pods were evicted"))
+    }
+
+    fn kind(&self) -> String {
+        match self.gang_size {
+            1 => "single".to_owned(),
+            size => format!("gangs of {size} ({})", self.convention),
+        }
     }
 }
 
@@ -105,35 +127,112 @@ impl fmt::Display for Report {
         for raw in &self.raw {
             let name = format!("raw, {} in flight", raw.in_flight);
             line(f, &name, "binds/s", raw.binds_per_second)?;
+            if let Some(rate) = raw.evictions_per_second {
+                line(f, "", "evictions/s", Some(rate))?;
+            }
         }
         let Some(scheduled) = &self.scheduled else {
             return Ok(());
         };
         let Self { pods, nodes, .. } = self;
-        let kind = match self.gang_size {
-            1 => "single".to_owned(),
-            size => format!("gangs of {size} ({})", self.convention),
-        };
+        let (name, bound, kind) = (&self.scheduler_name, scheduled.bound, self.kind());
         writeln!(
             f,
-            "{}: {} of {pods} pods bound on {nodes} nodes; {kind}",
-            self.scheduler_name, scheduled.bound
+            "{name}: {bound} of {pods} pods bound on {nodes} nodes; {kind}"
         )?;
         line(f, "rate", "binds/s", scheduled.binds_per_second)?;
-        let of_raw = self.of_raw.map(|ratio| ratio * 100.0);
-        line(f, "of the best raw rate", "%", of_raw)?;
-        if let Some(Latency { p50, p99, max }) = scheduled.latency_seconds {
-            let text = format!("p50 {p50:.3}  p99 {p99:.3}  max {max:.3} s");
-            writeln!(f, "  {:<24} {text}", "latency")?;
-        }
+        of_raw(f, self.of_raw)?;
+        latency_line(f, "latency", scheduled.latency_seconds)?;
         let mib = scheduled.peak_resident_bytes.map(|bytes| bytes >> 20);
-        line(f, "peak resident memory", "MiB", mib.map(|mib| mib as f64))
+        line(f, "peak resident memory", "MiB", mib.map(|mib| mib as f64))?;
+        let Some(released) = &self.released else {
+            return Ok(());
+        };
+        let evicted = released.evicted;
+        writeln!(
+            f,
+            "{name}: {evicted} pods evicted after a pod of each gang was deleted"
+        )?;
+        line(f, "rate", "evictions/s", released.evictions_per_second)?;
+        of_raw(f, self.released_of_raw)?;
+        latency_line(f, "until the first of a gang", released.delay_seconds)
     }
+}
+
+/// A rate over the best of others.
+fn of_best(rate: Option<f64>, others: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let best = others.flatten().fold(0.0, f64::max);
+    rate.filter(|_| best > 0.0).map(|rate| rate / best)
+}
+
+fn of_raw(f: &mut fmt::Formatter<'_>, ratio: Option<f64>) -> fmt::Result {
+    line(
+        f,
+        "of the best raw rate",
+        "%",
+        ratio.map(|ratio| ratio * 100.0),
+    )
+}
+
+fn latency_line(f: &mut fmt::Formatter<'_>, name: &str, value: Option<Latency>) -> fmt::Result {
+    value.map_or(Ok(()), |Latency { p50, p99, max }| {
+        let text = format!("p50 {p50:.3}  p99 {p99:.3}  max {max:.3} s");
+        writeln!(f, "  {name:<25} {text}")
+    })
 }
 
 fn line(f: &mut fmt::Formatter<'_>, name: &str, unit: &str, value: Option<f64>) -> fmt::Result {
     match value {
-        Some(value) => writeln!(f, "  {name:<24} {value:.0} {unit}"),
-        None => writeln!(f, "  {name:<24} -"),
+        Some(value) => writeln!(f, "  {name:<25} {value:.0} {unit}"),
+        None => writeln!(f, "  {name:<25} -"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::tests::options;
+
+    fn report(bound: usize, evicted: usize) -> Report {
+        let raw = [(8, 400.0), (32, 500.0)].map(|(in_flight, rate)| RawRate {
+            in_flight,
+            binds_per_second: Some(2.0 * rate),
+            evictions_per_second: Some(rate),
+        });
+        let scheduled = Scheduled {
+            bound,
+            binds_per_second: Some(900.0),
+            latency_seconds: None,
+            peak_resident_bytes: None,
+        };
+        let released = Released {
+            evicted,
+            evictions_per_second: Some(450.0),
+            evicting_seconds: Some(1.0),
+            delay_seconds: None,
+        };
+        let options = options(1, 20, 10);
+        Report::new(&options, raw.into(), Some(scheduled), Some(released))
+    }
+
+    #[test]
+    fn binds_and_evictions_are_held_against_the_best_raw_rate_of_their_own() {
+        let report = report(20, 18);
+        assert_eq!(report.of_raw, Some(0.9));
+        assert_eq!(report.released_of_raw, Some(0.9));
+        let table = report.to_string();
+        assert!(table.contains("450 evictions/s"), "{table}");
+    }
+
+    #[test]
+    fn all_pods_are_to_be_bound_and_all_but_those_deleted_to_be_evicted() {
+        assert_eq!(report(20, 18).shortfall(), None);
+        let unbound = report(19, 0).shortfall().unwrap();
+        assert_eq!(unbound, "not all pods were bound: 19 of 20");
+        let left = report(20, 17).shortfall().unwrap();
+        assert_eq!(
+            left,
+            "not all gangs were released: 17 of 18 pods were evicted"
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! Requests to the API server, many at once. Nothing is repeated.
+//! Requests to the API server, many at once. Only evictions are repeated.
 
 use super::{Convention, Error};
+use crate::cluster::lanes::Made;
+use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
 use http_body_util::BodyExt;
@@ -17,6 +19,9 @@ use tokio::time::Instant;
 /// one that takes longer than a minute.
 const DELETE_ROUNDS: usize = 20;
 
+/// How often an eviction is tried.
+const EVICT_TRIES: usize = 5;
+
 /// Sends requests over one client.
 #[derive(Clone)]
 pub(super) struct Requests {
@@ -30,7 +35,9 @@ impl Requests {
 
     /// `POST`.
     pub(super) async fn create(&self, path: &str, body: &Value) -> Result<(), Error> {
-        self.send(Method::POST, path, Some(body)).await.map(drop)
+        self.send(with_body(Method::POST, path, body))
+            .await
+            .map(drop)
     }
 
     /// Creates what `make` says for each number below `count`, path and body. Says when each was
@@ -47,7 +54,7 @@ impl Requests {
     /// `DELETE`, at once.
     pub(super) async fn delete(&self, path: &str) -> Result<(), Error> {
         let now = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
-        match self.send(Method::DELETE, path, Some(&now)).await {
+        match self.send(with_body(Method::DELETE, path, &now)).await {
             Err(Error::Refused { code: 404, .. }) => Ok(()),
             result => result.map(drop),
         }
@@ -63,15 +70,34 @@ impl Requests {
                 Err(error) => return Err(error),
             }
             let mark = if path.contains('?') { '&' } else { '?' };
-            let left = self
-                .send(Method::GET, &format!("{path}{mark}limit=1"), None)
-                .await;
-            match left {
+            match self.read(&format!("{path}{mark}limit=1")).await {
                 Err(Error::Refused { code: 404, .. }) => return Ok(()),
                 Ok(list) if list["items"].as_array().is_none_or(Vec::is_empty) => return Ok(()),
                 Ok(_) => {}
                 Err(error) => return Err(error),
             }
+        }
+        Ok(())
+    }
+
+    /// Evicts a pod by these requests, one after the other, and by all of them again where the
+    /// server was too slow: they say how long it may take, which is not long.
+    pub(super) async fn evict(&self, make: impl Fn() -> Vec<Made>) -> Result<(), Error> {
+        let mut result = Ok(());
+        for _ in 0..EVICT_TRIES {
+            result = self.send_in_turn(make()).await;
+            match result {
+                Err(Error::Unanswered { .. } | Error::Refused { code: 504, .. }) => {}
+                Err(Error::Refused { code: 404, .. }) => return Ok(()),
+                _ => return result,
+            }
+        }
+        result
+    }
+
+    async fn send_in_turn(&self, requests: Vec<Made>) -> Result<(), Error> {
+        for request in requests {
+            self.send(request).await?;
         }
         Ok(())
     }
@@ -82,29 +108,35 @@ impl Requests {
             return Ok(());
         };
         let path = format!("/apis/{version}/podgroups?limit=1");
-        match self.send(Method::GET, &path, None).await {
+        match self.read(&path).await {
             Err(Error::Refused { code: 404, .. }) => Err(Error::KindMissing(version)),
             result => result.map(drop),
         }
     }
 
-    async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Error> {
-        let wanted = method == Method::GET;
-        let name = format!("{method} {path}");
+    /// `GET`.
+    async fn read(&self, path: &str) -> Result<Value, Error> {
+        let request = Request::get(path)
+            .header(ACCEPT, "application/json")
+            .body(Body::empty());
+        let body = self.send(request).await?;
+        serde_json::from_slice(&body).map_err(|error| Error::Unanswered {
+            request: format!("GET {path}"),
+            cause: error.to_string(),
+        })
+    }
+
+    /// Sends it, and returns the body of the answer.
+    async fn send(&self, request: Made) -> Result<Bytes, Error> {
+        let request = request.map_err(|error| Error::Unanswered {
+            request: "a request".to_owned(),
+            cause: error.to_string(),
+        })?;
+        let name = format!("{} {}", request.method(), request.uri());
         let unanswered = |cause: String| Error::Unanswered {
             request: name.clone(),
             cause,
         };
-        let body = body.map_or_else(Body::empty, |body| {
-            Body::from(body.to_string().into_bytes())
-        });
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "application/json")
-            .body(body)
-            .map_err(|error| unanswered(error.to_string()))?;
         let answer = self.client.send(request).await;
         let answer = answer.map_err(|error| unanswered(error.to_string()))?;
         let code = answer.status();
@@ -112,9 +144,7 @@ impl Requests {
         let body = body.map_err(|error| unanswered(error.to_string()))?;
         let body = body.to_bytes();
         if code.is_success() {
-            // The answer to a write is of no interest, and costs more to read than to send.
-            let text: &[u8] = if wanted { &body } else { b"null" };
-            return serde_json::from_slice(text).map_err(|error| unanswered(error.to_string()));
+            return Ok(body);
         }
         Err(Error::Refused {
             request: name,
@@ -124,6 +154,15 @@ impl Requests {
     }
 }
 
+fn with_body(method: Method, path: &str, body: &Value) -> Made {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json")
+        .body(Body::from(body.to_string().into_bytes()))
+}
+
 /// Creates over several clients in turn; see [`Requests::create_all`].
 pub(super) async fn create_all(
     clients: &[Requests],
@@ -131,32 +170,48 @@ pub(super) async fn create_all(
     count: usize,
     make: impl Fn(usize) -> (String, Value) + Clone + Send + 'static,
 ) -> Result<Vec<Instant>, Error> {
+    let create = move |requests: Requests, index| {
+        let (path, body) = make(index);
+        async move { requests.create(&path, &body).await }
+    };
+    for_all(clients, in_flight, count, create).await
+}
+
+/// Does this for each number below `count`, over several clients in turn. Says when each was done.
+pub(super) async fn for_all<D>(
+    clients: &[Requests],
+    in_flight: usize,
+    count: usize,
+    work: impl Fn(Requests, usize) -> D + Clone + Send + 'static,
+) -> Result<Vec<Instant>, Error>
+where
+    D: Future<Output = Result<(), Error>> + Send,
+{
     let next = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for requests in clients.iter().cycle().take(in_flight) {
-        let (requests, next, make) = (requests.clone(), Arc::clone(&next), make.clone());
+        let (requests, next, work) = (requests.clone(), Arc::clone(&next), work.clone());
         workers.spawn(async move {
-            let mut answered = Vec::new();
+            let mut done = Vec::new();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= count {
-                    return Ok::<_, Error>(answered);
+                    return Ok::<_, Error>(done);
                 }
-                let (path, body) = make(index);
-                requests.create(&path, &body).await?;
-                answered.push((index, Instant::now()));
+                work(requests.clone(), index).await?;
+                done.push((index, Instant::now()));
             }
         });
     }
-    let mut answered = Vec::with_capacity(count);
+    let mut done = Vec::with_capacity(count);
     while let Some(worker) = workers.join_next().await {
-        answered.extend(worker.map_err(|error| Error::Unanswered {
-            request: "POST".to_owned(),
+        done.extend(worker.map_err(|error| Error::Unanswered {
+            request: "a request".to_owned(),
             cause: error.to_string(),
         })??);
     }
-    answered.sort_unstable_by_key(|(index, _)| *index);
-    Ok(answered.into_iter().map(|(_, at)| at).collect())
+    done.sort_unstable_by_key(|(index, _)| *index);
+    Ok(done.into_iter().map(|(_, at)| at).collect())
 }
 
 fn message(body: &[u8]) -> String {
@@ -173,6 +228,43 @@ fn message(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::Response;
+    use std::sync::Mutex;
+    use tower::BoxError;
+
+    /// Evicts where the server answers so, in this order; 0 is no answer. Says what was asked.
+    async fn evict(codes: &[u16]) -> (Result<(), Error>, String) {
+        let asked = Arc::new(Mutex::new(String::new()));
+        let (seen, left) = (Arc::clone(&asked), Mutex::new(codes.to_vec()));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            seen.lock()
+                .unwrap()
+                .push_str(&request.method().as_str()[..1]);
+            let code = left.lock().unwrap().remove(0);
+            async move {
+                let answer = Response::builder().status(code).body(Body::empty());
+                answer.map_err(BoxError::from)
+            }
+        });
+        let requests = Requests::new(Client::new(service, "default"));
+        let make =
+            || [Method::PATCH, Method::DELETE].map(|method| with_body(method, "/pod", &json!({})));
+        let result = requests.evict(|| make().into()).await;
+        let asked = asked.lock().unwrap().clone();
+        (result, asked)
+    }
+
+    #[tokio::test]
+    async fn an_eviction_is_asked_for_again_where_the_server_was_too_slow() {
+        let (result, asked) = evict(&[200, 0, 200, 504, 200, 200]).await;
+        assert_eq!((result.is_ok(), asked.as_str()), (true, "PDPDPD"));
+        let (result, asked) = evict(&[200, 0, 404]).await;
+        assert_eq!((result.is_ok(), asked.as_str()), (true, "PDP"));
+        let (result, asked) = evict(&[200, 403]).await;
+        assert_eq!((result.is_ok(), asked.as_str()), (false, "PD"));
+        let (result, asked) = evict(&[0; EVICT_TRIES]).await;
+        assert_eq!((result.is_ok(), asked.len()), (false, EVICT_TRIES));
+    }
 
     #[test]
     fn a_refusal_says_what_the_server_said() {

@@ -1,10 +1,10 @@
-//! `muster bench`: how fast a scheduler binds on a cluster.
+//! `muster bench`: how fast a scheduler binds, and releases, on a cluster.
 
 use super::log::{self, Format};
-use crate::bench::{self, Convention, Options, Report};
+use crate::bench::{self, Convention, Measure, Options, Report};
 use crate::cluster::Clock;
 use crate::cluster::client::{self, Transport};
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use kube::Client;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long an answer may take to begin: the deletion of a collection takes up to a minute.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
 
-/// Measure how fast a scheduler binds, beside how fast the API server could.
+/// Measure how fast a scheduler binds, or releases, beside how fast the API server could.
 ///
 /// Makes nodes and pods of its own, in a namespace of its own, and deletes them at the end. The
 /// nodes have no kubelet; on a cluster with a node lifecycle controller they are tainted as lost
@@ -30,9 +30,10 @@ pub(super) struct Arguments {
     /// Pods to have scheduled
     #[arg(long, value_name = "N", default_value_t = 3_000, value_parser = positive)]
     pods: usize,
-    /// Pods in a gang; 1 is pods on their own, without a PodGroup
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
-    gang_size: usize,
+    /// Pods in a gang; 1 is pods on their own, without a PodGroup [default: 1; with --measure
+    /// release, all pods]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    gang_size: Option<usize>,
     /// How gangs are named
     #[arg(long, value_enum, default_value_t = Convention::Muster)]
     convention: Convention,
@@ -43,10 +44,14 @@ pub(super) struct Arguments {
     /// memory is read. Without it, the scheduler runs already and pods are bound as they come
     #[arg(long, value_name = "COMMAND")]
     exec: Option<String>,
-    /// Whether the raw rate of POST pods/binding is measured before
+    /// What is measured: of the scheduler, and raw
+    #[arg(long, value_enum, default_value_t = Measure::Bind)]
+    measure: Measure,
+    /// Whether the raw rate is measured before: POST pods/binding, and with --measure release what
+    /// an eviction sends, PATCH pods/status and then DELETE
     #[arg(long, value_enum, default_value_t = Raw::On)]
     raw: Raw,
-    /// How many raw binds are in flight at once, in turn
+    /// How many raw binds, or evictions, are in flight at once, in turn
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [8, 16, 32], value_parser = positive)]
     raw_in_flight: Vec<usize>,
     /// Pods for each raw rate
@@ -55,10 +60,10 @@ pub(super) struct Arguments {
     /// How requests travel; the scheduler under test decides for itself
     #[arg(long, value_enum, default_value_t = Protocol::Http1)]
     transport: Protocol,
-    /// Over how many HTTP/2 connections the raw binds travel
+    /// Over how many HTTP/2 connections the raw requests travel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     connections: usize,
-    /// How many seconds the scheduler may take for all pods
+    /// How many seconds the scheduler may take to bind all pods, and to release them
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
     /// Leave everything there at the end
@@ -78,6 +83,8 @@ enum Raw {
     Off,
     /// And nothing else: no scheduler is needed.
     Only,
+    /// On, and --measure release.
+    Evict,
 }
 
 /// How requests travel.
@@ -114,7 +121,7 @@ impl Arguments {
     ///
     /// # Errors
     /// When the flags contradict each other, the cluster refuses something, the scheduler ends,
-    /// or not all pods are bound in time.
+    /// or not all pods are bound, or released, in time.
     fn bench(self) -> anyhow::Result<()> {
         log::start(Format::Text, "warn");
         let output = self.output;
@@ -124,22 +131,11 @@ impl Arguments {
             .build()?;
         let report = runtime.block_on(self.measure())?;
         print(&report, output)?;
-        ensure!(
-            report.is_complete(),
-            "not all pods were bound: {} of {}",
-            report.scheduled.as_ref().map_or(0, |one| one.bound),
-            report.pods
-        );
-        Ok(())
+        report.shortfall().map_or(Ok(()), |short| bail!(short))
     }
 
     async fn measure(self) -> anyhow::Result<Report> {
-        if !self.pods.is_multiple_of(self.gang_size) {
-            let Self {
-                pods, gang_size, ..
-            } = self;
-            bail!("--pods {pods} is not a multiple of --gang-size {gang_size}");
-        }
+        let (measure, gang_size) = self.shape()?;
         let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
         let transport = match self.transport {
             Protocol::Http1 => Transport::Http1,
@@ -148,9 +144,10 @@ impl Arguments {
         let make = || client::client(&cluster, transport, ANSWER_WITHIN);
         let raw_clients: Result<Vec<Client>, _> = (0..self.connections).map(|_| make()).collect();
         let options = Options {
+            measure,
             nodes: self.nodes,
             pods: if self.raw == Raw::Only { 0 } else { self.pods },
-            gang_size: self.gang_size,
+            gang_size,
             convention: self.convention,
             scheduler_name: self.scheduler_name,
             exec: self.exec,
@@ -171,6 +168,31 @@ impl Arguments {
             Some(report) => Ok(report),
             None => bail!("stopped; what was made is deleted unless --keep was given"),
         }
+    }
+
+    /// What is measured, on gangs of which size.
+    fn shape(&self) -> anyhow::Result<(Measure, usize)> {
+        let Self { pods, .. } = *self;
+        let measure = match self.raw {
+            Raw::Evict => Measure::Release,
+            _ => self.measure,
+        };
+        let gang_size = self.gang_size.unwrap_or(match measure {
+            Measure::Bind => 1,
+            Measure::Release => pods,
+        });
+        if !pods.is_multiple_of(gang_size) {
+            bail!("--pods {pods} is not a multiple of --gang-size {gang_size}");
+        }
+        if measure == Measure::Release && self.raw != Raw::Only {
+            if gang_size == 1 {
+                bail!("a release needs gangs: --gang-size 1 is too small, at least 2");
+            }
+            if self.convention == Convention::None {
+                bail!("a release needs gangs, and --convention none makes none");
+            }
+        }
+        Ok((measure, gang_size))
     }
 }
 
@@ -218,15 +240,34 @@ mod tests {
         }
     }
 
+    fn shape(flags: &[&str]) -> Result<(Measure, usize), String> {
+        let flags = ["bench"].iter().chain(flags);
+        let arguments = Shell::try_parse_from(flags).unwrap().bench;
+        arguments.shape().map_err(|error| error.to_string())
+    }
+
     #[test]
     fn pods_that_fill_no_whole_number_of_gangs_are_refused() {
-        let flags = ["bench", "--pods=10", "--gang-size=4"];
-        let args = Shell::try_parse_from(flags).unwrap().bench;
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let error = runtime.unwrap().block_on(args.measure()).unwrap_err();
         assert_eq!(
-            error.to_string(),
+            shape(&["--pods=10", "--gang-size=4"]).unwrap_err(),
             "--pods 10 is not a multiple of --gang-size 4"
         );
+    }
+
+    #[test]
+    fn raw_evictions_are_measured_with_a_release_of_one_gang_unless_more_is_said() {
+        assert_eq!(shape(&[]), Ok((Measure::Bind, 1)));
+        let evict = |more: &[&str]| shape(&[&["--raw=evict", "--pods=10"], more].concat());
+        assert_eq!(evict(&[]), Ok((Measure::Release, 10)));
+        assert_eq!(evict(&["--gang-size=5"]), Ok((Measure::Release, 5)));
+        let alone = shape(&["--raw=only", "--measure=release", "--gang-size=1"]);
+        assert_eq!(alone, Ok((Measure::Release, 1)));
+    }
+
+    #[test]
+    fn a_release_without_gangs_is_refused() {
+        let refused = |flag| shape(&["--measure=release", flag]).unwrap_err();
+        assert!(refused("--gang-size=1").contains("--gang-size 1"));
+        assert!(refused("--convention=none").contains("--convention none"));
     }
 }

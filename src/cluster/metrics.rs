@@ -48,6 +48,8 @@ pub struct Metrics {
     pub bind_seconds: HistogramVec,
     /// Binds decided on whose outcome is not known yet.
     pub binds_pending: IntGauge,
+    /// Evictions under way that were not refused before.
+    pub evictions_pending: IntGauge,
     /// Evictions by result: `accepted`, `gone`, `refused`, `unsent`.
     pub evictions: IntCounterVec,
     /// Gangs by phase; a pod without a group is one.
@@ -107,6 +109,10 @@ impl Metrics {
             binds_pending: make.gauge(
                 "binds_pending",
                 "Binds decided on whose outcome is not known.",
+            )?,
+            evictions_pending: make.gauge(
+                "evictions_pending",
+                "Evictions decided on whose outcome is not known, except those refused before.",
             )?,
             evictions: make.counters("evictions_total", "Evictions by result.", &["result"])?,
             gangs: make.gauges(

@@ -5,15 +5,17 @@
 //! and reported; whoever ordered it orders it again.
 
 use super::Context;
-use super::requests;
+use super::pending::Pending;
+use super::requests::{self, Made};
 use super::send::{read_pod, write};
 use super::slow::SlowLane;
 use crate::cluster::News;
-use crate::cluster::attempt::Step;
+use crate::cluster::attempt::{Answer, Step};
 use crate::cluster::clock::wall;
 use crate::cluster::evicting::{Attempt, Request};
 use crate::core::engine::Evict;
-use crate::core::model::{Event, EvictOutcome};
+use crate::core::model::{Event, EvictOutcome, PodKey};
+use crate::core::units::Time;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Semaphore, mpsc};
@@ -31,16 +33,20 @@ pub(super) type Orders = mpsc::UnboundedReceiver<Evict>;
 
 #[derive(Clone)]
 pub(super) struct EvictLane {
-    pub(super) context: Context,
-    pub(super) slow: SlowLane,
+    context: Context,
+    /// Those that are tried for the first time. What was refused is tried again for as long as it
+    /// takes, and nobody gives way to it.
+    pending: Arc<Pending>,
+    slow: SlowLane,
     namespaces: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
     slots: Arc<Semaphore>,
 }
 
 impl EvictLane {
-    pub(super) fn new(context: Context, slow: SlowLane) -> Self {
+    pub(super) fn new(context: Context, pending: Arc<Pending>, slow: SlowLane) -> Self {
         Self {
             context,
+            pending,
             slow,
             namespaces: Arc::default(),
             slots: Arc::new(Semaphore::new(IN_FLIGHT)),
@@ -52,6 +58,9 @@ impl EvictLane {
         let mut attempts = JoinSet::new();
         while let Some(order) = orders.recv().await {
             while attempts.try_join_next().is_some() {}
+            if !order.again {
+                self.pending.add();
+            }
             attempts.spawn(self.clone().carry_out(order));
         }
         while attempts.join_next().await.is_some() {}
@@ -102,6 +111,9 @@ impl EvictLane {
         let result = Event::EvictResult(order.pod, outcome);
         // Nobody listens only when the process is about to end.
         let _ = self.context.news.send(News::Event(result)).await;
+        if !order.again {
+            self.pending.done();
+        }
     }
 
     async fn attempt(&self, order: &Evict) -> EvictOutcome {
@@ -116,16 +128,59 @@ impl EvictLane {
                 }
                 Step::Send(request) => request,
             };
+            let made = make(request, &order.pod, &order.message, clock.now());
             let answer = match request {
-                Request::Tell => {
-                    let now = wall(clock.now());
-                    let told = requests::disruption_target(&order.pod, &order.message, now);
-                    write(&self.context, told).await
-                }
-                Request::Delete => write(&self.context, requests::delete(&order.pod)).await,
-                Request::Read => read_pod(client, requests::read(&order.pod), &order.pod.uid).await,
+                Request::Tell | Request::Delete => write(&self.context, made).await,
+                Request::Read => read_pod(client, made, &order.pod.uid).await,
             };
             attempt.answered(&answer, clock.now());
         }
+    }
+}
+
+/// What is sent for an eviction that nothing stands in the way of, one after the other.
+#[must_use]
+pub fn eviction(pod: &PodKey, message: &str, now: Time) -> Vec<Made> {
+    let mut attempt = Attempt::new(false, now);
+    let mut sent = Vec::new();
+    while let Step::Send(request) = attempt.next(now) {
+        sent.push(make(request, pod, message, now));
+        attempt.answered(&Answer::Accepted, now);
+    }
+    sent
+}
+
+fn make(request: Request, pod: &PodKey, message: &str, now: Time) -> Made {
+    match request {
+        Request::Tell => requests::disruption_target(pod, message, wall(now)),
+        Request::Delete => requests::delete(pod),
+        Request::Read => requests::read(pod),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_eviction_that_nothing_stands_in_the_way_of_is_the_condition_and_then_the_delete() {
+        let pod = PodKey {
+            namespace: "n".to_owned(),
+            name: "p".to_owned(),
+            uid: "u".to_owned(),
+        };
+        let sent = eviction(&pod, "why", Time(0));
+        let lines: Vec<String> = sent
+            .iter()
+            .map(|made| {
+                let made = made.as_ref().unwrap();
+                format!("{} {}", made.method(), made.uri().path())
+            })
+            .collect();
+        let path = "/api/v1/namespaces/n/pods/p";
+        assert_eq!(
+            lines,
+            [format!("PATCH {path}/status"), format!("DELETE {path}")]
+        );
     }
 }

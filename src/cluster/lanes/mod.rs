@@ -14,6 +14,9 @@ mod requests;
 mod send;
 mod slow;
 
+pub use evict::eviction;
+pub use requests::Made;
+
 use super::words::{Subject, Word};
 use super::{Clock, Fence, Metrics, NewsSender};
 use crate::api::said::Said;
@@ -60,7 +63,10 @@ impl Lanes {
     #[must_use]
     pub fn start(context: &Context, binds_in_flight: usize) -> Self {
         let pending = Arc::new(Pending::new(context.metrics.binds_pending.clone()));
-        let slow = SlowLane::new(context.clone(), Arc::clone(&pending));
+        let evictions = Pending::new(context.metrics.evictions_pending.clone());
+        let evictions = Arc::new(evictions);
+        let ahead = [Arc::clone(&pending), Arc::clone(&evictions)];
+        let slow = SlowLane::new(context.clone(), ahead);
         let (evicts, evict_orders) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         let binds = BindLane::new(
@@ -70,7 +76,7 @@ impl Lanes {
             binds_in_flight,
         );
         tasks.spawn(binds.clone().run());
-        let evict_lane = EvictLane::new(context.clone(), slow.clone());
+        let evict_lane = EvictLane::new(context.clone(), evictions, slow.clone());
         tasks.spawn(evict_lane.run(evict_orders));
         tasks.spawn(slow.clone().run());
         Self {

@@ -1,4 +1,4 @@
-//! How many binds are under way, for those who must not stand in front of them.
+//! How many binds, or evictions, are under way, for those who must not stand in front of them.
 
 use prometheus::IntGauge;
 use std::sync::atomic::{AtomicUsize, Ordering};

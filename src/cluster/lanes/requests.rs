@@ -20,7 +20,7 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// A request, or why the object's name does not make one.
-pub(super) type Made = Result<Request<Body>, http::Error>;
+pub type Made = Result<Request<Body>, http::Error>;
 
 /// `POST pods/NAME/binding`.
 pub(super) fn bind(order: &Bind) -> Made {

@@ -1,5 +1,5 @@
 //! The slow lane: statuses of gangs and queues, conditions of pods, events. Never in front of a
-//! bind.
+//! bind or an eviction.
 //!
 //! What an object is to say is kept in [`Words`], which knows when it has to be written; events
 //! are posted once and then forgotten. Both are rate-limited.
@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 const IN_FLIGHT: usize = 8;
 /// Writes a second, and at once.
 const RATE: (u32, u32) = (200, 400);
-/// While binds are under way, one write in this time.
+/// While binds or evictions are under way, one write in this time.
 const TRICKLE: Duration = Duration::from_millis(50);
 /// How long the lane rests when the API server is overloaded or cannot be reached.
 const REST: Duration = Duration::from_secs(1);
@@ -66,17 +66,18 @@ enum Item {
 #[derive(Clone)]
 pub(super) struct SlowLane {
     context: Context,
-    binds: Arc<Pending>,
+    /// Whom it gives way to.
+    ahead: [Arc<Pending>; 2],
     inner: Arc<Mutex<Inner>>,
     /// Something was put in, or written.
     moved: Arc<Notify>,
 }
 
 impl SlowLane {
-    pub(super) fn new(context: Context, binds: Arc<Pending>) -> Self {
+    pub(super) fn new(context: Context, ahead: [Arc<Pending>; 2]) -> Self {
         Self {
             context,
-            binds,
+            ahead,
             inner: Arc::default(),
             moved: Arc::new(Notify::new()),
         }
@@ -237,15 +238,18 @@ impl SlowLane {
         }
     }
 
-    /// Waits while binds are under way, but not for ever.
+    /// Waits while binds or evictions are under way, but not for ever.
     async fn give_way(&self) {
-        if self.binds.is_idle() || self.inner().closing {
+        if self.inner().closing {
             return;
         }
-        tokio::select! {
-            () = self.binds.idle() => {}
-            () = sleep(TRICKLE) => {}
-        }
+        let idle = async {
+            for pending in &self.ahead {
+                pending.idle().await;
+            }
+        };
+        // What comes first is of no interest.
+        let _ = timeout(TRICKLE, idle).await;
     }
 
     async fn carry_out(&self, item: Item) {
