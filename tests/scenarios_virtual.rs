@@ -58,6 +58,7 @@ fn play(name: &str, text: &str) -> (Observed, Vec<String>) {
         let says = [
             gang.reason.unwrap_or_default(),
             &gang.message.unwrap_or_default(),
+            &gang.disrupted.unwrap_or_default(),
         ]
         .join(": ");
         let observed = ObservedGang {

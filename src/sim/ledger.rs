@@ -128,16 +128,12 @@ impl Ledger {
     /// Opens the line of a pod that is created for the first time. One that ended before does
     /// nothing more.
     pub fn open(&mut self, spec: &PodSpec, now: Time) -> usize {
-        let gang = match &spec.gang {
-            GangRef::Own => None,
-            GangRef::Named { .. } => Some(spec.gang_key()),
-        };
         let ended = spec.phase.is_terminal();
         self.pods.push(PodLine {
             namespace: spec.key.namespace.clone(),
             name: spec.key.name.clone(),
             ours: spec.ours,
-            gang,
+            gang: named_gang(spec),
             queue: spec.queue.clone(),
             node: None,
             phase: Some(if ended { spec.phase } else { PodPhase::Pending }),
@@ -258,14 +254,31 @@ impl Ledger {
         // A member that ended well counts for its gang even when it is gone.
     }
 
-    /// A PodGroup was created.
-    pub fn gang_created(&mut self, spec: &GangSpec, now: Time) {
+    /// A PodGroup was created, or edited. One that is made again begins anew, with the members
+    /// that are there.
+    pub fn gang_changed(&mut self, spec: &GangSpec, is_new: bool, now: Time) {
         let line = self.gangs.entry(spec.key.clone()).or_default();
-        if line.spec.is_none() {
-            line.submitted_at = now;
+        if is_new {
+            *line = GangLine {
+                members: std::mem::take(&mut line.members),
+                submitted_at: now,
+                ..GangLine::default()
+            };
         }
         line.spec = Some(spec.clone());
         line.judge(spec, now);
+    }
+
+    /// A pod was edited; a bound one may be another gang's from now on.
+    pub fn edited(&mut self, before: &Pod, after: &Pod, server: &Server, now: Time) {
+        let line = &mut self.pods[after.line];
+        line.gang = named_gang(&after.spec);
+        line.queue.clone_from(&after.spec.queue);
+        let seat = |pod: &Pod| (pod.spec.gang_key(), pod.spec.subgroup.clone());
+        if before.is_bound() && seat(before) != seat(after) {
+            self.leaving(before, server, now);
+            self.count(after, server, now, |counts| counts.bound += 1);
+        }
     }
 
     /// A PodGroup's status was written.
@@ -293,4 +306,9 @@ impl Ledger {
         let Some(spec) = spec else { return };
         line.judge(spec, now);
     }
+}
+
+/// The PodGroup that a pod names.
+fn named_gang(spec: &PodSpec) -> Option<GangKey> {
+    (spec.gang != GangRef::Own).then(|| spec.gang_key())
 }

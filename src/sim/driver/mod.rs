@@ -54,6 +54,8 @@ enum Happening {
     Finished(PodKey),
     Removed(PodKey),
     Recreate(usize),
+    /// A pod whose name was still taken.
+    CreatePod(usize),
     CollectPods(String),
     ReturnNode(Box<NodeSpec>),
     Mischief(Mischief),
@@ -306,6 +308,7 @@ impl Driver {
                 self.ledger.reopen(line);
                 self.create_pod(line);
             }
+            Happening::CreatePod(line) => self.create_pod(line),
             Happening::CollectPods(node) => self.collect_pods(&node),
             Happening::ReturnNode(node) => self.put_node(*node),
             Happening::Mischief(what) => self.mischief(what),

@@ -94,6 +94,9 @@ pub struct GangReport {
     pub max_hops: Option<u32>,
     /// What its placement leaves unusable.
     pub lost_opportunity: Option<f64>,
+    /// Why it was taken off its nodes, until it is whole again.
+    #[serde(skip)]
+    pub disrupted: Option<String>,
     /// Members that ended well.
     #[serde(skip)]
     pub succeeded: u32,
@@ -242,6 +245,7 @@ fn gang_reports(ledger: &Ledger, server: &Server) -> Vec<GangReport> {
             scheduled_at: line.scheduled_at.map(seconds),
             max_hops: None,
             lost_opportunity: None,
+            disrupted: status.and_then(|status| disrupted(&status.conditions)),
             succeeded: total.succeeded,
             waited: line.scheduled_at.map(|at| at.since(line.submitted_at)),
             nodes: nodes.remove(key).unwrap_or_default(),
@@ -257,6 +261,11 @@ fn why_not(conditions: &[Condition]) -> Option<&Condition> {
         conditions.find(|one| one.kind == kind && !one.status)
     };
     failed("Admitted").or_else(|| failed("Scheduled"))
+}
+
+fn disrupted(conditions: &[Condition]) -> Option<String> {
+    let found = conditions.iter().find(|one| one.kind == "Disrupted")?;
+    Some(found.message.clone())
 }
 
 fn queue_reports(pods: &[PodReport], gangs: &[GangReport], server: &Server) -> Vec<QueueReport> {
