@@ -441,6 +441,96 @@ fn the_same_name_at_the_same_time_and_a_second_end_are_refused_with_both_places(
 }
 
 #[test]
+fn every_gang_that_waits_has_its_position_and_its_reason_as_of_the_end() {
+    let group = |index: usize| {
+        format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: g{index:02}}}\n\
+             spec: {{minAvailable: 1}}\n---\n"
+        )
+    };
+    let member = |index: usize| {
+        let label = format!("{{name: p{index:02}, labels: {{muster.dev/pod-group: g{index:02}}},");
+        pod(&format!("p{index:02}"), "8", "").replace(&format!("{{name: p{index:02},"), &label)
+    };
+    let waiting: String = (0..70).map(|index| group(index) + &member(index)).collect();
+    // Nothing was written yet of why they wait.
+    let until = ["--until", "100ms"];
+    let report = json(&(NODE.to_owned() + &waiting), &until);
+    for (index, gang) in report["podGroups"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(gang["position"], index + 1);
+        let message = gang["message"].as_str().unwrap();
+        assert!(message.contains("1 Insufficient cpu"), "{message}");
+    }
+    let alone = NODE.to_owned() + &pod("alone", "8", "");
+    let table = simulate(&alone, &until).stdout;
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("default/alone waits: 0/1 nodes"), "{table}");
+}
+
+#[test]
+fn a_podgroup_that_is_deleted_waits_for_nothing() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\n\
+                 metadata: {name: g, annotations: {simulate.muster.dev/delete-at: 10s}}\n\
+                 spec: {minAvailable: 1}\n---\n";
+    let report = json(&(NODE.to_owned() + group), &[]);
+    let gang = &report["podGroups"][0];
+    assert_eq!(
+        (&gang["reason"], &gang["message"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(gang["phase"], "Inqueue");
+}
+
+/// Exit code 3 says that nothing can be trusted: it is for Muster's mistakes only.
+#[test]
+fn what_others_do_is_no_bug_of_muster() {
+    let crowded = pod("a", "9", "").replace("spec:\n", "spec:\n  nodeName: n1\n");
+    let none = pod("b", "0", "simulate.muster.dev/at: 5s");
+    let shrunk = later(&NODE.replace("cpu: \"4\"", "cpu: \"1\""), "2s");
+    for scenario in [
+        NODE.to_owned() + &crowded + &none,
+        NODE.to_owned() + &pod("a", "4", "") + &shrunk + &none,
+    ] {
+        let report = json(&scenario, &[]);
+        assert_eq!(report["pods"][1]["boundAt"], 5.0);
+    }
+
+    let group = |max: u32, at: &str| {
+        format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: g, annotations: \
+             {{simulate.muster.dev/at: {at}}}}}\nspec: {{subgroups: [{{name: x, min: 1, max: \
+             {max}}}, {{name: y, min: 0}}]}}\n---\n"
+        )
+    };
+    let member = |name: &str, of: &str, at: &str| {
+        let labels = format!("labels: {{muster.dev/pod-group: g, muster.dev/subgroup: {of}}}");
+        let pod = pod(name, "1", &format!("simulate.muster.dev/at: {at}"));
+        pod.replace(
+            &format!("{{name: {name},"),
+            &format!("{{name: {name}, {labels},"),
+        )
+    };
+    let members = member("x0", "x", "0s") + &member("x1", "x", "0s") + &member("y", "y", "5s");
+    let report = json(
+        &(NODE.to_owned() + &group(2, "0s") + &members + &group(1, "2s")),
+        &[],
+    );
+    assert_eq!(report["pods"][2]["boundAt"], 5.0);
+}
+
+#[test]
+fn a_configuration_that_overcommits_nodes_is_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let text = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n\
+                profile: {filter: [NodeName]}\n";
+    std::fs::write(&file, text).unwrap();
+    let scenario = NODE.to_owned() + &pod("a", "9", "");
+    let report = json(&scenario, &["--config", file.to_str().unwrap()]);
+    assert_eq!(report["pods"][0]["boundAt"], 0.0);
+}
+
+#[test]
 fn bad_annotations_are_refused_with_what_is_allowed() {
     let said = refused(&pod("a", "1", "simulate.muster.dev/duration: soon"));
     assert!(
