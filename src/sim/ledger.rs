@@ -245,8 +245,8 @@ impl Ledger {
         if let Some((resource, used, offered)) = self.usage.excess(node, requests) {
             let node = &node.name;
             self.violated(format!(
-                "{now:?}: node {node} has {used} of {offered} {resource} in use after {key} was \
-                 bound"
+                "at {}: node {node} has {used} of {offered} {resource} in use after {key} was bound",
+                now.since(Time::ZERO)
             ));
         }
     }
@@ -255,7 +255,8 @@ impl Ledger {
         if !pod.spec.ours {
             let key = &pod.spec.key;
             self.violated(format!(
-                "{now:?}: {key} is another scheduler's and was touched"
+                "at {}: {key} is another scheduler's and was touched",
+                now.since(Time::ZERO)
             ));
         }
     }

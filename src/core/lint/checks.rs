@@ -62,7 +62,7 @@ pub(super) fn look(
         }
     }
     for note in &mut notes {
-        *note = format!("{now:?}: {note}");
+        *note = format!("at {}: {note}", now.since(Time::ZERO));
     }
     notes
 }

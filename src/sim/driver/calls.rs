@@ -211,9 +211,9 @@ impl Driver {
             return;
         }
         if self.deposed.contains(&process) {
-            let (now, by) = (self.now, self.last_writer);
+            let (now, by) = (self.now.since(Time::ZERO), self.last_writer);
             self.ledger.violated(format!(
-                "{now:?}: {request:?} of process {process} happened after a write of {by:?}"
+                "at {now}: {request:?} of process {process} happened after a write of {by:?}"
             ));
             return;
         }

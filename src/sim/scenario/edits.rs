@@ -20,12 +20,12 @@ const OF_UPSTREAM: &str =
 const OF_A_JOB: &str = "a Job cannot be edited in a scenario: delete it and create it again";
 const OF_BEHAVIOUR: &str = "an edit does not change how a pod behaves";
 
-/// The first thing in an edit that is refused.
-pub(super) fn refusal(kind: Kind, before: &Value, after: &Value) -> Option<Refusal> {
+/// The first thing in an edit that is refused; `first` is the object as it was created.
+pub(super) fn refusal(kind: Kind, first: &Value, before: &Value, after: &Value) -> Option<Refusal> {
     let found = match kind {
         Kind::Job => Some((Path::default(), OF_A_JOB)),
         Kind::Pod => changed(before, after, "spec", &pod_allows(before))
-            .or_else(|| changed_status(before, after))
+            .or_else(|| changed_status(first, after))
             .map(|path| (path, OF_A_POD)),
         Kind::PriorityClass => changed(before, after, "value", &nothing)
             .or_else(|| changed(before, after, "preemptionPolicy", &nothing))
@@ -35,7 +35,7 @@ pub(super) fn refusal(kind: Kind, before: &Value, after: &Value) -> Option<Refus
         }
         _ => None,
     };
-    found.or_else(|| changed_behaviour(before, after))
+    found.or_else(|| changed_behaviour(first, after))
 }
 
 /// What is allowed of a field, by its keys and its values before and after.
@@ -67,18 +67,18 @@ fn upstream_allows(keys: &[&str], _: &Value, after: &Value) -> bool {
 }
 
 /// A status is not the user's: saying nothing of it changes nothing.
-fn changed_status(before: &Value, after: &Value) -> Option<Path> {
+fn changed_status(first: &Value, after: &Value) -> Option<Path> {
     if is_empty(&after["status"]) {
         return None;
     }
-    changed(before, after, "status", &nothing)
+    changed(first, after, "status", &nothing)
 }
 
 /// An edit may leave out what was said of how a pod behaves, or say the same.
-fn changed_behaviour(before: &Value, after: &Value) -> Option<Refusal> {
-    let (before, after) = (Behaviour::of(before).ok()?, Behaviour::of(after).ok()?);
-    let duration = after.duration.is_some() && after.duration != before.duration;
-    let eviction = after.on_eviction.is_some() && after.on_eviction != before.on_eviction;
+fn changed_behaviour(first: &Value, after: &Value) -> Option<Refusal> {
+    let (first, after) = (Behaviour::of(first).ok()?, Behaviour::of(after).ok()?);
+    let duration = after.duration.is_some() && after.duration != first.duration;
+    let eviction = after.on_eviction.is_some() && after.on_eviction != first.on_eviction;
     let name = match (duration, eviction) {
         (true, _) => "duration",
         (_, true) => "on-eviction",
@@ -147,7 +147,7 @@ mod tests {
     use serde_json::json;
 
     fn refused(kind: Kind, before: &Value, after: &Value) -> Option<String> {
-        refusal(kind, before, after).map(|(path, _)| path.to_string())
+        refusal(kind, before, before, after).map(|(path, _)| path.to_string())
     }
 
     fn pod(spec: &Value) -> Value {
@@ -238,6 +238,8 @@ mod tests {
         let (one, none) = (pod(Some("1m")), json!({}));
         assert_eq!(refused(Kind::Pod, &one, &none), None);
         assert_eq!(refused(Kind::Pod, &one, &pod(Some("60s"))), None);
+        // Also after an edit that says nothing of it.
+        assert_eq!(refusal(Kind::Pod, &one, &none, &one), None);
         let found = refused(Kind::Pod, &one, &pod(Some("2m"))).unwrap();
         assert_eq!(found, "metadata.annotations[simulate.muster.dev/duration]");
     }

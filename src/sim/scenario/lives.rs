@@ -47,7 +47,13 @@ impl Appearance<'_> {
     }
 
     /// Why it cannot be an edit of the one before it in the same life.
-    fn refusal(&self, before: &Self, ends_at: Option<&Self>, name: &str) -> Option<String> {
+    fn refusal(
+        &self,
+        first: &Self,
+        before: &Self,
+        ends_at: Option<&Self>,
+        name: &str,
+    ) -> Option<String> {
         let there = before.origin.document.place();
         let is_of_job = |one: &Self| one.entry.is_none() && one.origin.kind == Kind::Job;
         if is_of_job(self) || is_of_job(before) {
@@ -59,14 +65,15 @@ impl Appearance<'_> {
                 behaviour::PREFIX
             ));
         }
-        if let (Some(_), Some(first)) = (self.delete_at, ends_at) {
-            let place = first.origin.document.place();
+        if let (Some(_), Some(end)) = (self.delete_at, ends_at) {
+            let place = end.origin.document.place();
             let prefix = behaviour::PREFIX;
             return Some(format!(
                 "{prefix}delete-at: its end is given already at {place}"
             ));
         }
-        let refused = edits::refusal(self.origin.kind, &before.value(), &self.value());
+        let kind = self.origin.kind;
+        let refused = edits::refusal(kind, &first.value(), &before.value(), &self.value());
         let (path, words) = refused?;
         let path = path.to_string();
         let stop = if path.is_empty() { "" } else { ": " };
@@ -87,15 +94,16 @@ pub(super) fn tell_apart(
     let twice = names.into_iter().filter(|(_, all)| all.len() > 1);
     for ((_, _, name), mut appearances) in twice {
         appearances.sort_by_key(|one| one.at);
+        let mut first = &appearances[0];
         let mut ends_at: Option<&Appearance<'_>> = None;
         for (index, now) in appearances.iter().enumerate() {
             let ended = ends_at.and_then(|one| one.delete_at);
             let creates = index == 0 || ended.is_some_and(|end| end <= now.at);
             if creates {
-                ends_at = None;
+                (first, ends_at) = (now, None);
             } else {
                 let before = &appearances[index - 1];
-                if let Some(message) = now.refusal(before, ends_at, &name) {
+                if let Some(message) = now.refusal(first, before, ends_at, &name) {
                     let origin = &now.origin;
                     let place = origin.document.subject(&message);
                     if said.insert((place.file.clone(), place.line)) {
