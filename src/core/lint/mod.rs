@@ -6,7 +6,7 @@
 //! cycle, and live in debug builds; it changes nothing, and costs what the news and the plan
 //! weigh.
 //!
-//! docs/architecture.md lists the invariants; each is a check in [`checks`].
+//! docs/architecture.md lists the invariants; each is a check in `checks`.
 
 mod account;
 mod checks;
