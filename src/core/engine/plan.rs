@@ -138,6 +138,6 @@ pub struct Condition {
     pub status: bool,
     /// CamelCase, typed.
     pub reason: &'static str,
-    /// In words; at most [`MAX_MESSAGE`] bytes.
+    /// In words; at most [`MAX_MESSAGE`](super::MAX_MESSAGE) bytes.
     pub message: String,
 }
