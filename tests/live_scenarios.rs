@@ -85,7 +85,8 @@ struct Play<'a> {
     created: BTreeMap<String, Value>,
     namespaces: BTreeSet<String>,
     seen: Observed,
-    minimum: BTreeMap<String, u64>,
+    /// Of what was seen, by kind and name.
+    uids: BTreeMap<String, String>,
 }
 
 impl<'a> Play<'a> {
@@ -103,8 +104,11 @@ impl<'a> Play<'a> {
             name: name.to_owned(),
             text: scenario.to_owned(),
         };
+        let mut objects = stamped(&[source], &reading).map_err(|error| error.to_string())?;
+        // Of one name the earlier life ends before the next begins.
+        objects.sort_by_key(|object| time(object, "at"));
         let mut acts = Vec::new();
-        for object in stamped(&[source], &reading).map_err(|error| error.to_string())? {
+        for object in objects {
             if let Some(at) = time(&object, "delete-at") {
                 let object = object.clone();
                 let deletes = true;
@@ -132,7 +136,7 @@ impl<'a> Play<'a> {
             acts,
             created: BTreeMap::new(),
             seen: Observed::default(),
-            minimum: BTreeMap::new(),
+            uids: BTreeMap::new(),
         })
     }
 
@@ -182,27 +186,41 @@ impl<'a> Play<'a> {
         }
         match act.object["kind"].as_str() {
             Some("Namespace") => self.admin.apply(&path, &act.object),
+            Some("Node") if self.created.contains_key(&path) => self.edit_node(&path, &act.object),
             Some("Node") => {
                 let node = |_| act.object.clone();
                 self.cluster.plane.create_nodes(1, node).unwrap();
             }
-            _ => self.create(&act.object),
+            _ => self.apply(&path, &act.object),
         }
         self.created.insert(path, act.object.clone());
     }
 
-    /// Admission knows what was just created a moment later.
-    fn create(&self, object: &Value) {
-        let mut refused = String::new();
-        eventually(&format!("{} is taken", object["metadata"]["name"]), || {
-            let answer = self.cluster.plane.post(&path(object), object);
-            let error = answer.err().map(|error| error.to_string());
-            refused = error.unwrap_or_default();
-            if !refused.is_empty() {
+    /// Creates or edits an object. Admission knows what was just created a moment later.
+    fn apply(&self, path: &str, object: &Value) {
+        eventually(&format!("{path} is taken"), || {
+            let refused = self.admin.try_apply(path, object).err();
+            if let Some(refused) = &refused {
                 eprintln!("{refused}");
             }
-            refused.is_empty()
+            refused.is_none()
         });
+    }
+
+    /// A node was not applied but created, and what it offers is its status.
+    fn edit_node(&self, path: &str, object: &Value) {
+        let mut node = self.cluster.plane.get(path).unwrap();
+        // kwok writes too, and never what is written here.
+        node["metadata"]["resourceVersion"] = Value::Null;
+        node["metadata"]["labels"] = object["metadata"]["labels"].clone();
+        node["spec"] = object["spec"].clone();
+        self.admin.replace(path, &node);
+        if !object["status"].is_null() {
+            for field in ["allocatable", "capacity"] {
+                node["status"][field] = object["status"][field].clone();
+            }
+            self.admin.replace(&format!("{path}/status"), &node);
+        }
     }
 
     fn look(&mut self) {
@@ -210,11 +228,14 @@ impl<'a> Play<'a> {
         let mut there = BTreeSet::new();
         for namespace in self.namespaces.clone() {
             let base = format!("/namespaces/{namespace}");
-            for pod in self.list(&format!("/api/v1{base}/pods")) {
+            for mut pod in self.list(&format!("/api/v1{base}/pods")) {
+                (pod["apiVersion"], pod["kind"]) = ("v1".into(), "Pod".into());
                 there.insert(self.look_at_pod(&pod, now));
             }
             for group in GROUPS {
-                for gang in self.list(&format!("/apis/{group}{base}/podgroups")) {
+                for mut gang in self.list(&format!("/apis/{group}{base}/podgroups")) {
+                    // The items of a list do not say what they are.
+                    (gang["apiVersion"], gang["kind"]) = (group.into(), "PodGroup".into());
                     self.look_at_gang(&gang, now);
                 }
             }
@@ -232,7 +253,11 @@ impl<'a> Play<'a> {
 
     fn look_at_pod(&mut self, pod: &Value, now: u64) -> String {
         let name = full_name(pod);
+        let is_new = self.is_new(pod);
         let seen = self.seen.pods.entry(name.clone()).or_default();
+        if is_new {
+            *seen = ObservedPod::default();
+        }
         seen.gang = gang_of(pod);
         seen.node = pod["spec"]["nodeName"].as_str().map(str::to_owned);
         if seen.node.is_some() {
@@ -250,12 +275,16 @@ impl<'a> Play<'a> {
         name
     }
 
+    /// Whether an object is another one than was last seen under its kind and name.
+    fn is_new(&mut self, object: &Value) -> bool {
+        let name = format!("{} {}", path(object), text(object, "/metadata/name"));
+        let uid = text(object, "/metadata/uid");
+        self.uids.insert(name, uid.clone()) != Some(uid)
+    }
+
     fn look_at_gang(&mut self, gang: &Value, now: u64) {
         let name = full_name(gang);
-        let minimum = *self
-            .minimum
-            .entry(name.clone())
-            .or_insert_with(|| minimum_of(gang));
+        let (minimum, is_new) = (minimum_of(gang), self.is_new(gang));
         let members = self
             .seen
             .pods
@@ -263,6 +292,9 @@ impl<'a> Play<'a> {
             .filter(|pod| pod.gang.as_ref() == Some(&name));
         let bound = members.filter(|pod| pod.bound_at.is_some()).count() as u64;
         let seen: &mut ObservedGang = self.seen.gangs.entry(name).or_default();
+        if is_new {
+            *seen = ObservedGang::default();
+        }
         if minimum > 0 && bound >= minimum {
             seen.scheduled_at.get_or_insert(now);
         }
@@ -270,7 +302,10 @@ impl<'a> Play<'a> {
         let conditions = gang["status"]["conditions"].as_array();
         let says =
             |found: &Value| format!("{}: {}", text(found, "/reason"), text(found, "/message"));
-        let open = |found: &&Value| found["status"] == "False" || found["type"] == "Unschedulable";
+        let open = |found: &&Value| {
+            let kind = found["type"].as_str();
+            found["status"] == "False" || matches!(kind, Some("Unschedulable" | "Disrupted"))
+        };
         let open = conditions.into_iter().flatten().filter(open);
         seen.says = open.map(says).collect::<Vec<_>>().join("\n");
     }
@@ -284,11 +319,10 @@ impl<'a> Play<'a> {
             seen.ended_at.get_or_insert(now);
         }
         let ours = |object: &&Value| object["kind"] == "Pod" && full_name(object) == name;
-        let back = self.created.values().find(ours);
-        if let Some(object) = back.filter(|object| mark(object, "on-eviction") != Some("gone")) {
+        let back = self.created.iter().find(|(_, object)| ours(object));
+        if let Some((path, object)) = back.filter(|(_, object)| returns(object)) {
             *seen = ObservedPod::default();
-            let object = object.clone();
-            self.create(&object);
+            self.apply(path, object);
         }
     }
 
@@ -366,6 +400,11 @@ fn minimum_of(gang: &Value) -> u64 {
         .or(spec["schedulingPolicy"]["gang"]["minCount"].as_u64())
         .or(subgroups)
         .unwrap_or(1)
+}
+
+/// Whether a pod is made again when it was evicted.
+fn returns(pod: &Value) -> bool {
+    mark(pod, "on-eviction") != Some("gone")
 }
 
 /// The value of an annotation `simulate.muster.dev/NAME`.

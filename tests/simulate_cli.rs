@@ -309,6 +309,227 @@ fn duplicate_names_are_refused_with_both_places() {
     );
 }
 
+/// The same object at a later time.
+fn later(object: &str, at: &str) -> String {
+    let annotation = format!("annotations: {{simulate.muster.dev/at: {at}}}");
+    if object.contains("annotations: {}") {
+        object.replace("annotations: {}", &annotation)
+    } else {
+        object.replacen("metadata: {", &format!("metadata: {{{annotation}, "), 1)
+    }
+}
+
+#[test]
+fn an_object_that_appears_again_later_is_edited() {
+    let small = NODE.replace("cpu: \"4\"", "cpu: \"1\"");
+    let report = json(&(small + &later(NODE, "10s") + &pod("a", "4", "")), &[]);
+    assert_eq!(report["pods"][0]["boundAt"], 10.0);
+    assert_eq!(report["metrics"]["utilisation"]["cpu"], 0.0);
+
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n\
+                 spec: {minAvailable: 2}\n---\n";
+    let one = later(group, "10s").replace("able: 2", "able: 1");
+    let member =
+        pod("a", "1", "").replace("{name: a,", "{name: a, labels: {muster.dev/pod-group: g},");
+    // Whatever their order in the file.
+    let report = json(&(NODE.to_owned() + &one + &member + group), &[]);
+    let gang = &report["podGroups"][0];
+    assert_eq!(
+        (&gang["submittedAt"], &gang["minAvailable"]),
+        (&0.0.into(), &1.into())
+    );
+    assert_eq!(gang["scheduledAt"], 10.0);
+}
+
+#[test]
+fn what_is_deleted_may_be_created_again_under_its_name() {
+    let first = pod("a", "1", "simulate.muster.dev/delete-at: 10s");
+    let second = pod("a", "4", "simulate.muster.dev/at: 10s");
+    for scenario in [first.clone() + &second, second + &first] {
+        let report = json(&(NODE.to_owned() + &scenario), &[]);
+        let (first, second) = (&report["pods"][0], &report["pods"][1]);
+        assert_eq!(
+            (&first["phase"], &first["finishedAt"]),
+            (&"Deleted".into(), &10.1.into())
+        );
+        assert_eq!(
+            (&second["submittedAt"], &second["phase"]),
+            (&10.0.into(), &"Running".into())
+        );
+        // Its name is free when the kubelet is done with the first.
+        assert_eq!(second["boundAt"], 10.1);
+    }
+}
+
+#[test]
+fn an_evicted_pod_comes_back_as_it_was_edited() {
+    let gated = pod("a", "1", "").replace("spec:\n", "spec:\n  schedulingGates: [{name: x}]\n");
+    let gone = later(NODE, "0s, simulate.muster.dev/delete-at: 10s");
+    let again = later(NODE, "20s");
+    let free = later(&pod("a", "1", ""), "5s");
+    let report = json(&(gone + &again + &gated + &free), &[]);
+    assert_eq!(report["pods"][0]["boundAt"], 20.0);
+    assert_eq!(report["pods"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_edit_that_the_api_server_would_refuse_is_refused_with_file_object_and_field() {
+    let class = |value: i32| {
+        format!(
+            "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: c}}\n\
+             value: {value}\n---\n"
+        )
+    };
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: \
+               {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n---\n";
+    let behaves = |duration| {
+        pod(
+            "a",
+            "1",
+            &format!("simulate.muster.dev/duration: {duration}"),
+        )
+    };
+    let cases = [
+        (
+            pod("a", "1", "") + &later(&pod("a", "2", ""), "5s"),
+            "-:19:5: Pod a: spec.containers.0.resources.requests.cpu: cannot be edited; what can \
+             be: labels, ",
+        ),
+        (
+            class(1) + &later(&class(2), "5s"),
+            "-:9:1: PriorityClass c: value: cannot be edited: delete the class and create it \
+             again (it is an edit of the one at -:1)",
+        ),
+        (
+            job.to_owned() + &later(job, "5s"),
+            "-:6: Job j: a Job cannot be edited in a scenario: delete it",
+        ),
+        (
+            behaves("1m") + &behaves("2m, simulate.muster.dev/at: 5s"),
+            "-:13:1: Pod a: metadata.annotations[simulate.muster.dev/duration]: an edit does not",
+        ),
+        (
+            job.to_owned() + &later(&pod("j-0", "1", ""), "5s"),
+            "-:6: Pod j-0: the name \"j-0\" is taken by the one at -:1",
+        ),
+    ];
+    for (scenario, words) in cases {
+        let said = refused(&scenario);
+        assert!(said.starts_with(words), "{said}");
+    }
+}
+
+#[test]
+fn the_same_name_at_the_same_time_and_a_second_end_are_refused_with_both_places() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n\
+                 spec: {minAvailable: 1}\n---\n";
+    let said = refused(&(group.to_owned() + &later(group, "5s") + &later(group, "5s")));
+    assert!(
+        said.starts_with(
+            "-:11: PodGroup g: the name \"g\" is taken by the one at -:6; an edit has a later \
+             simulate.muster.dev/at"
+        ),
+        "{said}"
+    );
+    let ends = |at: &str| later(group, &format!("{at}, simulate.muster.dev/delete-at: 9s"));
+    let said = refused(&(ends("1s") + &ends("2s")));
+    let words = "simulate.muster.dev/delete-at: its end is given already at -:1";
+    assert!(said.contains(words), "{said}");
+    let copies = pod("a", "1", "simulate.muster.dev/replicas: \"50\"");
+    let said = refused(&(copies.clone() + &copies));
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn every_gang_that_waits_has_its_position_and_its_reason_as_of_the_end() {
+    let group = |index: usize| {
+        format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: g{index:02}}}\n\
+             spec: {{minAvailable: 1}}\n---\n"
+        )
+    };
+    let member = |index: usize| {
+        let label = format!("{{name: p{index:02}, labels: {{muster.dev/pod-group: g{index:02}}},");
+        pod(&format!("p{index:02}"), "8", "").replace(&format!("{{name: p{index:02},"), &label)
+    };
+    let waiting: String = (0..70).map(|index| group(index) + &member(index)).collect();
+    // Nothing was written yet of why they wait.
+    let until = ["--until", "100ms"];
+    let report = json(&(NODE.to_owned() + &waiting), &until);
+    for (index, gang) in report["podGroups"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(gang["position"], index + 1);
+        let message = gang["message"].as_str().unwrap();
+        assert!(message.contains("1 Insufficient cpu"), "{message}");
+    }
+    let alone = NODE.to_owned() + &pod("alone", "8", "");
+    let table = simulate(&alone, &until).stdout;
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("default/alone waits: 0/1 nodes"), "{table}");
+}
+
+#[test]
+fn a_podgroup_that_is_deleted_waits_for_nothing() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\n\
+                 metadata: {name: g, annotations: {simulate.muster.dev/delete-at: 10s}}\n\
+                 spec: {minAvailable: 1}\n---\n";
+    let report = json(&(NODE.to_owned() + group), &[]);
+    let gang = &report["podGroups"][0];
+    assert_eq!(
+        (&gang["reason"], &gang["message"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(gang["phase"], "Inqueue");
+}
+
+/// Exit code 3 says that nothing can be trusted: it is for Muster's mistakes only.
+#[test]
+fn what_others_do_is_no_bug_of_muster() {
+    let crowded = pod("a", "9", "").replace("spec:\n", "spec:\n  nodeName: n1\n");
+    let none = pod("b", "0", "simulate.muster.dev/at: 5s");
+    let shrunk = later(&NODE.replace("cpu: \"4\"", "cpu: \"1\""), "2s");
+    for scenario in [
+        NODE.to_owned() + &crowded + &none,
+        NODE.to_owned() + &pod("a", "4", "") + &shrunk + &none,
+    ] {
+        let report = json(&scenario, &[]);
+        assert_eq!(report["pods"][1]["boundAt"], 5.0);
+    }
+
+    let group = |max: u32, at: &str| {
+        format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: g, annotations: \
+             {{simulate.muster.dev/at: {at}}}}}\nspec: {{subgroups: [{{name: x, min: 1, max: \
+             {max}}}, {{name: y, min: 0}}]}}\n---\n"
+        )
+    };
+    let member = |name: &str, of: &str, at: &str| {
+        let labels = format!("labels: {{muster.dev/pod-group: g, muster.dev/subgroup: {of}}}");
+        let pod = pod(name, "1", &format!("simulate.muster.dev/at: {at}"));
+        pod.replace(
+            &format!("{{name: {name},"),
+            &format!("{{name: {name}, {labels},"),
+        )
+    };
+    let members = member("x0", "x", "0s") + &member("x1", "x", "0s") + &member("y", "y", "5s");
+    let report = json(
+        &(NODE.to_owned() + &group(2, "0s") + &members + &group(1, "2s")),
+        &[],
+    );
+    assert_eq!(report["pods"][2]["boundAt"], 5.0);
+}
+
+#[test]
+fn a_configuration_that_overcommits_nodes_is_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let text = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n\
+                profile: {filter: [NodeName]}\n";
+    std::fs::write(&file, text).unwrap();
+    let scenario = NODE.to_owned() + &pod("a", "9", "");
+    let report = json(&scenario, &["--config", file.to_str().unwrap()]);
+    assert_eq!(report["pods"][0]["boundAt"], 0.0);
+}
+
 #[test]
 fn bad_annotations_are_refused_with_what_is_allowed() {
     let said = refused(&pod("a", "1", "simulate.muster.dev/duration: soon"));

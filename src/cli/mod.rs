@@ -15,6 +15,9 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The exit code where what the user wrote cannot be used.
 const BAD_INPUT: u8 = 2;
 
+/// The exit code where Muster broke a rule of its own.
+const BUG: u8 = 3;
+
 /// A gang scheduler for Kubernetes that binds pods itself and can say why.
 #[derive(Debug, Parser)]
 #[command(name = "muster", version, about, propagate_version = true)]
@@ -32,6 +35,10 @@ enum Command {
     ///
     /// A pod without `schedulerName` is Muster's. Binds take no time; a pod that was on a node
     /// leaves it 100 ms after it is told to go, and one whose node is gone after a second.
+    ///
+    /// Exit code 0: it was played, whatever became of the gangs. 1: the report could not be
+    /// written. 2: something in a file or an argument is wrong. 3: Muster broke a rule of its own;
+    /// standard error says which, and the report cannot be trusted.
     Simulate(simulate::Arguments),
     Bench(bench::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.

@@ -1,8 +1,9 @@
 //! `muster simulate`: plays a scenario and prints what came of it.
 //!
-//! Exit code 0 when it could be played, whatever became of the gangs; 2 on bad input.
+//! Exit code 0 when it could be played, whatever became of the gangs; 2 on bad input; 3 when
+//! Muster broke a rule of its own, and then nothing of what came of it can be trusted.
 
-use super::BAD_INPUT;
+use super::{BAD_INPUT, BUG};
 use crate::api::convert::Reading;
 use crate::api::duration;
 use crate::config;
@@ -70,7 +71,10 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     }
     let until = arguments.until.unwrap_or(Time(u64::MAX));
     let report = play(scenario, policy, until, arguments.seed);
+    let broken = broken_rules(&report.violations);
+    eprint!("{}", broken.as_deref().unwrap_or_default());
     match print(&report, arguments.output) {
+        Ok(()) if broken.is_some() => ExitCode::from(BUG),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");
@@ -98,6 +102,26 @@ fn play(scenario: Scenario, policy: Policy, until: Time, seed: u64) -> Report {
     report(&mut driver, end)
 }
 
+/// More lines than this about what must not happen are summed up.
+const MAX_LINES: usize = 20;
+
+/// What is said where Muster broke a rule of its own.
+fn broken_rules(violations: &[String]) -> Option<String> {
+    if violations.is_empty() {
+        return None;
+    }
+    let mut text = "this is a bug in Muster, and nothing of this report can be trusted; please \
+                    report it with this scenario:\n"
+        .to_owned();
+    for line in violations.iter().take(MAX_LINES) {
+        text += &format!("  {line}\n");
+    }
+    if violations.len() > MAX_LINES {
+        text += "  and more: --output json has them in `violations`\n";
+    }
+    Some(text)
+}
+
 /// Counts pods that were started; silent where standard error is no terminal.
 fn progress_bar(scenario: &Scenario) -> ProgressBar {
     let pods = scenario.entries.iter().map(|entry| match &entry.object {
@@ -121,5 +145,69 @@ fn print(report: &Report, output: Output) -> anyhow::Result<()> {
         // Whoever reads may stop reading.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::scenario::{Source, load};
+
+    const INVALID: &str = "
+apiVersion: v1
+kind: Node
+metadata: {name: n}
+status: {allocatable: {cpu: 4, pods: 10}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec: {minMember: 1, networkTopology: {mode: hard}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {scheduling.k8s.io/group-name: g}}
+spec: {containers: [{name: c, image: i}]}
+";
+
+    fn played(policy: Policy) -> Report {
+        let reading = Reading {
+            scheduler_names: vec!["muster".to_owned()],
+        };
+        let source = Source {
+            name: "-".to_owned(),
+            text: INVALID.to_owned(),
+        };
+        let scenario = load(&[source], &reading).unwrap();
+        play(scenario, policy, Time(u64::MAX), 0)
+    }
+
+    #[test]
+    fn a_plan_that_must_not_be_is_said_to_be_a_bug() {
+        let report = played(Policy::default());
+        assert_eq!(broken_rules(&report.violations), None);
+        assert!(
+            !serde_json::to_string(&report)
+                .unwrap()
+                .contains("violations")
+        );
+
+        // Without what guards admission, the core does what it must not.
+        let mut policy = Policy::default();
+        policy.profile.pre_enqueue.clear();
+        let report = played(policy);
+        let said = broken_rules(&report.violations).unwrap();
+        assert!(said.starts_with("this is a bug in Muster"), "{said}");
+        assert!(said.contains("gang default/g is bound although"), "{said}");
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["violations"][0], report.violations[0]);
+    }
+
+    #[test]
+    fn of_many_broken_rules_the_first_are_shown() {
+        let many = vec!["a rule".to_owned(); MAX_LINES + 1];
+        let said = broken_rules(&many).unwrap();
+        assert_eq!(said.lines().count(), MAX_LINES + 2);
+        assert!(said.ends_with("in `violations`\n"), "{said}");
     }
 }

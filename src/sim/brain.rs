@@ -11,6 +11,7 @@ use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
 use crate::core::lint::{Linter, Note};
 use crate::core::model::{BindOutcome, Event, PodKey};
+use crate::core::plugins::registry::overcommits;
 use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,9 +43,10 @@ impl Brain {
     /// A new scheduler that waits for so many lists.
     #[must_use]
     pub fn new(policy: Policy, lists: usize) -> Self {
+        let linter = Linter::default().allow_overcommit(overcommits(&policy.profile));
         Self {
             scheduler: Scheduler::new(policy),
-            linter: Linter::default(),
+            linter,
             words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,

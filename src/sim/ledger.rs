@@ -118,26 +118,38 @@ pub struct Ledger {
     pub gangs: BTreeMap<GangKey, GangLine>,
     /// Room in use.
     pub usage: Usage,
-    /// What must never happen and did.
+    /// What must never happen and did, the first of it.
     pub violations: Vec<String>,
+    /// How much more of that there was.
+    pub more_violations: u64,
+    /// Whether a node may get more than it offers.
+    pub allows_overcommit: bool,
     /// Pods that were bound at least once.
     pub started: usize,
 }
 
+/// So many violations are kept: one mistake may break a rule in every cycle.
+const MAX_VIOLATIONS: usize = 100;
+
 impl Ledger {
+    /// What must never happen did.
+    pub fn violated(&mut self, what: String) {
+        if self.violations.len() < MAX_VIOLATIONS {
+            self.violations.push(what);
+        } else {
+            self.more_violations += 1;
+        }
+    }
+
     /// Opens the line of a pod that is created for the first time. One that ended before does
     /// nothing more.
     pub fn open(&mut self, spec: &PodSpec, now: Time) -> usize {
-        let gang = match &spec.gang {
-            GangRef::Own => None,
-            GangRef::Named { .. } => Some(spec.gang_key()),
-        };
         let ended = spec.phase.is_terminal();
         self.pods.push(PodLine {
             namespace: spec.key.namespace.clone(),
             name: spec.key.name.clone(),
             ours: spec.ours,
-            gang,
+            gang: named_gang(spec),
             queue: spec.queue.clone(),
             node: None,
             phase: Some(if ended { spec.phase } else { PodPhase::Pending }),
@@ -164,14 +176,6 @@ impl Ledger {
         let Some(node) = &pod.spec.node else { return };
         self.note_node(pod.line, node, now);
         self.usage.take(node, &pod.spec.shape.requests, now);
-        if let Some(found) = server.node(node)
-            && let Some((resource, used, offered)) = self.usage.excess(node, &found.allocatable)
-        {
-            self.violations.push(format!(
-                "{now:?}: node {node} has {used} of {offered} {resource} in use after {} was bound",
-                pod.spec.key
-            ));
-        }
         self.count(pod, server, now, |counts| counts.bound += 1);
     }
 
@@ -228,18 +232,32 @@ impl Ledger {
         self.must_be_ours(pod, now);
     }
 
-    /// The scheduler bound a pod.
+    /// The scheduler bound a pod, and that was taken down. What others put on a node, and what is
+    /// left of a node that shrank, is theirs to answer for: only what this pod asks for is looked at.
     pub fn bound_by_us(&mut self, key: &PodKey, server: &Server, now: Time) {
-        if let Some(pod) = server.pod(key) {
-            self.must_be_ours(pod, now);
+        let Some(pod) = server.pod(key) else { return };
+        self.must_be_ours(pod, now);
+        let node = pod.spec.node.as_deref().and_then(|name| server.node(name));
+        let Some(node) = node.filter(|_| !self.allows_overcommit) else {
+            return;
+        };
+        let requests = &pod.spec.shape.requests;
+        if let Some((resource, used, offered)) = self.usage.excess(node, requests) {
+            let node = &node.name;
+            self.violated(format!(
+                "at {}: node {node} has {used} of {offered} {resource} in use after {key} was bound",
+                now.since(Time::ZERO)
+            ));
         }
     }
 
     fn must_be_ours(&mut self, pod: &Pod, now: Time) {
         if !pod.spec.ours {
             let key = &pod.spec.key;
-            let violation = format!("{now:?}: {key} is another scheduler's and was touched");
-            self.violations.push(violation);
+            self.violated(format!(
+                "at {}: {key} is another scheduler's and was touched",
+                now.since(Time::ZERO)
+            ));
         }
     }
 
@@ -258,14 +276,31 @@ impl Ledger {
         // A member that ended well counts for its gang even when it is gone.
     }
 
-    /// A PodGroup was created.
-    pub fn gang_created(&mut self, spec: &GangSpec, now: Time) {
+    /// A PodGroup was created, or edited. One that is made again begins anew, with the members
+    /// that are there.
+    pub fn gang_changed(&mut self, spec: &GangSpec, is_new: bool, now: Time) {
         let line = self.gangs.entry(spec.key.clone()).or_default();
-        if line.spec.is_none() {
-            line.submitted_at = now;
+        if is_new {
+            *line = GangLine {
+                members: std::mem::take(&mut line.members),
+                submitted_at: now,
+                ..GangLine::default()
+            };
         }
         line.spec = Some(spec.clone());
         line.judge(spec, now);
+    }
+
+    /// A pod was edited; a bound one may be another gang's from now on.
+    pub fn edited(&mut self, before: &Pod, after: &Pod, server: &Server, now: Time) {
+        let line = &mut self.pods[after.line];
+        line.gang = named_gang(&after.spec);
+        line.queue.clone_from(&after.spec.queue);
+        let seat = |pod: &Pod| (pod.spec.gang_key(), pod.spec.subgroup.clone());
+        if before.is_bound() && seat(before) != seat(after) {
+            self.leaving(before, server, now);
+            self.count(after, server, now, |counts| counts.bound += 1);
+        }
     }
 
     /// A PodGroup's status was written.
@@ -293,4 +328,9 @@ impl Ledger {
         let Some(spec) = spec else { return };
         line.judge(spec, now);
     }
+}
+
+/// The PodGroup that a pod names.
+fn named_gang(spec: &PodSpec) -> Option<GangKey> {
+    (spec.gang != GangRef::Own).then(|| spec.gang_key())
 }

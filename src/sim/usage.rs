@@ -1,6 +1,6 @@
 //! What is used on which node, and how much of the cluster that is over time.
 
-use crate::core::model::Amounts;
+use crate::core::model::{Amounts, NodeSpec};
 use crate::core::units::Time;
 use std::collections::BTreeMap;
 
@@ -63,14 +63,17 @@ impl Usage {
         }
     }
 
-    /// The first resource of which more is used on the node than it has, with used and offered.
+    /// The first resource that a pod requests and of which more is used on the node than it has,
+    /// with used and offered.
     #[must_use]
-    pub fn excess(&self, node: &str, allocatable: &Amounts) -> Option<(String, i64, i64)> {
-        let used = self.nodes.get(node)?;
-        used.iter().find_map(|(resource, used)| {
-            let offered = allocatable.iter().find(|(name, _)| name == resource);
-            let offered = offered.map_or(0, |(_, amount)| *amount);
-            (*used > offered.max(0)).then(|| (resource.clone(), *used, offered))
+    pub fn excess(&self, node: &NodeSpec, requests: &Amounts) -> Option<(String, i64, i64)> {
+        let requested = requests.iter().filter(|(_, amount)| *amount > 0);
+        let mut names = requested.map(|(name, _)| name.as_str()).chain(["pods"]);
+        names.find_map(|name| {
+            let offered = node.allocatable.iter().find(|(one, _)| one == name);
+            let offered = offered.map_or(0, |(_, amount)| (*amount).max(0));
+            let used = self.used_on(&node.name, name);
+            (used > offered).then(|| (name.to_owned(), used, offered))
         })
     }
 
@@ -169,9 +172,19 @@ mod tests {
     fn an_overcommitted_node_is_found() {
         let mut usage = Usage::default();
         usage.take("n", &cpu(700), Time(0));
-        let room: Amounts = vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 2)];
-        assert_eq!(usage.excess("n", &room), None);
+        let node = NodeSpec {
+            name: "n".to_owned(),
+            allocatable: vec![("cpu".to_owned(), 1000), ("pods".to_owned(), 2)],
+            ..NodeSpec::default()
+        };
+        assert_eq!(usage.excess(&node, &cpu(700)), None);
         usage.take("n", &cpu(301), Time(0));
-        assert_eq!(usage.excess("n", &room), Some(("cpu".into(), 1001, 1000)));
+        let too_much = Some(("cpu".into(), 1001, 1000));
+        assert_eq!(usage.excess(&node, &cpu(301)), too_much);
+        // Who asks for none of it has not made it so.
+        assert_eq!(usage.excess(&node, &cpu(0)), None);
+        usage.take("n", &cpu(0), Time(0));
+        let too_many = Some(("pods".into(), 3, 2));
+        assert_eq!(usage.excess(&node, &cpu(0)), too_many);
     }
 }

@@ -42,9 +42,20 @@ impl Admin {
 
     /// Makes an object what it is given as; what an earlier apply said is undone.
     pub(crate) fn apply(&self, path: &str, object: &Value) {
+        self.try_apply(path, object).unwrap();
+    }
+
+    /// The same, where it may be refused.
+    pub(crate) fn try_apply(&self, path: &str, object: &Value) -> Result<Value, kube::Error> {
         let path = format!("{path}?fieldManager=test&force=true");
         let kind = "application/apply-patch+yaml";
-        self.send(&Method::PATCH, &path, kind, object).unwrap();
+        self.send(&Method::PATCH, &path, kind, object)
+    }
+
+    /// Makes an object what it is given as, unless somebody else wrote since it was read.
+    pub(crate) fn replace(&self, path: &str, object: &Value) {
+        let kind = "application/json";
+        self.send(&Method::PUT, path, kind, object).unwrap();
     }
 
     fn send(

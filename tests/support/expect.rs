@@ -79,7 +79,7 @@ pub struct ObservedPod {
 pub struct ObservedGang {
     /// `status.phase`.
     pub phase: Option<String>,
-    /// Reasons and messages of its conditions with status False.
+    /// Reasons and messages of its conditions with status False, and of `Disrupted`.
     pub says: String,
     /// When its minimum was bound, in milliseconds.
     pub scheduled_at: Option<u64>,

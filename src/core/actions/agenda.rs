@@ -132,6 +132,14 @@ impl Agenda {
         None
     }
 
+    /// The place of every gang that is in a line, from 1.
+    #[must_use]
+    pub fn positions(&self) -> BTreeMap<GangId, u32> {
+        let lines = self.lines.values();
+        let places = lines.flat_map(|line| line.iter().map(|key| key.gang).zip(1..));
+        places.collect()
+    }
+
     /// The first gangs of a queue's line.
     pub fn line(&self, queue: QueueId) -> impl Iterator<Item = GangId> {
         let line = self.lines.get(&queue).into_iter().flatten();

@@ -28,12 +28,13 @@ use crate::core::actions::{
     restate, wake_parked,
 };
 use crate::core::framework::Profile;
-use crate::core::model::{BindOutcome, Event, GangKey};
+use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
 use crate::core::state::{Changes, ClusterState, GangId, Place, Stage};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use voice::{Outlet, Voice};
 
 /// How the scheduler decides; the configuration file becomes one of these.
@@ -223,6 +224,22 @@ impl Scheduler {
         let id = self.state.find_gang(key)?;
         let position = self.agenda.position(id, u32::MAX);
         Some(words::status(&self.state, id, position))
+    }
+
+    /// The status of every gang, each as [`Self::gang_status`] gives it, for the cost of all once.
+    pub fn gang_statuses(&self) -> impl Iterator<Item = GangStatus> {
+        let positions = self.agenda.positions();
+        let gangs = self.state.gangs();
+        gangs.map(move |(id, _)| words::status(&self.state, id, positions.get(&id).copied()))
+    }
+
+    /// The pods without a place, and why each has none as of now.
+    pub fn waiting_pods(&self) -> impl Iterator<Item = (&PodKey, Arc<str>)> {
+        self.state.gangs().flat_map(move |(id, gang)| {
+            let why = self.state.progress(id).why.as_ref();
+            let members = gang.members.iter().filter_map(|pod| self.state.pod(*pod));
+            members.filter_map(move |pod| Some((&pod.key, words::on_pod(&self.state, pod, why)?)))
+        })
     }
 
     /// Checks that everything derived is what a recount gives.

@@ -2,22 +2,31 @@
 
 use super::Note;
 use super::account::{Account, Count};
+use super::gangs::Labels;
 use crate::core::engine::{Effect, GangPhase, GangStatus, MAX_MESSAGE, Outcome, Plan};
 use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
 use crate::core::units::Time;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at a plan and takes its orders down.
-pub(super) fn look(account: &mut Account, plan: &Plan, now: Time) -> Vec<Note> {
+pub(super) fn look(
+    account: &mut Account,
+    plan: &Plan,
+    allows_overcommit: bool,
+    now: Time,
+) -> Vec<Note> {
     let mut notes = Vec::new();
-    let mut bound = BTreeSet::new();
+    let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
     let mut released = BTreeSet::new();
     for effect in &plan.effects {
         match effect {
             Effect::Bind(order) => {
                 notes.extend(bind(account, order));
                 account.change(&order.pod, |pod| pod.ordered = Some(order.node.clone()));
-                bound.extend(gang_of(account, &order.pod));
+                if let Some(pod) = account.pod(&order.pod) {
+                    let labels = bound.entry(pod.gang.clone()).or_default();
+                    labels.insert(pod.subgroup.clone());
+                }
             }
             Effect::Recall(pod) => notes.extend(recall(account, pod)),
             Effect::Evict(order) => {
@@ -36,13 +45,13 @@ pub(super) fn look(account: &mut Account, plan: &Plan, now: Time) -> Vec<Note> {
     }
     for effect in &plan.effects {
         match effect {
-            Effect::Bind(order) => notes.extend(room(account, order)),
+            Effect::Bind(order) if !allows_overcommit => notes.extend(room(account, order)),
             Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
             _ => {}
         }
     }
-    for gang in &bound {
-        notes.extend(minimum_or_nothing(account, gang));
+    for (gang, added_to) in &bound {
+        notes.extend(minimum_or_nothing(account, gang, added_to));
     }
     for gang in &released {
         notes.extend(whole_release(account, gang));
@@ -53,7 +62,7 @@ pub(super) fn look(account: &mut Account, plan: &Plan, now: Time) -> Vec<Note> {
         }
     }
     for note in &mut notes {
-        *note = format!("{now:?}: {note}");
+        *note = format!("at {}: {note}", now.since(Time::ZERO));
     }
     notes
 }
@@ -97,7 +106,7 @@ fn room(account: &Account, order: &Bind) -> Option<Note> {
 }
 
 /// A gang is bound with all of its minimum, or not at all; no subgroup exceeds its maximum.
-fn minimum_or_nothing(account: &Account, key: &GangKey) -> Option<Note> {
+fn minimum_or_nothing(account: &Account, key: &GangKey, added_to: &Labels) -> Option<Note> {
     if key.space == GangSpace::Own {
         return None;
     }
@@ -111,7 +120,7 @@ fn minimum_or_nothing(account: &Account, key: &GangKey) -> Option<Note> {
     if let Some(lacks) = gang.lacks(|counts| counts.available()) {
         return Some(format!("gang {key} is bound in part: {lacks}"));
     }
-    let exceeds = gang.exceeds()?;
+    let exceeds = gang.exceeds(added_to)?;
     Some(format!("gang {key} is bound beyond its maximum: {exceeds}"))
 }
 

@@ -2,7 +2,7 @@
 
 use super::account::Count;
 use crate::core::model::{GangKey, GangSpace, GangSpec, Source};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Members by what they count as.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,9 @@ impl Counts {
         self.of(Count::Bound) + self.of(Count::Running) + self.of(Count::Leaving)
     }
 }
+
+/// What members say is their subgroup.
+pub(super) type Labels = BTreeSet<Option<String>>;
 
 /// A gang.
 #[derive(Debug, Default)]
@@ -90,12 +93,18 @@ impl Gang {
         (have < of).then(|| format!("{have} of {of}"))
     }
 
-    /// A subgroup with more members placed than it may have, in words.
-    pub(super) fn exceeds(&self) -> Option<String> {
+    /// Of the subgroups to which members were added one with more placed than it may have, in
+    /// words. The others may have had their maximum lowered.
+    pub(super) fn exceeds(&self, added_to: &Labels) -> Option<String> {
         let spec = self.definition()?;
         spec.subgroups.iter().find_map(|one| {
             let max = i64::from(one.max?);
-            let have = self.subgroups.get(&Some(one.name.clone()))?.available();
+            let name = Some(one.name.clone());
+            let counts = self
+                .subgroups
+                .get(&name)
+                .filter(|_| added_to.contains(&name));
+            let have = counts?.available();
             (have > max).then(|| format!("{have} of at most {max} in subgroup {}", one.name))
         })
     }

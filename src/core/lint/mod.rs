@@ -24,9 +24,17 @@ pub type Note = String;
 #[derive(Debug, Default)]
 pub struct Linter {
     account: Account,
+    allows_overcommit: bool,
 }
 
 impl Linter {
+    /// Whether a node may get more than it offers: where nothing is configured that looks at that.
+    #[must_use]
+    pub const fn allow_overcommit(mut self, allowed: bool) -> Self {
+        self.allows_overcommit = allowed;
+        self
+    }
+
     /// Takes one piece of news, before or after the scheduler does.
     pub fn hear(&mut self, event: &Event) {
         self.account.hear(event);
@@ -36,7 +44,7 @@ impl Linter {
     /// given.
     #[must_use]
     pub fn look(&mut self, plan: &Plan, now: Time) -> Vec<Note> {
-        checks::look(&mut self.account, plan, now)
+        checks::look(&mut self.account, plan, self.allows_overcommit, now)
     }
 }
 

@@ -4,6 +4,9 @@ use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::resources::Dimension;
 use crate::core::state::{NodeId, NodeSet};
 
+/// Its name.
+pub(super) const NAME: &str = "NodeResourcesFit";
+
 /// Filters by the resources of which the pod requests more than nothing, and by the number of
 /// pods (source: kube-scheduler's plugin of this name).
 #[derive(Debug)]
@@ -11,7 +14,7 @@ pub(super) struct NodeResourcesFit;
 
 impl Plugin for NodeResourcesFit {
     fn name(&self) -> &'static str {
-        "NodeResourcesFit"
+        NAME
     }
 }
 

@@ -6,7 +6,7 @@ use super::gang_selector::GangSelector;
 use super::minimum_first::MinimumFirst;
 use super::node_affinity::NodeAffinity;
 use super::node_ports::NodePorts;
-use super::node_resources::NodeResourcesFit;
+use super::node_resources::{self, NodeResourcesFit};
 use super::node_unschedulable::NodeUnschedulable;
 use super::packing::Packing;
 use super::partial_first::PartialFirst;
@@ -69,6 +69,13 @@ pub fn default_profile() -> Profile {
         bind: vec![Arc::new(DefaultBinder)],
         ..Profile::default()
     }
+}
+
+/// Whether a profile gives a node more than it offers: it leaves out the filter that looks at that.
+#[must_use]
+pub fn overcommits(profile: &Profile) -> bool {
+    let mut filters = profile.filter.iter();
+    !filters.any(|plugin| plugin.name() == node_resources::NAME)
 }
 
 #[cfg(test)]

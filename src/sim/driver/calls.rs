@@ -188,8 +188,8 @@ impl Driver {
             Request::Bind(pod, node) => {
                 let answer = self.server.bind(pod, node);
                 if answer == Answer::Accepted {
-                    self.ledger.bound_by_us(pod, &self.server, self.now);
                     self.start(pod);
+                    self.ledger.bound_by_us(pod, &self.server, self.now);
                 }
                 answer
             }
@@ -211,9 +211,9 @@ impl Driver {
             return;
         }
         if self.deposed.contains(&process) {
-            let (now, by) = (self.now, self.last_writer);
-            self.ledger.violations.push(format!(
-                "{now:?}: {request:?} of process {process} happened after a write of {by:?}"
+            let (now, by) = (self.now.since(Time::ZERO), self.last_writer);
+            self.ledger.violated(format!(
+                "at {now}: {request:?} of process {process} happened after a write of {by:?}"
             ));
             return;
         }

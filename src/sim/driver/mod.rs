@@ -16,6 +16,7 @@ use crate::cluster::attempt::Answer;
 use crate::cluster::lease::election::{self, Record};
 use crate::core::engine::{Effect, Policy};
 use crate::core::model::{NodeSpec, PodKey};
+use crate::core::plugins::registry::overcommits;
 use crate::core::units::{Millis, Time};
 use crate::sim::brain::Brain;
 use crate::sim::heap::Heap;
@@ -54,6 +55,8 @@ enum Happening {
     Finished(PodKey),
     Removed(PodKey),
     Recreate(usize),
+    /// A pod whose name was still taken.
+    CreatePod(usize),
     CollectPods(String),
     ReturnNode(Box<NodeSpec>),
     Mischief(Mischief),
@@ -115,7 +118,10 @@ impl Driver {
             plans: Vec::new(),
             jobs: Jobs::default(),
             server: Server::default(),
-            ledger: Ledger::default(),
+            ledger: Ledger {
+                allows_overcommit: overcommits(&policy.profile),
+                ..Ledger::default()
+            },
             network,
             policy,
             processes: BTreeMap::new(),
@@ -306,6 +312,7 @@ impl Driver {
                 self.ledger.reopen(line);
                 self.create_pod(line);
             }
+            Happening::CreatePod(line) => self.create_pod(line),
             Happening::CollectPods(node) => self.collect_pods(&node),
             Happening::ReturnNode(node) => self.put_node(*node),
             Happening::Mischief(what) => self.mischief(what),
@@ -454,7 +461,9 @@ impl Driver {
         if self.cycles_now > CYCLES_PER_INSTANT {
             process.brain.schedule_cycle(now + Millis(1));
         }
-        self.ledger.violations.extend(notes);
+        for note in notes {
+            self.ledger.violated(note);
+        }
         let effects = plan.effects.len();
         let dies = effects > 0 && std::mem::take(&mut self.kill_in_plan);
         let dies_at = dies.then(|| self.network.pick(effects));

@@ -1,7 +1,7 @@
 //! The objects of the scenario come and go, and what the controllers of Kubernetes do about it.
 
 use super::{COLLECTION, Driver, Happening};
-use crate::core::model::NodeSpec;
+use crate::core::model::{GangSpec, NodeSpec};
 use crate::sim::scenario::{Object, OnEviction};
 use crate::sim::server::Pod;
 
@@ -25,20 +25,13 @@ impl Driver {
             Object::Pod(plan) => {
                 self.add_pod(*plan, None);
             }
+            Object::PodEdit(plan) => self.edit_pod(*plan),
             Object::Job(plan) => {
                 for pod in self.jobs.create(index, *plan) {
                     self.add_pod(pod, Some(index));
                 }
             }
-            Object::Gang(gang) => {
-                let key = gang.key.clone();
-                let edited = self.server.has_gang(&key, gang.source);
-                self.network.count(|met| met.edits += u64::from(edited));
-                self.server.put_gang(*gang, self.now);
-                if let Some(gang) = self.server.gang(&key) {
-                    self.ledger.gang_created(gang, self.now);
-                }
-            }
+            Object::Gang(gang) => self.put_gang(*gang),
             Object::Queue(queue) => self.server.put_queue(queue),
             Object::PriorityClass(class) => self.server.put_class(class),
             Object::Namespace(namespace) => self.server.put_namespace(namespace),
@@ -52,7 +45,7 @@ impl Driver {
         self.last_change = self.now;
         match entry.object {
             Object::Node(node) => self.delete_node(&node.name),
-            Object::Pod(plan) => {
+            Object::Pod(plan) | Object::PodEdit(plan) => {
                 let key = &plan.spec.key;
                 self.delete_named(&key.namespace, &key.name);
             }
@@ -70,8 +63,22 @@ impl Driver {
         }
     }
 
+    fn put_gang(&mut self, gang: GangSpec) {
+        let key = gang.key.clone();
+        let edited = self.server.has_gang(&key, gang.source);
+        self.network.count(|met| met.edits += u64::from(edited));
+        let is_new = self.server.gang(&key).is_none();
+        self.server.put_gang(gang, self.now);
+        if let Some(gang) = self.server.gang(&key) {
+            self.ledger.gang_changed(gang, is_new, self.now);
+        }
+    }
+
     pub(super) fn put_node(&mut self, node: NodeSpec) {
         self.last_change = self.now;
+        if let Some(before) = self.server.node(&node.name) {
+            self.ledger.usage.withdraw(&before.allocatable, self.now);
+        }
         self.ledger.usage.offer(&node.allocatable, self.now);
         self.server.put_node(node);
     }

@@ -1,7 +1,7 @@
 //! The life of a pod: created, started by its kubelet, ended or told to go, made again.
 
 use super::{COLLECTION, Driver, Happening, TERMINATION};
-use crate::core::model::{PodKey, PodPhase};
+use crate::core::model::{PodKey, PodPhase, PodSpec};
 use crate::core::units::Millis;
 use crate::sim::scenario::PodPlan;
 use crate::sim::server::Pod;
@@ -21,6 +21,12 @@ impl Driver {
         let plan = &self.plans[line];
         let (has_ended, has_node) = (plan.spec.phase.is_terminal(), plan.spec.node.is_some());
         let Some(key) = self.server.create_pod(plan, line, self.now) else {
+            let name = &plan.spec.key;
+            let holder = self.server.pod_named(&name.namespace, &name.name);
+            if holder.is_some_and(|pod| pod.spec.terminating) {
+                let again = Happening::CreatePod(line);
+                self.heap.push(self.now + TERMINATION, again);
+            }
             return;
         };
         if has_ended {
@@ -29,6 +35,28 @@ impl Driver {
             }
         } else if has_node {
             self.start(&key);
+        }
+    }
+
+    /// A pod is changed as far as pods can be; whatever became of it stays.
+    pub(super) fn edit_pod(&mut self, plan: PodPlan) {
+        let name = &plan.spec.key;
+        let Some(before) = self.server.pod_named(&name.namespace, &name.name).cloned() else {
+            return self.add_pod(plan, None);
+        };
+        self.last_change = self.now;
+        let edited = PodSpec {
+            key: before.spec.key.clone(),
+            created: before.spec.created,
+            node: before.spec.node.clone(),
+            phase: before.spec.phase,
+            terminating: before.spec.terminating,
+            ..plan.spec.clone()
+        };
+        self.plans[before.line] = plan;
+        let change = |pod: &mut Pod| pod.spec = edited;
+        if let Some(after) = self.server.change_pod(&before.spec.key, change).cloned() {
+            self.ledger.edited(&before, &after, &self.server, self.now);
         }
     }
 

@@ -10,11 +10,12 @@ pub use table::table;
 use super::driver::Driver;
 use super::ledger::{GangLine, Ledger, PodLine};
 use super::server::Server;
-use crate::core::engine::{Condition, GangPhase};
-use crate::core::model::{DEFAULT_QUEUE, GangKey, PodPhase, QueueSpec};
+use crate::core::engine::{Condition, GangPhase, GangStatus};
+use crate::core::model::{DEFAULT_QUEUE, GangKey, PodKey, PodPhase, QueueSpec};
 use crate::core::units::{Millis, Time};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The whole report.
 #[derive(Clone, Debug, Serialize)]
@@ -30,6 +31,9 @@ pub struct Report {
     pub queues: Vec<QueueReport>,
     /// Figures over all.
     pub metrics: Metrics,
+    /// What must never happen and did: bugs in Muster. Left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<String>,
 }
 
 /// One pod, or all that followed each other under one name.
@@ -94,6 +98,9 @@ pub struct GangReport {
     pub max_hops: Option<u32>,
     /// What its placement leaves unusable.
     pub lost_opportunity: Option<f64>,
+    /// Why it was taken off its nodes, until it is whole again.
+    #[serde(skip)]
+    pub disrupted: Option<String>,
     /// Members that ended well.
     #[serde(skip)]
     pub succeeded: u32,
@@ -146,20 +153,56 @@ pub struct Metrics {
 pub fn report(driver: &mut Driver, end: Time) -> Report {
     let utilisation = driver.ledger_mut().usage.utilisation(end);
     let (ledger, server) = (driver.ledger(), driver.server());
+    let now = Now::of(driver);
     let mut pods: Vec<_> = ledger
         .pods
         .iter()
-        .map(|line| pod_report(line, ledger, server))
+        .map(|line| pod_report(line, &now, ledger, server))
         .collect();
     pods.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-    let pod_groups = gang_reports(ledger, server);
+    let pod_groups = gang_reports(&now, ledger, server);
     Report {
         end: seconds(end),
         queues: queue_reports(&pods, &pod_groups, server),
         metrics: metrics(&pods, ledger, utilisation),
         pods,
         pod_groups,
+        violations: violations(ledger),
     }
+}
+
+/// What the scheduler has to say at the end. What was written by then may be older: why pods wait
+/// is said with a delay, and positions far behind are not said at all.
+#[derive(Default)]
+struct Now<'a> {
+    gangs: BTreeMap<GangKey, GangStatus>,
+    pods: BTreeMap<&'a PodKey, Arc<str>>,
+}
+
+impl<'a> Now<'a> {
+    fn of(driver: &'a Driver) -> Self {
+        let Some(brain) = driver.brain() else {
+            return Self::default();
+        };
+        let statuses = brain.scheduler().gang_statuses();
+        Self {
+            gangs: statuses.map(|one| (one.gang.clone(), one)).collect(),
+            pods: brain.scheduler().waiting_pods().collect(),
+        }
+    }
+
+    fn why_waits(&self, line: &PodLine, server: &Server) -> Option<String> {
+        let pod = server.pod_named(&line.namespace, &line.name)?;
+        let waits = line.phase == Some(PodPhase::Pending) && line.node.is_none();
+        let message = self.pods.get(&pod.spec.key).filter(|_| waits)?;
+        Some(message.to_string())
+    }
+}
+
+fn violations(ledger: &Ledger) -> Vec<String> {
+    let more = ledger.more_violations;
+    let left_out = (more > 0).then(|| format!("and {more} more"));
+    ledger.violations.iter().cloned().chain(left_out).collect()
 }
 
 #[expect(
@@ -170,7 +213,7 @@ fn seconds(time: Time) -> f64 {
     time.0 as f64 / 1000.0
 }
 
-fn pod_report(line: &PodLine, ledger: &Ledger, server: &Server) -> PodReport {
+fn pod_report(line: &PodLine, now: &Now<'_>, ledger: &Ledger, server: &Server) -> PodReport {
     let named = match &line.gang {
         Some(key) => gang_queue(ledger.gangs.get(key)),
         None => line.queue.clone(),
@@ -187,7 +230,7 @@ fn pod_report(line: &PodLine, ledger: &Ledger, server: &Server) -> PodReport {
         finished_at: line.finished_at.map(seconds),
         evictions: line.evictions,
         waited: line.first_bound_at.map(|at| at.since(line.submitted_at)),
-        message: line.waits.as_ref().map(|(_, message)| message.clone()),
+        message: now.why_waits(line, server),
     }
 }
 
@@ -213,7 +256,7 @@ fn queue(named: Option<String>, namespace: &str, server: &Server) -> String {
         .unwrap_or_else(|| DEFAULT_QUEUE.to_owned())
 }
 
-fn gang_reports(ledger: &Ledger, server: &Server) -> Vec<GangReport> {
+fn gang_reports(now: &Now<'_>, ledger: &Ledger, server: &Server) -> Vec<GangReport> {
     let mut nodes: BTreeMap<&GangKey, BTreeSet<String>> = BTreeMap::new();
     for line in &ledger.pods {
         if let (Some(gang), Some(node)) = (&line.gang, &line.node) {
@@ -223,14 +266,16 @@ fn gang_reports(ledger: &Ledger, server: &Server) -> Vec<GangReport> {
     let known = ledger.gangs.iter();
     let known = known.filter_map(|(key, line)| Some((key, line, line.spec.as_ref()?)));
     let reports = known.map(|(key, line, spec)| {
-        let status = line.status.as_ref();
+        let status = now.gangs.get(key).filter(|_| server.gang(key).is_some());
         let why = status.and_then(|status| why_not(&status.conditions));
         let total = line.total();
         GangReport {
             namespace: key.namespace.clone(),
             name: key.name.clone(),
             queue: queue(spec.queue.clone(), &key.namespace, server),
+            // One that is deleted is in the phase it was in last.
             phase: status
+                .or(line.status.as_ref())
                 .map_or(GangPhase::default(), |status| status.phase)
                 .as_str(),
             min_available: status.map_or(spec.min_available, |status| status.min_available),
@@ -242,6 +287,7 @@ fn gang_reports(ledger: &Ledger, server: &Server) -> Vec<GangReport> {
             scheduled_at: line.scheduled_at.map(seconds),
             max_hops: None,
             lost_opportunity: None,
+            disrupted: status.and_then(|status| disrupted(&status.conditions)),
             succeeded: total.succeeded,
             waited: line.scheduled_at.map(|at| at.since(line.submitted_at)),
             nodes: nodes.remove(key).unwrap_or_default(),
@@ -257,6 +303,11 @@ fn why_not(conditions: &[Condition]) -> Option<&Condition> {
         conditions.find(|one| one.kind == kind && !one.status)
     };
     failed("Admitted").or_else(|| failed("Scheduled"))
+}
+
+fn disrupted(conditions: &[Condition]) -> Option<String> {
+    let found = conditions.iter().find(|one| one.kind == "Disrupted")?;
+    Some(found.message.clone())
 }
 
 fn queue_reports(pods: &[PodReport], gangs: &[GangReport], server: &Server) -> Vec<QueueReport> {

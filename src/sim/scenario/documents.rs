@@ -3,6 +3,7 @@
 //! A line that begins with `---` in its first column can only be a document's start, so this needs
 //! no parser; each document is then parsed by itself, and an error in one leaves the others alone.
 
+use super::behaviour::PREFIX;
 use super::path::Path;
 use super::problems::Place;
 use crate::api::yaml;
@@ -100,6 +101,18 @@ impl Document<'_> {
             text: &self.text[start..end],
         };
         spans.map(item).collect()
+    }
+
+    /// Where stands what a message is about: the field whose path it begins with, else the object.
+    pub(super) fn subject(&self, message: &str) -> Place {
+        let path = message.split_once(": ").map_or("", |(path, _)| path);
+        if path.contains(' ') {
+            return self.place();
+        }
+        if path.starts_with(PREFIX) {
+            return self.place_of(&Path::read("metadata.annotations").join(path));
+        }
+        self.place_of(&Path::read(path))
     }
 
     /// Where the field of this path stands, as nearly as its keys tell: the path is followed line

@@ -1,10 +1,10 @@
-//! Reads a scenario: files, documents, copies, and what may not be said twice.
+//! Reads a scenario: files, documents and copies.
 
 use super::behaviour::{self, Behaviour};
 use super::documents::{Document, split};
 use super::kinds::{self, Kind, Known};
+use super::lives::{self, Appearance, Name, Origin};
 use super::model::{Entry, Object, Scenario};
-use super::path::Path;
 use super::problems::{Place, Problems, ScenarioError};
 use super::schema;
 use crate::api::convert::Reading;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// A file that has been read.
 #[derive(Clone, Debug)]
@@ -70,10 +71,13 @@ pub fn load(sources: &[Source], reading: &Reading) -> Result<Scenario, ScenarioE
             loader.document(&document);
         }
     }
-    let warnings = loader.problems.finish()?;
+    let (mut entries, mut problems) = (loader.entries, loader.problems);
+    lives::tell_apart(loader.names, &mut entries, &mut problems);
+    // So what is deleted at a time makes way for what is created then under its name.
+    entries.sort_by_key(|entry| entry.at);
     Ok(Scenario {
-        entries: loader.entries,
-        warnings,
+        entries,
+        warnings: problems.finish()?,
     })
 }
 
@@ -103,13 +107,10 @@ pub fn stamped(sources: &[Source], reading: &Reading) -> Result<Vec<Value>, Scen
     Ok(objects)
 }
 
-/// API version and kind, namespace, name.
-type Name = (String, String, String);
-
 struct Loader<'a> {
     reading: &'a Reading,
     problems: Problems,
-    names: BTreeMap<Name, Place>,
+    names: BTreeMap<Name, Vec<Appearance<'a>>>,
     /// Schemas by API version and kind.
     schemas: BTreeMap<(String, String), Value>,
     /// Kinds without effect of which that was said.
@@ -119,8 +120,8 @@ struct Loader<'a> {
     entries: Vec<Entry>,
 }
 
-impl Loader<'_> {
-    fn document(&mut self, document: &Document<'_>) {
+impl<'a> Loader<'a> {
+    fn document(&mut self, document: &Document<'a>) {
         let value = match document.value() {
             Ok(value) => value,
             Err((place, message)) => return self.problems.error(&place, message),
@@ -143,7 +144,7 @@ impl Loader<'_> {
         }
     }
 
-    fn object(&mut self, document: &Document<'_>, mut object: Value) {
+    fn object(&mut self, document: &Document<'a>, mut object: Value) {
         let place = document.place();
         let known = match head(&object) {
             Ok(known) => known,
@@ -159,7 +160,12 @@ impl Loader<'_> {
             self.problems.warn(&place, message);
         }
         complete(&mut object, kind);
-        self.copies(document, &object, kind, &title);
+        self.copies(&Rc::new(Origin {
+            document: *document,
+            kind,
+            title,
+            value: object,
+        }));
     }
 
     /// The list of all kinds is long: it is shown once.
@@ -194,65 +200,58 @@ impl Loader<'_> {
         findings.wrong.is_empty()
     }
 
-    fn copies(&mut self, document: &Document<'_>, object: &Value, kind: Kind, title: &str) {
-        let place = &document.place();
-        let added = match behaviour::replicas(object) {
-            Ok(None) => self.add(object, kind, place),
+    fn copies(&mut self, origin: &Rc<Origin<'a>>) {
+        let added = match behaviour::replicas(&origin.value) {
+            Ok(None) => self.add(origin, &origin.value, None),
             Ok(Some(count)) => (0..count).try_for_each(|index| {
-                let copy = behaviour::stamp(object, index);
-                self.add(&copy, kind, place)
+                let copy = behaviour::stamp(&origin.value, index);
+                self.add(origin, &copy, Some(index))
             }),
             Err(message) => Err(message),
         };
         if let Err(message) = added {
-            let place = subject(document, &message);
+            let place = origin.document.subject(&message);
+            let title = &origin.title;
             self.problems.error(&place, format!("{title}: {message}"));
         }
     }
 
-    fn add(&mut self, value: &Value, kind: Kind, place: &Place) -> Result<(), String> {
+    fn add(
+        &mut self,
+        origin: &Rc<Origin<'a>>,
+        value: &Value,
+        copy: Option<usize>,
+    ) -> Result<(), String> {
         let behaviour = Behaviour::of(value)?;
-        self.claim(name_of(value), place)?;
-        let Some(object) = kind.object(value, &behaviour, self.reading)? else {
-            return Ok(());
+        let object = origin.kind.object(value, &behaviour, self.reading)?;
+        let appears = Appearance {
+            origin: Rc::clone(origin),
+            copy,
+            at: behaviour.at,
+            delete_at: behaviour.delete_at,
+            entry: object.is_some().then_some(self.entries.len()),
         };
-        if let Object::Job(job) = &object {
+        if let Some(Object::Job(job)) = &object {
             for pod in &job.pods {
                 let key = &pod.spec.key;
-                let name = (key.namespace.clone(), key.name.clone());
-                self.claim(("v1 Pod".to_owned(), name.0, name.1), place)?;
+                let name = ("v1 Pod".to_owned(), key.namespace.clone(), key.name.clone());
+                let entry = None;
+                let appears = appears.clone();
+                self.note(name, Appearance { entry, ..appears });
             }
         }
-        self.entries.push(Entry {
+        self.note(name_of(value), appears);
+        self.entries.extend(object.map(|object| Entry {
             at: behaviour.at,
             delete_at: behaviour.delete_at,
             object,
-        });
+        }));
         Ok(())
     }
 
-    fn claim(&mut self, name: Name, place: &Place) -> Result<(), String> {
-        if let Some(first) = self.names.get(&name) {
-            return Err(format!(
-                "the name {:?} is taken by the one at {first}",
-                name.2
-            ));
-        }
-        self.names.insert(name, place.clone());
-        Ok(())
+    fn note(&mut self, name: Name, appears: Appearance<'a>) {
+        self.names.entry(name).or_default().push(appears);
     }
-}
-
-/// Where stands what a message is about: the field whose path it begins with, else the object.
-fn subject(document: &Document<'_>, message: &str) -> Place {
-    let path = message.split_once(": ").map_or("", |(path, _)| path);
-    if path.contains(' ') {
-        return document.place();
-    }
-    if path.starts_with(behaviour::PREFIX) {
-        return document.place_of(&Path::read("metadata.annotations").join(path));
-    }
-    document.place_of(&Path::read(path))
 }
 
 /// The object's kind, if what every object must have is there.

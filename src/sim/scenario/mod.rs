@@ -4,8 +4,10 @@
 
 mod behaviour;
 mod documents;
+mod edits;
 mod jobs;
 mod kinds;
+mod lives;
 mod load;
 mod model;
 mod path;

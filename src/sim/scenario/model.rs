@@ -8,16 +8,17 @@ use crate::core::units::{Millis, Time};
 /// All that is to be played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scenario {
-    /// The objects, in the order of the files.
+    /// The objects by their times and, within one, in the order of the files. One that is there
+    /// by then is changed.
     pub entries: Vec<Entry>,
     /// What was odd but can be played, with file and line.
     pub warnings: Vec<String>,
 }
 
-/// One object and when it exists.
+/// One object, or an edit of it, and when it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it is created.
+    /// When it is created or edited.
     pub at: Time,
     /// When it is deleted.
     pub delete_at: Option<Time>,
@@ -32,6 +33,8 @@ pub enum Object {
     Node(NodeSpec),
     /// A pod.
     Pod(Box<PodPlan>),
+    /// A pod that is there already, changed; if it is not there any more, it is created.
+    PodEdit(Box<PodPlan>),
     /// A job, which makes its pods.
     Job(Box<JobPlan>),
     /// A PodGroup of any kind.
