@@ -253,3 +253,32 @@ fn a_second_instance_stands_by_until_the_lease_is_given_back() {
     eventually("the second takes over", || cluster.bound("two") == 1);
     second.stop();
 }
+
+#[test]
+fn what_others_say_of_an_upstream_pod_group_stays() {
+    let cluster = Cluster::start();
+    cluster.apply(
+        "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: shared}, \
+         spec: {schedulingPolicy: {gang: {minCount: 2}}}}",
+    );
+    let theirs = json!({"status": {"conditions": [{
+        "type": "Example", "status": "True", "reason": "Theirs", "message": "kept",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]}});
+    let patch = theirs.to_string();
+    let group = "podgroup.v1beta1.scheduling.k8s.io";
+    let status = ["--subresource=status", "--type=merge", "-p", &patch];
+    let arguments = [&["patch", group, "shared"], &status[..]].concat();
+    cluster.plane.kubectl(&arguments).unwrap();
+    let muster = cluster.muster();
+    let path = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups/shared";
+    let said = |kind: &str| {
+        let group = cluster.plane.get(path).unwrap();
+        condition(&group["status"], kind).map(|found| text(found, "/message"))
+    };
+    eventually("it says that it waits", || {
+        said("PodGroupInitiallyScheduled").is_some_and(|words| words == "0 of 2 pods exist")
+    });
+    assert_eq!(said("Example").as_deref(), Some("kept"));
+    muster.stop();
+}

@@ -101,19 +101,20 @@ pub(super) fn queue_status(status: &QueueStatus, mut patch: Value) -> Made {
     write(Method::PATCH, &path, MERGE_PATCH, &patch)
 }
 
-/// The status of a gang's object, where that kind keeps it.
+/// The status of a gang's object, where that kind keeps it. Conditions that others put beside ours
+/// stay on upstream's, which is built in; a kind of a CRD knows no strategic merge.
 pub(super) fn gang_status(gang: &GangKey, source: Source, uid: &str, mut patch: Value) -> Made {
     patch["metadata"] = json!({"uid": uid});
-    let (group, subresource) = match source {
-        Source::Muster => ("muster.dev/v1alpha1", "/status"),
-        Source::Volcano => ("scheduling.volcano.sh/v1beta1", ""),
-        Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status"),
+    let (group, subresource, kind_of_patch) = match source {
+        Source::Muster => ("muster.dev/v1alpha1", "/status", MERGE_PATCH),
+        Source::Volcano => ("scheduling.volcano.sh/v1beta1", "", MERGE_PATCH),
+        Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status", STRATEGIC_PATCH),
     };
     let path = format!(
         "/apis/{group}/namespaces/{}/podgroups/{}{subresource}",
         gang.namespace, gang.name
     );
-    write(Method::PATCH, &path, MERGE_PATCH, &patch)
+    write(Method::PATCH, &path, kind_of_patch, &patch)
 }
 
 /// What an event says.
