@@ -166,7 +166,7 @@ fn a_running_gang_that_lost_a_member_for_good_leaves_its_nodes_whole() {
         let events = cluster.events("train-1");
         events
             .iter()
-            .any(|event| event.starts_with("Preempted: only 2 of 3 members"))
+            .any(|event| event.starts_with("Released: only 2 of 3 members"))
     });
     eventually("so does the gang", || {
         condition(&cluster.status_of("train"), "Disrupted")
@@ -256,7 +256,8 @@ fn a_second_instance_stands_by_until_the_lease_is_given_back() {
 
 #[test]
 fn what_others_say_of_an_upstream_pod_group_stays() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::of(|builder| builder.upstream_pod_groups(true));
+    cluster.apply_folder("crds");
     cluster.apply(
         "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: shared}, \
          spec: {schedulingPolicy: {gang: {minCount: 2}}}}",
