@@ -108,12 +108,12 @@ fn a_release_whose_deletes_are_refused_goes_on_for_as_long_as_it_takes_and_says_
     let last_bind = *bound_at(&cluster).last().unwrap();
     assert!(seconds(last_bind, begun.came) < 10.0, "begun in time");
 
-    sleep(Duration::from_secs(50));
+    sleep(Duration::from_secs(20));
     let tries = deletes(&cluster, "stuck");
     let gap = longest_gap(&tries);
     eprintln!("{} deletes refused, no pause above {gap:.2} s", tries.len());
     assert!(gap <= 2.0, "tried again within 2 s");
-    assert!(tries.len() <= 3 * 60, "bounded in rate: {}", tries.len());
+    assert!(tries.len() <= 3 * 25, "bounded in rate: {}", tries.len());
     let status = cluster.status_of("stuck");
     assert_eq!(refused().unwrap(), first, "since the first refusal");
     assert_eq!(
@@ -253,10 +253,10 @@ fn a_wave_that_advances_is_never_cut_however_long_it_takes() {
     let cluster = scene();
     cluster.nodes(30, "32");
     let muster = start(&cluster, 1);
-    cluster.pods_at_once("long", 3_000, "100m");
-    cluster.gang("long", 3_000);
+    cluster.pods_at_once("long", 1_500, "100m");
+    cluster.gang("long", 1_500);
     let mut bound = 0;
-    while bound < 3_000 {
+    while bound < 1_500 {
         eventually("another is bound", || {
             sleep(Duration::from_millis(500));
             bound_at(&cluster).len() > bound
@@ -265,7 +265,7 @@ fn a_wave_that_advances_is_never_cut_however_long_it_takes() {
     }
     let binds = bound_at(&cluster);
     let took = seconds(binds[0], *binds.last().unwrap());
-    eprintln!("3,000 binds one by one took {took:.2} s");
+    eprintln!("1,500 binds one by one took {took:.2} s");
     assert_eq!(deletes(&cluster, "long").len(), 0);
     muster.stop();
 }
