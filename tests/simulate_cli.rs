@@ -523,7 +523,7 @@ fn a_configuration_that_overcommits_nodes_is_obeyed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.yaml");
     let text = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n\
-                profile: {filter: [NodeName]}\n";
+                profile: {filter: [TaintToleration]}\n";
     std::fs::write(&file, text).unwrap();
     let scenario = NODE.to_owned() + &pod("a", "9", "");
     let report = json(&scenario, &["--config", file.to_str().unwrap()]);
