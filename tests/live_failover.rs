@@ -180,8 +180,8 @@ fn a_leader_that_stood_still_is_replaced_within_9_s_and_writes_nothing_when_it_g
     };
     assert_eq!(since(FIRST), [""; 0], "the deposed one wrote");
     assert!(!since(SECOND).is_empty(), "the log shows what is written");
-    let messages = leader.messages();
-    let last = messages.last().unwrap();
+    let said = leader.said("ended").unwrap();
+    let last = said["error"].as_str().unwrap();
     eprintln!(
         "continued with {queued} binds queued: ended after {took:.2} s, wrote nothing: {last}"
     );
