@@ -94,10 +94,9 @@ fn a_process_that_loses_its_lease_ends_with_a_sentence_and_code_1() {
     ];
     cluster.plane.kubectl(&take).unwrap();
     assert_eq!(process.ended().code(), Some(1));
-    let messages = process.messages();
-    let last = messages.last().unwrap();
+    let said = process.said("ended").unwrap();
     assert_eq!(
-        last,
+        said["error"],
         "lost the lease kube-system/muster: somebody-else holds it"
     );
 }

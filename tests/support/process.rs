@@ -96,16 +96,6 @@ impl Process {
         answer
     }
 
-    /// The messages of the log, in their order.
-    pub(crate) fn messages(&self) -> Vec<String> {
-        let log = self.log.lock().unwrap();
-        let text = |line: &Value| match line["fields"]["message"].as_str() {
-            Some(message) => message.to_owned(),
-            None => line.to_string(),
-        };
-        log.iter().map(text).collect()
-    }
-
     /// Sends it a signal: `-TERM`, `-KILL`, `-STOP`, `-CONT`.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
