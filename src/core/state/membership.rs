@@ -123,7 +123,10 @@ impl ClusterState {
 
     /// Notes that a member which stood so before is lost, if it was one that counted.
     pub(super) fn note_loss(&mut self, id: PodId, before: Standing, what: impl Into<String>) {
-        if !matches!(before, Standing::Bound | Standing::Running) {
+        if !matches!(
+            before,
+            Standing::Assumed | Standing::Bound | Standing::Running
+        ) {
             return;
         }
         let Some(pod) = self.pods.get(id) else { return };
