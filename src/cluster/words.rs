@@ -6,6 +6,7 @@
 //! heals, and a start writes nothing that is there already. Words are gathered for a moment, are
 //! never in two writes at once, and are tried again ever more slowly.
 
+use super::attempt::Answer;
 use crate::api::said::{self, Said, Since};
 use crate::core::engine::{GangStatus, PodWaits, QueueStatus};
 use crate::core::model::Source;
@@ -83,6 +84,18 @@ impl Write {
     #[must_use]
     pub fn since(&self, condition: &str, is_true: bool, now: Timestamp) -> Timestamp {
         self.held.since(condition, is_true).unwrap_or(now)
+    }
+
+    /// What became of it, by the API server's answer.
+    #[must_use]
+    pub fn answered(&self, answer: &Answer, now: Timestamp) -> Written {
+        match answer {
+            Answer::Accepted => Written::Done(self.outcome(now)),
+            Answer::Status {
+                code: 404 | 409, ..
+            } => Written::Gone,
+            _ => Written::Failed,
+        }
     }
 
     /// What the object says once this is written.

@@ -6,7 +6,7 @@ use super::network::Request;
 use super::server::Told;
 use crate::cluster::attempt::{Answer, Step};
 use crate::cluster::clock::wall;
-use crate::cluster::words::{Word, Words, Write, Written};
+use crate::cluster::words::{Word, Words, Write};
 use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
 use crate::core::lint::{Linter, Note};
@@ -221,13 +221,7 @@ impl Brain {
             Some(Call::Bind(_, _, attempt)) => attempt.answered(answer, now),
             Some(Call::Evict(_, attempt)) => attempt.answered(answer, now),
             Some(Call::Say(write)) => {
-                let written = match answer {
-                    Answer::Accepted => Written::Done(write.outcome(wall(now))),
-                    Answer::Status {
-                        code: 404 | 409, ..
-                    } => Written::Gone,
-                    _ => Written::Failed,
-                };
+                let written = write.answered(answer, wall(now));
                 self.words.written(&write.subject, written, now);
                 self.calls.remove(&number);
             }

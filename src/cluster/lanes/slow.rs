@@ -297,11 +297,7 @@ impl SlowLane {
         let answer = write(&self.context, request(&word, at)).await;
         let (result, rest) = judge(&answer);
         self.count(kind, result);
-        let written = match result {
-            "written" => Written::Done(word.outcome(at)),
-            "gone" => Written::Gone,
-            _ => Written::Failed,
-        };
+        let written = word.answered(&answer, at);
         if let (Answer::Status { code, message, .. }, "failed") = (&answer, result) {
             tracing::warn!(kind, code, words = message, "not written");
         }

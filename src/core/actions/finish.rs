@@ -85,7 +85,7 @@ pub fn ask_again(cx: &mut Cycle<'_>) {
         let steps = cx.agenda.held.remove(&gang_id).unwrap_or_default();
         let nodes: Vec<_> = steps.iter().map(|step| step.node).collect();
         let answer = if until <= cx.now {
-            give_back(cx, gang_id, &steps);
+            take_back(cx, &steps);
             Err(Why::new(
                 "PermitTimedOut",
                 "the time to permit the placement ran out",

@@ -23,7 +23,7 @@ pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::ask_again;
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND};
 pub use refresh::refresh;
-pub use restate::{Round, restate};
+pub use restate::{AGAIN, Round, restate};
 pub use wake::{fire_timers, wake_parked};
 
 use super::framework::Profile;

@@ -10,8 +10,9 @@ pub(super) fn recall(cx: &mut Cycle<'_>, gang_id: GangId) {
         return;
     };
     let unasked = |id: &PodId| cx.state.pod(*id).is_some_and(|pod| !pod.recalled);
-    let pods: Vec<PodId> = cx.state.assumed_members(gang);
-    for id in pods.into_iter().filter(unasked).collect::<Vec<_>>() {
+    let mut pods: Vec<PodId> = cx.state.assumed_members(gang);
+    pods.retain(unasked);
+    for id in pods {
         if let Some(pod) = cx.state.pod(id) {
             cx.orders.recalls.push(pod.key.clone());
         }

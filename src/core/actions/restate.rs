@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 
 /// How long after a change the round begins, and how often some of them have their turn in it.
 const EVERY: Millis = Millis(1_000);
-/// How long after one round began the next may: words are not said again sooner.
-const ROUNDS: Millis = Millis(10_000);
+/// The same reason with other numbers is said again after so long, so the words of all are formed
+/// anew no more often.
+pub const AGAIN: Millis = Millis(10_000);
 /// How many gangs at once.
 const GANGS: usize = 50;
 /// How many members these may have together, so that a turn stays short.
@@ -39,7 +40,7 @@ impl Round {
 
     /// When the next may begin.
     fn next(&self, now: Time) -> Time {
-        let rested = self.began.map_or(now, |began| began + ROUNDS);
+        let rested = self.began.map_or(now, |began| began + AGAIN);
         rested.max(now + EVERY)
     }
 }

@@ -80,8 +80,8 @@ mod tests {
     use crate::core::state::Id;
     use crate::core::units::Time;
 
-    #[test]
-    fn gangs_are_counted_once_in_the_phase_and_queue_they_are_in() {
+    /// A queue `q` is declared.
+    fn state() -> ClusterState {
         let mut state = ClusterState::default();
         let spec = QueueSpec {
             name: "q".into(),
@@ -89,6 +89,12 @@ mod tests {
             ..QueueSpec::default()
         };
         state.apply(Time::ZERO, Event::Queue(spec));
+        state
+    }
+
+    #[test]
+    fn gangs_are_counted_once_in_the_phase_and_queue_they_are_in() {
+        let state = state();
         let queue = state
             .queues()
             .iter()
@@ -111,13 +117,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_declared_says_its_counts_even_if_they_are_zero() {
-        let mut state = ClusterState::default();
-        let spec = QueueSpec {
-            name: "q".into(),
-            uid: "1".into(),
-            ..QueueSpec::default()
-        };
-        state.apply(Time::ZERO, Event::Queue(spec));
+        let mut state = state();
         let mut census = Census::default();
         for queue in state.take_changes().queues {
             census.note_queue(queue);

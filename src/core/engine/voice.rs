@@ -8,7 +8,7 @@
 use super::census::Census;
 use super::plan::{Effect, GangStatus};
 use super::words;
-use crate::core::actions::{Agenda, Decision, Outcome};
+use crate::core::actions::{AGAIN, Agenda, Decision, Outcome};
 use crate::core::model::{PodWaits, digest};
 use crate::core::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing, Why};
 use crate::core::units::{Millis, Time};
@@ -17,8 +17,6 @@ use std::sync::Arc;
 
 /// A reason to wait is said on pods once it has held for so long.
 pub(super) const LASTS: Millis = Millis(1_000);
-/// The same reason with other numbers is said again after so long.
-pub(super) const AGAIN: Millis = Millis(10_000);
 /// How often positions in changed lines are looked at.
 const LINES: Millis = Millis(1_000);
 /// A position is shown to the first so many of a queue: when the first one leaves, no more

@@ -46,28 +46,24 @@ impl Gang {
     }
 
     /// All members that belong to a subgroup which the gang has.
-    pub(super) fn total(&self) -> Counts {
-        let mut total = Counts::default();
-        for (name, counts) in &self.subgroups {
-            if !self.has(name.as_deref()) {
-                continue;
-            }
-            for (count, number) in &counts.0 {
-                *total.0.entry(*count).or_default() += number;
-            }
-        }
-        total
+    fn total(&self) -> Counts {
+        self.sum(|subgroup| self.has(subgroup))
     }
 
     /// The members that the API shows, of whatever subgroup.
     pub(super) fn everybody(&self) -> Counts {
-        let mut total = Counts::default();
-        for counts in self.subgroups.values() {
+        self.sum(|_| true)
+    }
+
+    fn sum(&self, counts_in: impl Fn(Option<&str>) -> bool) -> Counts {
+        let mut sum = Counts::default();
+        let parts = self.subgroups.iter();
+        for (_, counts) in parts.filter(|(name, _)| counts_in(name.as_deref())) {
             for (count, number) in &counts.0 {
-                *total.0.entry(*count).or_default() += number;
+                *sum.0.entry(*count).or_default() += number;
             }
         }
-        total
+        sum
     }
 
     fn has(&self, subgroup: Option<&str>) -> bool {

@@ -127,7 +127,7 @@ impl fmt::Display for Shortfall<'_> {
     }
 }
 
-/// How a running gang lost a member.
+/// How a gang lost a member that had a node, or was on its way to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The first member lost since the gang was last whole.
@@ -281,7 +281,7 @@ impl Gang {
         }
     }
 
-    /// Notes that a member that was bound is lost.
+    /// Notes that a member that counted is lost.
     pub fn note_loss(&mut self, pod: &str, what: impl Into<String>) {
         match &mut self.loss {
             Some(loss) => loss.more = loss.more.saturating_add(1),
