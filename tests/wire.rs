@@ -11,6 +11,7 @@ mod fake_api;
 use fake_api::{Asked, FakeApi, Reply, status, status_body};
 use kube::Client;
 use muster::cluster::lanes::{Context, Lanes};
+use muster::cluster::words::Subject;
 use muster::cluster::{Clock, Fence, Metrics, News};
 use muster::core::engine::{Bind, Effect, Evict, EvictCause, PodWaits};
 use muster::core::model::{BindOutcome, Event, EvictOutcome, PodKey, cut};
@@ -64,11 +65,15 @@ impl Rig {
     }
 
     fn with_slots(client: Client, binds_in_flight: usize) -> Self {
+        Self::with_fence(client, binds_in_flight, Fence::open())
+    }
+
+    fn with_fence(client: Client, binds_in_flight: usize, fence: Fence) -> Self {
         let (sender, news) = mpsc::channel(64);
         let metrics = Arc::new(Metrics::new().unwrap());
         let context = Context {
             client,
-            fence: Fence::open(),
+            fence,
             news: sender,
             clock: Clock::start(),
             metrics: Arc::clone(&metrics),
@@ -353,6 +358,39 @@ async fn an_eviction_that_is_refused_is_said_once_and_ordered_again_without_tell
         (&json!("Warning"), &json!("EvictionRefused"))
     );
     assert!(event["note"].as_str().unwrap().contains(denied), "{event}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_said_anew_when_a_pod_that_was_gone_is_there_again() {
+    let (api, client) = FakeApi::start(|asked: &Asked| {
+        if asked.line.starts_with("DELETE") {
+            status(422, "denied")
+        } else {
+            Reply::Json(201, json!({}))
+        }
+    });
+    let mut rig = Rig::new(client);
+    for _ in 0..2 {
+        rig.lanes.submit(evict(false));
+        rig.event().await;
+        rig.settle().await;
+        let uid = pod().uid;
+        rig.lanes.hear(&Subject::Pod(uid), None);
+    }
+    let said = |line: &&String| line.starts_with("POST");
+    assert_eq!(api.lines().iter().filter(said).count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_not_write_gives_binds_and_evictions_back_unsent() {
+    let (api, client) = FakeApi::start(script([]));
+    let mut rig = Rig::with_fence(client, 32, Fence::shut());
+    assert_eq!(rig.bind_outcome().await, BindOutcome::Unsent);
+    rig.lanes.submit(evict(false));
+    let outcome = rig.event().await;
+    assert_eq!(outcome, Event::EvictResult(pod(), EvictOutcome::Unsent));
+    rig.settle().await;
+    assert_eq!(api.lines(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

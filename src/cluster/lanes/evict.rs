@@ -117,7 +117,15 @@ impl EvictLane {
     }
 
     async fn attempt(&self, order: &Evict) -> EvictOutcome {
-        let Context { client, clock, .. } = &self.context;
+        let Context {
+            client,
+            clock,
+            fence,
+            ..
+        } = &self.context;
+        if !fence.is_open() {
+            return EvictOutcome::Unsent;
+        }
         let mut attempt = Attempt::new(order.again, clock.now());
         loop {
             let request = match attempt.next(clock.now()) {

@@ -94,13 +94,18 @@ impl SlowLane {
         self.moved.notify_one();
     }
 
-    /// A watch saw what an object says; `None`: it says nothing, or is gone.
+    /// A watch saw what an object says; `None`: it is gone.
     pub(super) fn seen(&self, subject: &Subject, said: Option<Said>) {
         let now = self.context.clock.now();
         let mut inner = self.inner();
         match said {
             Some(said) => inner.words.seen(subject, said, now),
-            None => inner.words.forget(subject),
+            None => {
+                inner.words.forget(subject);
+                if let Subject::Pod(uid) = subject {
+                    inner.refused.remove(uid);
+                }
+            }
         }
         drop(inner);
         self.moved.notify_one();
