@@ -139,6 +139,9 @@ impl ClusterState {
         pod.unsupported = unsupported;
         let confirmed = node.is_some() && matches!(pod.place, Place::Assumed(_));
         if let Some(node) = node {
+            if !pod.holds_node() {
+                pod.forget_setbacks();
+            }
             pod.place = Place::Bound(node);
         }
         self.shapes.release(old_shape);
@@ -220,9 +223,7 @@ impl ClusterState {
                     self.note_advance(id);
                 }
                 if let Some(pod) = self.pods.get_mut(id) {
-                    pod.setbacks = 0;
-                    pod.refusal = None;
-                    pod.avoid.clear();
+                    pod.forget_setbacks();
                 }
             }
             BindOutcome::Refused { message } => self.bind_came_back(id, message, true),

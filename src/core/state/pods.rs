@@ -139,6 +139,13 @@ impl Pod {
         matches!(self.place, Place::Bound(_)) && self.uses_room()
     }
 
+    /// It has a node now: what came back before says nothing about it any more.
+    pub(super) fn forget_setbacks(&mut self) {
+        self.setbacks = 0;
+        self.refusal = None;
+        self.avoid.clear();
+    }
+
     /// The node on which it takes room, decided or confirmed.
     #[must_use]
     pub fn room(&self) -> Option<NodeId> {

@@ -380,6 +380,36 @@ fn a_refused_release_goes_on_until_it_is_done_and_says_who_refuses_since_when() 
 }
 
 #[test]
+fn a_bind_that_was_refused_is_no_reason_once_somebody_else_has_bound_the_pod() {
+    let mut story = Story::new();
+    for name in ["n1", "n2"] {
+        story.node(name, 1);
+    }
+    story.group("g", 2);
+    for name in ["p0", "p1"] {
+        story.pod(name, Some("g"));
+    }
+    let binds = story.binds();
+    story.refused(&binds[0]);
+    story.bound(&binds[1]);
+    story.submit(PodSpec {
+        node: Some(binds[0].node.clone()),
+        ..pod(&binds[0].pod.name, Some("g"), 1)
+    });
+    story.step();
+    story.tell(Event::PodDeleted(binds[1].pod.clone()));
+    story.step();
+    story.pass(5_000);
+    let (_, evictions) = story.step();
+    assert_eq!(evictions.len(), 1);
+    let message = &evictions[0].message;
+    assert!(!message.contains("denied"), "{message}");
+    let conditions = story.status("g").conditions;
+    let refused = conditions.iter().find(|one| one.kind == "ReleaseRefused");
+    assert_eq!(refused, None);
+}
+
+#[test]
 fn a_release_is_over_when_no_member_holds_a_node() {
     let mut story = Story::new();
     story.node("n", 2);
