@@ -93,6 +93,8 @@ pub(super) struct Account {
     /// By uid.
     pods: BTreeMap<String, Pod>,
     names: BTreeMap<(String, String), String>,
+    /// The uids of our pods, by gang.
+    members: BTreeMap<GangKey, BTreeSet<String>>,
     pub(super) gangs: Gangs,
 }
 
@@ -229,9 +231,22 @@ impl Account {
             }
         }
         if pod.ours {
+            self.list_member(uid, &pod.gang, sign > 0);
             let count = pod.count(self);
             let subgroup = pod.subgroup.as_deref();
             self.gangs.count(&pod.gang, subgroup, count, sign);
+        }
+    }
+
+    fn list_member(&mut self, uid: &str, gang: &GangKey, is_member: bool) {
+        if is_member {
+            let members = self.members.entry(gang.clone()).or_default();
+            members.insert(uid.to_owned());
+        } else if let Some(members) = self.members.get_mut(gang) {
+            members.remove(uid);
+            if members.is_empty() {
+                self.members.remove(gang);
+            }
         }
     }
 
@@ -303,9 +318,9 @@ impl Account {
     }
 
     /// The members of a gang that hold a node and neither go nor were refused to.
-    pub(super) fn staying<'a>(&'a self, gang: &'a GangKey) -> impl Iterator<Item = &'a Pod> {
-        let of_gang = move |pod: &&Pod| pod.ours && pod.gang == *gang;
+    pub(super) fn staying(&self, gang: &GangKey) -> impl Iterator<Item = &Pod> {
+        let members = self.members.get(gang).into_iter().flatten();
         let stays = |pod: &&Pod| pod.is_bound(self) && !pod.refused;
-        self.pods.values().filter(of_gang).filter(stays)
+        members.filter_map(|uid| self.pods.get(uid)).filter(stays)
     }
 }
