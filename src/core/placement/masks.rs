@@ -4,7 +4,6 @@
 //! asked about again when its facts changed.
 
 use crate::core::framework::{Context, Filter, Scope, Verdict};
-use crate::core::model::Constraints;
 use crate::core::state::{Id, NodeId, NodeSet};
 use std::sync::Arc;
 
@@ -14,39 +13,47 @@ struct Mask {
     nodes: NodeSet,
     /// The nodes' version up to which it is right.
     version: u64,
-    /// The constraints it is about: ids are given out again.
-    meaning: Option<Constraints>,
+    /// How far it has read in the log of touched nodes.
+    cursor: u64,
+    /// The serial number of the constraints it is about: ids are given out again.
+    serial: Option<u64>,
 }
 
 /// Verdicts by constraints.
 #[derive(Debug, Default)]
-pub struct Masks {
+pub(super) struct Masks {
     masks: Vec<Mask>,
 }
 
 impl Masks {
     /// The nodes that the pod's constraints allow, present or not.
-    pub fn allowed(&mut self, filters: &[Arc<dyn Filter>], cx: &Context<'_>) -> &NodeSet {
+    pub(super) fn allowed(&mut self, filters: &[Arc<dyn Filter>], cx: &Context<'_>) -> &NodeSet {
         let index = cx.shape.constraints.index();
         if self.masks.len() <= index {
             self.masks.resize_with(index + 1, Mask::default);
         }
         let mask = &mut self.masks[index];
-        let meaning = cx.state.shapes().constraints(cx.shape.constraints);
-        if mask.meaning.as_ref() != meaning {
+        let serial = cx.state.shapes().constraints_serial(cx.shape.constraints);
+        if mask.serial != serial {
             *mask = Mask {
-                meaning: meaning.cloned(),
+                serial,
                 ..Mask::default()
             };
         }
         let nodes = cx.state.nodes();
         if mask.version < nodes.version() {
-            for node in (0..nodes.len()).map(NodeId::from_index) {
-                if nodes.facts_version(node) > mask.version {
+            let known = nodes.touched().since(mask.cursor);
+            let before = mask.version;
+            let mut look = |node| {
+                if nodes.facts_version(node) > before {
                     mask.nodes.set(node, fits(filters, cx, node));
                 }
+            };
+            match known.filter(|_| before > 0) {
+                Some(touched) => touched.iter().copied().for_each(look),
+                None => (0..nodes.len()).map(NodeId::from_index).for_each(&mut look),
             }
-            mask.version = nodes.version();
+            (mask.version, mask.cursor) = (nodes.version(), nodes.touched().end());
         }
         &mask.nodes
     }

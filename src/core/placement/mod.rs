@@ -10,5 +10,4 @@ mod masks;
 mod place;
 
 pub use diagnosis::{Diagnosis, diagnose};
-pub use masks::Masks;
 pub use place::{Placer, Shortage, members_in_order};

@@ -19,6 +19,7 @@ mod pods;
 mod progress;
 mod queues;
 mod shapes;
+mod touched;
 
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
@@ -29,6 +30,7 @@ pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
 pub use progress::{MAX_RANKS, OrderKey, Progress, RefusedRelease, Release, Stage, Why};
 pub use queues::{Queue, Queues};
 pub use shapes::{Shape, Shapes};
+pub use touched::Touched;
 
 use super::model::{
     DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, Source,

@@ -6,6 +6,7 @@
 
 use super::ids::{Id, NodeId, PodId};
 use super::node_set::{LANES, NodeSet};
+use super::touched::Touched;
 use crate::core::model::{HostPort, Labels, NodeSpec, Taint, digest};
 use crate::core::resources::{Dimension, Dimensions, Request, WIDTH};
 use indexmap::IndexMap;
@@ -55,6 +56,7 @@ pub struct Nodes {
     columns: Vec<Column>,
     version: u64,
     offer_version: u64,
+    touched: Touched,
     /// The digests of all pairs of a pod and its node, each there once or not at all.
     holders: u64,
 }
@@ -117,6 +119,7 @@ impl Nodes {
         }
         let helps = appeared || grew || changed;
         if helps || shrank {
+            self.touched.note(id);
             self.offer_version += 1;
         }
         (
@@ -138,6 +141,7 @@ impl Nodes {
         self.present.remove(id);
         self.version += 1;
         self.offer_version += 1;
+        self.touched.note(id);
         let row = &mut self.rows[id.index()];
         row.facts = NodeFacts::default();
         row.facts_version = self.version;
@@ -155,6 +159,7 @@ impl Nodes {
             column.set_used(node, used);
         }
         self.holders ^= digest::of(&(node, pod));
+        self.touched.note(node);
         let row = &mut self.rows[node.index()];
         row.pods.push(pod);
         row.ports
@@ -171,6 +176,7 @@ impl Nodes {
         others: impl Fn(&[PodId], Dimension) -> i64,
     ) {
         self.holders ^= digest::of(&(node, pod));
+        self.touched.note(node);
         let row = &mut self.rows[node.index()];
         row.pods.retain(|one| *one != pod);
         row.ports.retain(|(_, one)| *one != pod);
@@ -215,6 +221,12 @@ impl Nodes {
     #[must_use]
     pub const fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Which nodes changed.
+    #[must_use]
+    pub const fn touched(&self) -> &Touched {
+        &self.touched
     }
 
     /// The nodes that exist.

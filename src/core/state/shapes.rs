@@ -20,11 +20,21 @@ pub struct Shape {
     pub ports: Vec<HostPort>,
 }
 
+/// A value in use.
+#[derive(Clone, Debug)]
+struct Kept<T> {
+    value: T,
+    users: u32,
+    serial: u64,
+}
+
 /// Equal values by one id, kept while something uses them.
 #[derive(Clone, Debug)]
 struct Interner<I, T> {
     by_value: IndexMap<T, I>,
-    values: Slab<I, (T, u32)>,
+    values: Slab<I, Kept<T>>,
+    /// How many values there ever were.
+    made: u64,
 }
 
 impl<I, T> Default for Interner<I, T> {
@@ -32,6 +42,7 @@ impl<I, T> Default for Interner<I, T> {
         Self {
             by_value: IndexMap::new(),
             values: Slab::default(),
+            made: 0,
         }
     }
 }
@@ -40,30 +51,39 @@ impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
     /// The id of a value, with one more user; and whether it is new.
     fn acquire(&mut self, value: &T) -> (I, bool) {
         if let Some(id) = self.by_value.get(value).copied() {
-            if let Some((_, users)) = self.values.get_mut(id) {
-                *users += 1;
+            if let Some(kept) = self.values.get_mut(id) {
+                kept.users += 1;
             }
             return (id, false);
         }
-        let id = self.values.insert((value.clone(), 1));
+        self.made += 1;
+        let id = self.values.insert(Kept {
+            value: value.clone(),
+            users: 1,
+            serial: self.made,
+        });
         self.by_value.insert(value.clone(), id);
         (id, true)
     }
 
     /// One user less; the value, if that was the last.
     fn release(&mut self, id: I) -> Option<T> {
-        let (_, users) = self.values.get_mut(id)?;
-        *users -= 1;
-        if *users > 0 {
+        let kept = self.values.get_mut(id)?;
+        kept.users -= 1;
+        if kept.users > 0 {
             return None;
         }
-        let (value, _) = self.values.remove(id)?;
+        let value = self.values.remove(id)?.value;
         self.by_value.swap_remove(&value);
         Some(value)
     }
 
     fn get(&self, id: I) -> Option<&T> {
-        self.values.get(id).map(|(value, _)| value)
+        self.values.get(id).map(|kept| &kept.value)
+    }
+
+    fn serial(&self, id: I) -> Option<u64> {
+        self.values.get(id).map(|kept| kept.serial)
     }
 }
 
@@ -114,6 +134,18 @@ impl Shapes {
     #[must_use]
     pub fn get(&self, id: ShapeId) -> Option<&Shape> {
         self.shapes.get(id)
+    }
+
+    /// A number that no other shape has or will have: ids are given out again.
+    #[must_use]
+    pub fn serial(&self, id: ShapeId) -> Option<u64> {
+        self.shapes.serial(id)
+    }
+
+    /// The same of constraints.
+    #[must_use]
+    pub fn constraints_serial(&self, id: ConstraintsId) -> Option<u64> {
+        self.constraints.serial(id)
     }
 
     /// The constraints of an id.
