@@ -26,9 +26,14 @@ pub fn diagnose(state: &ClusterState, profile: &Profile, store: &Store, pod: Pod
     let Some(cx) = Context::new(state, store, pod) else {
         return diagnosis;
     };
+    let verdicts: Vec<_> = profile
+        .pre_filter
+        .iter()
+        .map(|one| one.pre_filter(&cx))
+        .collect();
     let mut least = None;
     for node in state.nodes().present().iter() {
-        let reasons = refusal(profile, &cx, node);
+        let reasons = refusal(profile, &verdicts, &cx, node);
         let only_resources = reasons
             .iter()
             .all(|one| matches!(one, Reason::Insufficient(_)));
@@ -47,17 +52,22 @@ pub fn diagnose(state: &ClusterState, profile: &Profile, store: &Store, pod: Pod
     diagnosis
 }
 
-/// The reasons of the first filter that refuses.
-fn refusal(profile: &Profile, cx: &Context<'_>, node: NodeId) -> Vec<Reason> {
+/// The reasons of the first plugin that refuses.
+fn refusal(
+    profile: &Profile,
+    verdicts: &[PreFilterVerdict],
+    cx: &Context<'_>,
+    node: NodeId,
+) -> Vec<Reason> {
     if cx.pod.avoid.contains(&node) {
         return vec![Reason::BindRefused];
     }
-    for plugin in &profile.pre_filter {
-        match plugin.pre_filter(cx) {
+    for verdict in verdicts {
+        match verdict {
             PreFilterVerdict::Narrow(nodes, reason) if !nodes.contains(node) => {
-                return vec![reason];
+                return vec![reason.clone()];
             }
-            PreFilterVerdict::Refuse(reason) => return vec![reason],
+            PreFilterVerdict::Refuse(reason) => return vec![reason.clone()],
             _ => {}
         }
     }
