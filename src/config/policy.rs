@@ -33,7 +33,10 @@ impl SchedulerConfiguration {
         Ok(Policy {
             profile: Profile {
                 queue_sort: pick_all::<_, QueueSortPoint>(&sorts, &chosen.queue_sort)?,
-                filter: pick_all::<_, FilterPoint>(&filters, &chosen.filter)?,
+                filter: registry::with_the_gangs_own(pick_all::<_, FilterPoint>(
+                    &filters,
+                    &chosen.filter,
+                )?),
                 score: chosen.score.iter().map(score).collect::<Result<_, _>>()?,
                 ..registry::default_profile()
             },

@@ -4,8 +4,8 @@ use super::unsupported::{self, Unsupported};
 use super::{Reading, cluster, created, filled};
 use crate::api::{conventions, duration, names, requests, slim};
 use crate::core::model::{
-    Constraints, HostPort, Operator, PodKey, PodPhase, PodSpec, Protocol, Requirement, ShapeSpec,
-    Term, Toleration, TolerationOperator,
+    Constraints, HostPort, Labels, Operator, PodKey, PodPhase, PodSpec, Protocol, Requirement,
+    ShapeSpec, Term, Toleration, TolerationOperator,
 };
 use crate::core::units::Millis;
 
@@ -80,6 +80,7 @@ fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
     let tolerations = spec.tolerations.iter().enumerate();
     Constraints {
         selector: spec.node_selector.clone(),
+        gang_selector: Labels::default(),
         affinity: required.map(|selector| {
             let terms = selector.node_selector_terms.iter().enumerate();
             terms.map(|(index, one)| term(index, one, notes)).collect()

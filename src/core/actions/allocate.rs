@@ -167,7 +167,8 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
     Why::new("Unschedulable", &format!("{head}: {histogram}{hints}"))
 }
 
-/// The members to place of a gang where those are all equal and nothing else narrows their nodes.
+/// The members to place of a gang where those are all equal and nothing but their shape narrows
+/// their nodes.
 struct Uniform {
     shape: ShapeId,
     size: u32,
@@ -179,9 +180,6 @@ fn uniform_shape(state: &ClusterState, gang_id: GangId) -> Option<Uniform> {
     let [_] = gang.subgroups.as_slice() else {
         return None;
     };
-    if gang.node_selector().is_some() {
-        return None;
-    }
     let size = gang.missing().max(1);
     let mut pods = gang
         .pending

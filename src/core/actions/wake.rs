@@ -42,10 +42,7 @@ fn could_fit(
         let Some(pod) = cx.state.pod(pod_id) else {
             return false;
         };
-        let (shape, narrowed) = (
-            pod.shape,
-            !pod.avoid.is_empty() || !gang_is_plain(cx, gang_id),
-        );
+        let (shape, narrowed) = (pod.shape, !pod.avoid.is_empty());
         if !narrowed && let Some(known) = fits.get(&shape) {
             return *known;
         }
@@ -56,12 +53,6 @@ fn could_fit(
         }
         fit
     })
-}
-
-fn gang_is_plain(cx: &Cycle<'_>, gang_id: GangId) -> bool {
-    cx.state
-        .gang(gang_id)
-        .is_some_and(|gang| gang.node_selector().is_none())
 }
 
 /// Looks again at the gangs whose time has come: ends back-offs and forgives binds that came back.

@@ -153,6 +153,8 @@ pub fn labels_match(wanted: &Labels, labels: &Labels) -> bool {
 pub struct Constraints {
     /// `spec.nodeSelector`.
     pub selector: Labels,
+    /// The labels that its gang wants of all its nodes. The state fills it in: a pod does not know.
+    pub gang_selector: Labels,
     /// `requiredDuringScheduling` node affinity; `None` where the pod has none.
     pub affinity: Option<NodeSelector>,
     /// `spec.tolerations`.

@@ -1,9 +1,11 @@
 //! `GangSelector`: the labels that a PodGroup wants of all its nodes.
 
-use crate::core::framework::{Context, Plugin, PreFilter, PreFilterVerdict, Reason};
+use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::model::labels_match;
+use crate::core::state::NodeId;
 
-/// Narrows the nodes to those that carry the labels of the PodGroup's `nodeSelector`.
+/// Filters out nodes that lack a label of the PodGroup's `nodeSelector`. It is part of its members'
+/// constraints, so that equal members of other gangs have another shape.
 #[derive(Debug)]
 pub(super) struct GangSelector;
 
@@ -13,14 +15,15 @@ impl Plugin for GangSelector {
     }
 }
 
-impl PreFilter for GangSelector {
-    fn pre_filter(&self, cx: &Context<'_>) -> PreFilterVerdict {
-        let gang = cx.pod.gang.and_then(|id| cx.state.gang(id));
-        let Some(wanted) = gang.and_then(|gang| gang.node_selector()) else {
-            return PreFilterVerdict::Continue;
-        };
-        let mut nodes = cx.state.nodes().present().clone();
-        nodes.retain(|node| labels_match(wanted, &cx.state.nodes().facts(node).labels));
-        PreFilterVerdict::Narrow(nodes, Reason::GangSelector)
+impl Filter for GangSelector {
+    fn scope(&self) -> Scope {
+        Scope::NodeFacts
+    }
+
+    fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
+        let wanted = cx.state.shapes().constraints(cx.shape.constraints);
+        let labels = &cx.state.nodes().facts(node).labels;
+        let lacks = wanted.is_some_and(|wanted| !labels_match(&wanted.gang_selector, labels));
+        Verdict::fit_unless(lacks, Reason::GangSelector)
     }
 }

@@ -31,6 +31,15 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
     ]
 }
 
+/// What filters in every profile: what a PodGroup asks for is not for a configuration to leave out.
+/// Then the chosen ones.
+#[must_use]
+pub fn with_the_gangs_own(chosen: Vec<Arc<dyn Filter>>) -> Vec<Arc<dyn Filter>> {
+    let mut all: Vec<Arc<dyn Filter>> = vec![Arc::new(GangSelector)];
+    all.extend(chosen);
+    all
+}
+
 /// The orders of gangs by name, the most important first.
 #[must_use]
 pub fn queue_sorts() -> Vec<Arc<dyn QueueSort>> {
@@ -60,8 +69,7 @@ pub fn default_profile() -> Profile {
             Arc::new(SupportedFields),
             Arc::new(GangMembers),
         ],
-        pre_filter: vec![Arc::new(GangSelector)],
-        filter: filters(),
+        filter: with_the_gangs_own(filters()),
         score: scores()
             .into_iter()
             .map(|plugin| Weighted { plugin, weight: 1 })

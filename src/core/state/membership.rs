@@ -58,6 +58,8 @@ impl ClusterState {
         pod.gang = Some(gang_id);
         pod.subgroup = gang.subgroup_of(pod.subgroup_label.as_deref());
         gang.submitted_at(pod.created);
+        let selector = gang.node_selector().cloned().unwrap_or_default();
+        pod.shape = self.shapes.narrow(pod.shape, &selector);
         let standing = pod.standing(|node| self.nodes.is_deleted(node));
         gang.members.insert(id);
         gang.joined += u64::from(before != Some(gang_id));

@@ -1,9 +1,9 @@
 //! Pods coming, changing and going; what became of binds and evictions.
 
-use super::ClusterState;
 use super::ids::{GangId, NodeId, PodId, ShapeId};
 use super::pods::{Eviction, Place, Pod, Standing};
-use crate::core::model::{BindOutcome, EvictOutcome, PodKey, PodPhase, PodSpec};
+use super::{ClusterState, Gang};
+use crate::core::model::{BindOutcome, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
 use crate::core::resources::Dimension;
 use indexmap::{Equivalent, IndexMap};
 
@@ -62,8 +62,9 @@ impl ClusterState {
         }
     }
 
-    fn insert_pod(&mut self, spec: PodSpec) {
+    fn insert_pod(&mut self, mut spec: PodSpec) {
         let gang_key = spec.ours.then(|| spec.gang_key());
+        self.narrow(&mut spec, gang_key.as_ref());
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
         let mut pod = Pod {
@@ -102,9 +103,19 @@ impl ClusterState {
         }
     }
 
-    fn update_pod(&mut self, id: PodId, spec: PodSpec) {
+    /// Fills in what its gang wants of all its nodes, so that news of a pod does not look as if it
+    /// had another shape.
+    fn narrow(&self, spec: &mut PodSpec, gang: Option<&GangKey>) {
+        let gang = gang.and_then(|key| self.gang(self.find_gang(key)?));
+        if let Some(selector) = gang.and_then(Gang::node_selector) {
+            spec.shape.constraints.gang_selector = selector.clone();
+        }
+    }
+
+    fn update_pod(&mut self, id: PodId, mut spec: PodSpec) {
         let before = self.footprint(id);
         let gang_key = spec.ours.then(|| spec.gang_key());
+        self.narrow(&mut spec, gang_key.as_ref());
         let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
         let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
         let Some(pod) = self.pods.get(id) else { return };

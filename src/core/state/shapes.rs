@@ -4,7 +4,7 @@
 //! share their constraints: what is worked out for one holds for all.
 
 use super::ids::{ConstraintsId, Id, ShapeId, Slab};
-use crate::core::model::{Constraints, HostPort, ShapeSpec};
+use crate::core::model::{Constraints, HostPort, Labels, ShapeSpec};
 use crate::core::resources::{Dimension, Dimensions, Request};
 use indexmap::IndexMap;
 use std::hash::Hash;
@@ -110,17 +110,47 @@ impl Shapes {
                 None => unknown = Some(name.clone()),
             }
         }
-        let (constraints, _) = self.constraints.acquire(&spec.constraints);
+        let ports = spec.host_ports.clone();
+        let id = self.intern(&spec.constraints, Request::new(amounts), ports);
+        (id, unknown)
+    }
+
+    /// The id of a shape with the selector of its pod's gang; it takes over the user of the other.
+    pub fn narrow(&mut self, id: ShapeId, selector: &Labels) -> ShapeId {
+        let Some(shape) = self.get(id) else { return id };
+        let Some(constraints) = self.constraints(shape.constraints) else {
+            return id;
+        };
+        if constraints.gang_selector == *selector {
+            return id;
+        }
+        let constraints = Constraints {
+            gang_selector: selector.clone(),
+            ..constraints.clone()
+        };
+        let shape = shape.clone();
+        let narrowed = self.intern(&constraints, shape.request, shape.ports);
+        self.release(id);
+        narrowed
+    }
+
+    fn intern(
+        &mut self,
+        constraints: &Constraints,
+        request: Request,
+        ports: Vec<HostPort>,
+    ) -> ShapeId {
+        let (constraints, _) = self.constraints.acquire(constraints);
         let shape = Shape {
-            request: Request::new(amounts),
+            request,
             constraints,
-            ports: spec.host_ports.clone(),
+            ports,
         };
         let (id, shape_is_new) = self.shapes.acquire(&shape);
         if !shape_is_new {
             self.constraints.release(constraints);
         }
-        (id, unknown)
+        id
     }
 
     /// One user of a shape less.
