@@ -180,14 +180,9 @@ fn uniform_shape(state: &ClusterState, gang_id: GangId) -> Option<Uniform> {
     let [_] = gang.subgroups.as_slice() else {
         return None;
     };
-    let size = gang.missing().max(1);
-    let mut pods = gang
-        .pending
-        .iter()
-        .filter_map(|id| Some((*id, state.pod(*id)?)));
-    let (first, pod) = pods.next()?;
-    let alike = pod.avoid.is_empty()
-        && pods.all(|(_, other)| other.shape == pod.shape && other.avoid.is_empty());
-    let shape = pod.shape;
-    alike.then_some(Uniform { shape, size, first })
+    Some(Uniform {
+        shape: gang.pending.only_kind()?,
+        size: gang.missing().max(1),
+        first: gang.pending.iter().next()?,
+    })
 }

@@ -37,7 +37,7 @@ fn could_fit(
     let Some(gang) = cx.state.gang(gang_id) else {
         return false;
     };
-    let pending: Vec<PodId> = gang.pending.iter().copied().collect();
+    let pending: Vec<PodId> = gang.pending.iter().collect();
     pending.into_iter().any(|pod_id| {
         let Some(pod) = cx.state.pod(pod_id) else {
             return false;

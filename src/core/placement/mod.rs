@@ -10,4 +10,4 @@ mod masks;
 mod place;
 
 pub use diagnosis::{Diagnosis, diagnose};
-pub use place::{Placer, Shortage, members_in_order};
+pub use place::{Placer, Shortage};

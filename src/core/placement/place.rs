@@ -100,17 +100,10 @@ impl Placer {
         profile: &Profile,
         gang_id: GangId,
     ) -> Result<(), Shortage> {
-        let mut refused: BTreeSet<ShapeId> = BTreeSet::new();
         let mut first = None;
         for domain in domains(statement.state(), profile, gang_id) {
-            for pod_id in surplus(statement.state(), gang_id) {
-                let Some(pod) = statement.state().pod(pod_id) else {
-                    continue;
-                };
-                if refused.contains(&pod.shape) {
-                    continue;
-                }
-                let shape = pod.shape;
+            let mut refused: BTreeSet<ShapeId> = BTreeSet::new();
+            while let Some((pod_id, shape)) = surplus(statement.state(), gang_id, &refused) {
                 if self.place_pod(statement, profile, pod_id, &domain) {
                     return Ok(());
                 }
@@ -315,25 +308,14 @@ fn domains(state: &ClusterState, profile: &Profile, gang: GangId) -> Vec<NodeSet
     offer.unwrap_or_else(|| vec![state.nodes().present().clone()])
 }
 
-/// The members that could be placed, in the order in which they are: by creation, then id.
-#[must_use]
-pub fn members_in_order(state: &ClusterState, gang: &Gang) -> Vec<PodId> {
-    let mut members: Vec<PodId> = gang.pending.iter().copied().collect();
-    members.sort_by_key(|id| (state.pod(*id).map(|pod| pod.created), *id));
-    members
-}
-
 /// The members that could be placed, with their subgroups and shapes, large or small ones first.
 fn members_by(state: &ClusterState, gang: &Gang, order: Order) -> Vec<(PodId, usize, ShapeId)> {
     let member = |id: PodId| {
         let pod = state.pod(id)?;
         Some((id, pod.subgroup?, pod.shape))
     };
-    let mut members: Vec<_> = members_in_order(state, gang)
-        .into_iter()
-        .filter_map(member)
-        .collect();
-    if members.windows(2).all(|pair| pair[0].2 == pair[1].2) {
+    let mut members: Vec<_> = gang.pending.iter().filter_map(member).collect();
+    if gang.pending.only_shape().is_some() {
         return members;
     }
     let size = |shape| state.shapes().get(shape).map(|one| one.request.clone());
@@ -344,32 +326,31 @@ fn members_by(state: &ClusterState, gang: &Gang, order: Order) -> Vec<(PodId, us
     members
 }
 
-/// The members beyond the minimum that their subgroups still have room for.
-fn surplus(state: &ClusterState, gang_id: GangId) -> Vec<PodId> {
-    let Some(gang) = state.gang(gang_id) else {
-        return Vec::new();
+/// The first member beyond the minimum that its subgroup still has room for, and whose shape was
+/// not refused.
+fn surplus(
+    state: &ClusterState,
+    gang_id: GangId,
+    refused: &BTreeSet<ShapeId>,
+) -> Option<(PodId, ShapeId)> {
+    let gang = state.gang(gang_id)?;
+    let eligible = |id: PodId| {
+        let pod = state.pod(id).filter(|pod| !refused.contains(&pod.shape))?;
+        let subgroup = gang.subgroups.get(pod.subgroup?)?;
+        (subgroup.available() < subgroup.max).then_some((id, pod.shape))
     };
-    let has_room = |id: &PodId| {
-        let subgroup = state.pod(*id).and_then(|pod| pod.subgroup);
-        let subgroup = subgroup.and_then(|index| gang.subgroups.get(index));
-        subgroup.is_some_and(|one| one.available() < one.max)
-    };
-    let mut members = members_in_order(state, gang);
-    members.retain(has_room);
-    members
+    let all_refused = gang
+        .pending
+        .only_shape()
+        .is_some_and(|shape| refused.contains(&shape));
+    if all_refused {
+        return None;
+    }
+    gang.pending.iter().find_map(eligible)
 }
 
 /// Whether all members that could be placed have one shape.
 fn is_uniform(state: &ClusterState, gang_id: GangId) -> bool {
-    let Some(gang) = state.gang(gang_id) else {
-        return true;
-    };
-    let mut shapes = gang
-        .pending
-        .iter()
-        .filter_map(|id| state.pod(*id).map(|pod| pod.shape));
-    let Some(first) = shapes.next() else {
-        return true;
-    };
-    shapes.all(|shape| shape == first)
+    let gang = state.gang(gang_id);
+    gang.is_none_or(|gang| gang.pending.is_empty() || gang.pending.only_shape().is_some())
 }

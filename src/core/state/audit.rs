@@ -1,6 +1,6 @@
 //! Derives from scratch what the state derives event by event, and compares.
 
-use super::{ClusterState, Counts, Gang, Id, NodeId, Standing};
+use super::{ClusterState, Counts, Gang, Id, NodeId, Pending, Standing};
 use crate::core::resources::Tally;
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ impl ClusterState {
 
     fn audit_counts(&self, gang: &Gang) -> Result<(), String> {
         let mut subgroups = vec![Counts::default(); gang.subgroups.len()];
-        let (mut strays, mut pending) = (Counts::default(), BTreeSet::new());
+        let (mut strays, mut pending) = (Counts::default(), Pending::default());
         for id in &gang.members {
             let Some(pod) = self.pods.get(*id) else {
                 return Err(format!("gang {}: member {id:?} does not exist", gang.key));
@@ -86,7 +86,7 @@ impl ClusterState {
                 None => strays.add(standing),
             }
             if standing == Standing::Pending {
-                pending.insert(*id);
+                pending.insert(*id, pod);
             }
         }
         let noted: Vec<_> = gang.subgroups.iter().map(|one| one.counts).collect();

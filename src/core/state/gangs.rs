@@ -1,6 +1,7 @@
 //! A gang in the state: its definition, its members, and how many of them stand where.
 
 use super::ids::{PodId, QueueId};
+use super::pending::Pending;
 use super::pods::{STANDINGS, Standing};
 use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, SubgroupSpec};
 use crate::core::resources::{Request, Tally};
@@ -156,7 +157,7 @@ pub struct Gang {
     /// How many members ever joined it.
     pub joined: u64,
     /// The members that could be placed now.
-    pub pending: BTreeSet<PodId>,
+    pub pending: Pending,
     /// The resources that must be free before it is admitted.
     pub min_resources: Request,
     /// Its queue.

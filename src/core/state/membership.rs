@@ -36,11 +36,10 @@ impl ClusterState {
         let counts = counts_of(gang, pod.subgroup);
         counts.subtract(before);
         counts.add(after);
-        if before == Standing::Pending {
-            gang.pending.remove(&id);
-        }
         if after == Standing::Pending {
-            gang.pending.insert(id);
+            gang.pending.insert(id, pod);
+        } else if before == Standing::Pending {
+            gang.pending.remove(id, pod);
         }
         if before != after {
             self.touch(gang_id);
@@ -64,7 +63,7 @@ impl ClusterState {
         gang.members.insert(id);
         gang.joined += u64::from(before != Some(gang_id));
         if standing == Standing::Pending {
-            gang.pending.insert(id);
+            gang.pending.insert(id, pod);
         }
         counts_of(gang, pod.subgroup).add(standing);
         self.charge(id, true);
@@ -79,7 +78,7 @@ impl ClusterState {
             return;
         };
         gang.members.remove(&id);
-        gang.pending.remove(&id);
+        gang.pending.remove(id, pod);
         counts_of(gang, subgroup).subtract(standing);
         if let Some(pod) = self.pods.get_mut(id) {
             pod.gang = None;

@@ -14,6 +14,7 @@ mod ids;
 mod membership;
 mod node_set;
 mod nodes;
+mod pending;
 mod pod_events;
 mod pods;
 mod progress;
@@ -26,6 +27,7 @@ pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{ConstraintsId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab};
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
+pub use pending::Pending;
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
 pub use progress::{MAX_RANKS, OrderKey, Progress, RefusedRelease, Release, Stage, Why};
 pub use queues::{Queue, Queues};
@@ -312,7 +314,7 @@ impl ClusterState {
         gang.strays = Counts::default();
         gang.in_use = Tally::default();
         let members: Vec<PodId> = std::mem::take(&mut gang.members).into_iter().collect();
-        gang.pending.clear();
+        gang.pending = Pending::default();
         for member in members {
             self.join_gang(member, id, Some(id));
         }
