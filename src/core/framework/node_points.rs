@@ -93,9 +93,14 @@ pub trait Filter: Plugin {
     /// Whether the node suits the pod.
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict;
 
+    /// [`Filter::check`] without the reasons.
+    fn suits(&self, cx: &Context<'_>, node: NodeId) -> bool {
+        self.check(cx, node) == Verdict::Fit
+    }
+
     /// Keeps the nodes that suit the pod: [`Filter::check`] over many nodes.
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
-        nodes.retain(|node| self.check(cx, node) == Verdict::Fit);
+        nodes.retain(|node| self.suits(cx, node));
     }
 
     /// The id under which a verdict of scope [`Scope::NodeFacts`] may be kept.
@@ -114,6 +119,24 @@ pub trait PreScore: Plugin {
 pub trait Score: Plugin {
     /// Adds one score for each node of `nodes`, by rising id; more is better.
     fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>);
+
+    /// What a score depends on, beside the pod's shape and [`Score::basis`]. Where that is the node
+    /// alone, scores are kept until the node changes.
+    fn scope(&self) -> Scope {
+        Scope::Cluster
+    }
+
+    /// Another number whenever all scores have to be found anew.
+    fn basis(&self, _cx: &Context<'_>) -> u64 {
+        0
+    }
+
+    /// The score of one node.
+    fn score_one(&self, cx: &Context<'_>, node: NodeId) -> i64 {
+        let mut scores = Vec::with_capacity(1);
+        self.score(cx, &NodeSet::from_iter([node]), &mut scores);
+        scores.first().copied().unwrap_or(0)
+    }
 
     /// Brings the scores into 0..=[`MAX_SCORE`](super::MAX_SCORE), where they are mixed with those
     /// of other plugins (NormalizeScore). The only score plugin of a profile need not.

@@ -8,6 +8,8 @@
 mod diagnosis;
 mod masks;
 mod place;
+mod rankings;
+mod tournament;
 
 pub use diagnosis::{Diagnosis, diagnose};
 pub use place::{Placer, Shortage};

@@ -2,10 +2,12 @@
 
 use super::diagnosis::{Diagnosis, diagnose};
 use super::masks::Masks;
+use super::rankings::{self, Rankings};
 use crate::core::framework::{Context, PreFilterVerdict, Profile, Scope, Store};
 use crate::core::plugins::Weights;
 use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::core::transaction::Statement;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -27,6 +29,7 @@ pub struct Shortage {
 #[derive(Debug, Default)]
 pub struct Placer {
     masks: Masks,
+    rankings: Rankings,
     store: Store,
     candidates: NodeSet,
     scores: Vec<i64>,
@@ -125,7 +128,7 @@ impl Placer {
         statement: &mut Statement<'_>,
         profile: &Profile,
         gang_id: GangId,
-        domain: &NodeSet,
+        domain: &Domain,
         order: Order,
     ) -> Option<Shortage> {
         let gang = statement.state().gang(gang_id)?;
@@ -206,7 +209,7 @@ impl Placer {
         statement: &mut Statement<'_>,
         profile: &Profile,
         pod_id: PodId,
-        domain: &NodeSet,
+        domain: &Domain,
     ) -> bool {
         let node = self.best_node(statement.state(), profile, pod_id, domain);
         if let Some(node) = node {
@@ -220,8 +223,14 @@ impl Placer {
         state: &ClusterState,
         profile: &Profile,
         pod_id: PodId,
-        domain: &NodeSet,
+        domain: &Domain,
     ) -> Option<NodeId> {
+        if rankings::suits(profile) {
+            let cx = Context::new(state, &self.store, pod_id)?;
+            let among = narrow(profile, &cx, domain)?;
+            let allowed = self.masks.allowed(&profile.filter, &cx);
+            return self.rankings.best(profile, &cx, allowed, among.as_deref());
+        }
         self.find_candidates(state, profile, pod_id, domain)?;
         for plugin in &profile.pre_score {
             plugin.pre_score(state, pod_id, &self.candidates, &mut self.store);
@@ -260,9 +269,15 @@ impl Placer {
         pod_id: PodId,
         node: NodeId,
     ) -> bool {
-        let domain = NodeSet::from_iter([node]);
-        self.find_candidates(state, profile, pod_id, &domain)
-            .is_some()
+        let Some(cx) = Context::new(state, &self.store, pod_id) else {
+            return false;
+        };
+        let mut used = profile.filter.iter();
+        state.nodes().present().contains(node)
+            && self.masks.allowed(&profile.filter, &cx).contains(node)
+            && used.all(|one| one.scope() == Scope::NodeFacts || one.suits(&cx, node))
+            && narrow(profile, &cx, &Domain::Everywhere)
+                .is_some_and(|among| among.is_none_or(|among| among.contains(node)))
     }
 
     /// Fills `candidates` with the nodes of the domain that suit the pod; `None` if none does.
@@ -271,22 +286,14 @@ impl Placer {
         state: &ClusterState,
         profile: &Profile,
         pod_id: PodId,
-        domain: &NodeSet,
+        domain: &Domain,
     ) -> Option<()> {
         let cx = Context::new(state, &self.store, pod_id)?;
-        self.candidates.copy_from(domain);
+        let allowed = self.masks.allowed(&profile.filter, &cx);
+        self.candidates.copy_from(allowed);
         self.candidates.intersect(state.nodes().present());
-        self.candidates
-            .intersect(self.masks.allowed(&profile.filter, &cx));
-        for node in &cx.pod.avoid {
-            self.candidates.remove(*node);
-        }
-        for plugin in &profile.pre_filter {
-            match plugin.pre_filter(&cx) {
-                PreFilterVerdict::Continue => {}
-                PreFilterVerdict::Narrow(nodes, _) => self.candidates.intersect(&nodes),
-                PreFilterVerdict::Refuse(_) => return None,
-            }
+        if let Some(among) = narrow(profile, &cx, domain)? {
+            self.candidates.intersect(&among);
         }
         for filter in profile
             .filter
@@ -299,13 +306,52 @@ impl Placer {
     }
 }
 
+/// Where the members of a gang may go.
+#[derive(Clone, Debug)]
+enum Domain {
+    Everywhere,
+    Only(NodeSet),
+}
+
+/// The nodes that come into question for a pod: `Some(None)` where all do, `None` where none does.
+fn narrow<'a>(
+    profile: &Profile,
+    cx: &Context<'_>,
+    domain: &'a Domain,
+) -> Option<Option<Cow<'a, NodeSet>>> {
+    let mut among = match domain {
+        Domain::Everywhere => None,
+        Domain::Only(nodes) => Some(Cow::Borrowed(nodes)),
+    };
+    for plugin in &profile.pre_filter {
+        match plugin.pre_filter(cx) {
+            PreFilterVerdict::Continue => {}
+            PreFilterVerdict::Refuse(_) => return None,
+            PreFilterVerdict::Narrow(nodes, _) => match &mut among {
+                Some(among) => among.to_mut().intersect(&nodes),
+                None => among = Some(Cow::Owned(nodes)),
+            },
+        }
+    }
+    if !cx.pod.avoid.is_empty() {
+        let all = || Cow::Borrowed(cx.state.nodes().present());
+        let mut left = among.unwrap_or_else(all).into_owned();
+        cx.pod.avoid.iter().for_each(|node| left.remove(*node));
+        among = Some(Cow::Owned(left));
+    }
+    Some(among)
+}
+
 /// The domains that the first plugin with an opinion offers; the whole cluster if none has one.
-fn domains(state: &ClusterState, profile: &Profile, gang: GangId) -> Vec<NodeSet> {
+fn domains(state: &ClusterState, profile: &Profile, gang: GangId) -> Vec<Domain> {
     let gang = state.gang(gang);
     let plugins = profile.gang_domains.iter();
     let mut offers = plugins.filter_map(|plugin| Some(plugin.domains(state, gang?)));
     let offer = offers.find(|domains| !domains.is_empty());
-    offer.unwrap_or_else(|| vec![state.nodes().present().clone()])
+    match offer {
+        Some(domains) => domains.into_iter().map(Domain::Only).collect(),
+        None => vec![Domain::Everywhere],
+    }
 }
 
 /// The members that could be placed, with their subgroups and shapes, large or small ones first.

@@ -39,6 +39,12 @@ impl Filter for NodeResourcesFit {
         }
     }
 
+    fn suits(&self, cx: &Context<'_>, node: NodeId) -> bool {
+        let nodes = cx.state.nodes();
+        let mut request = cx.shape.request.iter();
+        request.all(|(dimension, amount)| amount <= nodes.free(node, dimension))
+    }
+
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
         for (dimension, amount) in cx.shape.request.iter() {
             cx.state.nodes().retain_with_room(nodes, dimension, amount);

@@ -1,8 +1,10 @@
 //! `Packing`: the node on which the pod leaves least unused.
 
-use crate::core::framework::{Context, Plugin, Score};
+use crate::core::framework::{Context, Plugin, Scope, Score};
+use crate::core::model::digest;
 use crate::core::resources::{Dimension, Dimensions};
-use crate::core::state::{ClusterState, NodeSet};
+use crate::core::state::{ClusterState, NodeId, NodeSet};
+use std::borrow::Cow;
 
 /// Scores by the leftover on the node after the pod, summed over resources, each weighted so that
 /// the whole cluster's amount of it weighs as much as its CPUs (source: mission, "Packing"; here
@@ -18,20 +20,12 @@ impl Plugin for Packing {
 
 impl Score for Packing {
     fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>) {
-        let fallback;
-        let weights = match cx.store.get::<Weights>() {
-            Some(weights) => weights,
-            None => {
-                fallback = Weights::of(cx.state);
-                &fallback
-            }
-        };
         let table = cx.state.nodes();
         let first = scores.len();
         scores.resize(first + nodes.len(), 0);
         // Resource by resource, each in one run over its columns; `for_each` compiles to plain
         // loops over the words of the set, a `for` loop would not.
-        for weight in &weights.0 {
+        for weight in &*weights(cx).by_resource {
             let free = table.free_column(weight.dimension);
             let amount = cx.shape.request.get(weight.dimension);
             let mut slots = scores[first..].iter_mut();
@@ -43,11 +37,38 @@ impl Score for Packing {
             });
         }
     }
+
+    fn scope(&self) -> Scope {
+        Scope::NodeUsage
+    }
+
+    fn basis(&self, cx: &Context<'_>) -> u64 {
+        weights(cx).digest
+    }
+
+    fn score_one(&self, cx: &Context<'_>, node: NodeId) -> i64 {
+        let nodes = cx.state.nodes();
+        let leftover = |weight: &Weight| {
+            let free = nodes.free(node, weight.dimension);
+            weight.apply(free - cx.shape.request.get(weight.dimension))
+        };
+        let weights = weights(cx);
+        let leftovers = weights.by_resource.iter().map(leftover);
+        leftovers.fold(0, i64::saturating_sub)
+    }
+}
+
+/// The weights of this cycle.
+fn weights<'a>(cx: &Context<'a>) -> Cow<'a, Weights> {
+    match cx.store.get::<Weights>() {
+        Some(weights) => Cow::Borrowed(weights),
+        None => Cow::Owned(Weights::of(cx.state)),
+    }
 }
 
 /// How much one unit of a resource weighs, in fixed point: `(amount >> shift) * factor`. The whole
 /// cluster's amount of any resource weighs about 2^56, so that 32 resources sum without overflow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Weight {
     dimension: Dimension,
     shift: u32,
@@ -74,7 +95,10 @@ impl Weight {
 /// The weights of all resources for the cluster as it is: those that pods share a node's capacity
 /// of, so neither `pods` nor `ephemeral-storage`.
 #[derive(Clone, Debug, Default)]
-pub struct Weights(Vec<Weight>);
+pub struct Weights {
+    by_resource: Vec<Weight>,
+    digest: u64,
+}
 
 impl Weights {
     /// From what the nodes offer now.
@@ -84,13 +108,12 @@ impl Weights {
         let counts =
             |one: &Dimension| ![Dimension::PODS, Dimension::EPHEMERAL_STORAGE].contains(one);
         let weight = |one| Weight::new(one, state.nodes().total(one));
-        Self(
-            dimensions
-                .iter()
-                .filter(counts)
-                .filter_map(weight)
-                .collect(),
-        )
+        let counted = dimensions.iter().filter(counts);
+        let by_resource: Vec<Weight> = counted.filter_map(weight).collect();
+        Self {
+            digest: digest::of(&by_resource),
+            by_resource,
+        }
     }
 }
 
