@@ -1,5 +1,6 @@
 //! Who is next, who waits for a change, and what is due when.
 
+use super::parked::{Kind, Parked};
 use crate::core::state::{ClusterState, GangId, OrderKey, QueueId, Stage};
 use crate::core::transaction::Assumed;
 use crate::core::units::Time;
@@ -10,7 +11,11 @@ use std::ops::Bound;
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
     queued: BTreeSet<OrderKey>,
-    parked: BTreeSet<OrderKey>,
+    parked: Parked,
+    /// Gangs that were woken for all of their kind, until it is known what came of that.
+    woken: BTreeMap<GangId, Kind>,
+    /// Kinds of which the next may fit as well.
+    next: BTreeSet<Kind>,
     /// Of each queue the gangs that wait for the place of their minimum, in order.
     lines: BTreeMap<QueueId, BTreeSet<OrderKey>>,
     /// In which line a gang is, and where.
@@ -27,18 +32,56 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// Moves a gang to another stage.
+    /// Moves a gang to another stage, but for parking: that is [`Agenda::park`].
     pub fn set_stage(&mut self, state: &mut ClusterState, gang: GangId, stage: Stage) {
         let old = std::mem::replace(&mut state.progress_mut(gang).stage, stage);
+        if let (Stage::Queued(old), Stage::Queued(new)) = (old, stage) {
+            self.queued.remove(&old);
+            self.queued.insert(new);
+            return self.line_up(state, gang, stage);
+        }
         self.drop_stage(gang, old);
         match stage {
             Stage::Queued(key) => _ = self.queued.insert(key),
-            Stage::Parked(key) => _ = self.parked.insert(key),
+            Stage::Parked(key) => self.parked.insert(key, None),
             Stage::Held(until) => self.at(until, gang),
             Stage::BackingOff => _ = self.backing_off.insert(gang),
             _ => {}
         }
         self.line_up(state, gang, stage);
+    }
+
+    /// Puts a gang aside until a change could help it, or another of its kind.
+    pub fn park(&mut self, state: &mut ClusterState, key: OrderKey, kind: Option<Kind>) {
+        let stage = Stage::Parked(key);
+        let old = std::mem::replace(&mut state.progress_mut(key.gang).stage, stage);
+        self.drop_stage(key.gang, old);
+        self.parked.insert(key, kind);
+        self.line_up(state, key.gang, stage);
+    }
+
+    /// Queues a gang for all of its kind: if it gets a place, the next of them is woken.
+    pub fn wake(&mut self, state: &mut ClusterState, key: OrderKey, kind: Kind) {
+        self.set_stage(state, key.gang, Stage::Queued(key));
+        self.woken.insert(key.gang, kind);
+    }
+
+    /// A gang got a place: the next of its kind may get one, too.
+    pub fn seated(&mut self, gang: GangId) {
+        self.next.extend(self.woken.remove(&gang));
+    }
+
+    /// There is no room for a gang, so there is none for any other of its kind. It may be of
+    /// another kind by now than that for which it was woken.
+    pub fn found_no_room(&mut self, gang: GangId, kind: Option<Kind>) {
+        let woken_for = self.woken.remove(&gang);
+        self.next
+            .extend(woken_for.filter(|woken| Some(*woken) != kind));
+    }
+
+    /// The kinds of which the next may fit.
+    pub fn take_next(&mut self) -> BTreeSet<Kind> {
+        std::mem::take(&mut self.next)
     }
 
     /// Forgets a gang that is gone; `stage` is where it was.
@@ -51,8 +94,12 @@ impl Agenda {
 
     fn drop_stage(&mut self, gang: GangId, stage: Stage) {
         match stage {
-            Stage::Queued(key) => _ = self.queued.remove(&key),
-            Stage::Parked(key) => _ = self.parked.remove(&key),
+            Stage::Queued(key) => {
+                self.queued.remove(&key);
+                // It was not tried, or in vain for a reason of its own.
+                self.seated(gang);
+            }
+            Stage::Parked(key) => self.parked.remove(&key),
             Stage::BackingOff => _ = self.backing_off.remove(&gang),
             _ => {}
         }
@@ -104,13 +151,29 @@ impl Agenda {
 
     /// Gangs tried in vain, in order.
     pub fn parked(&self) -> impl Iterator<Item = &OrderKey> {
-        self.parked.iter()
+        self.parked.all().iter()
+    }
+
+    /// Those of them that are of no kind.
+    pub fn parked_others(&self) -> impl Iterator<Item = &OrderKey> {
+        self.parked.others().iter()
+    }
+
+    /// The first of each kind that was tried in vain.
+    pub fn heads(&self) -> impl Iterator<Item = (Kind, GangId)> {
+        self.parked.heads()
+    }
+
+    /// The first of a kind that was tried in vain.
+    #[must_use]
+    pub fn head(&self, kind: Kind) -> Option<GangId> {
+        self.parked.head(kind)
     }
 
     /// Gangs tried in vain that come after `key`, in order.
     pub fn parked_after(&self, key: Option<OrderKey>) -> impl Iterator<Item = &OrderKey> {
         let from = key.map_or(Bound::Unbounded, Bound::Excluded);
-        self.parked.range((from, Bound::Unbounded))
+        self.parked.all().range((from, Bound::Unbounded))
     }
 
     /// A gang's place in its queue's line, from 1; `None` if it is in none, or behind more than
@@ -160,13 +223,13 @@ impl Agenda {
     /// How many gangs wait for a place, those that back off included.
     #[must_use]
     pub fn waiting_len(&self) -> usize {
-        self.queued.len() + self.parked.len() + self.backing_off.len()
+        self.queued.len() + self.parked.all().len() + self.backing_off.len()
     }
 
     /// Whether a gang could be tried now.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        !self.queued.is_empty()
+        !self.queued.is_empty() || !self.next.is_empty()
     }
 
     /// When the next timer is due.
@@ -197,7 +260,7 @@ impl Agenda {
             let stage = state.progress(id).stage;
             match stage {
                 Stage::Queued(key) => _ = anew.queued.insert(key),
-                Stage::Parked(key) => _ = anew.parked.insert(key),
+                Stage::Parked(key) => anew.parked.insert(key, None),
                 Stage::BackingOff => _ = anew.backing_off.insert(id),
                 Stage::Held(_) if !self.held.contains_key(&id) => {
                     return Err(format!("gang {}: held, and nobody holds it", gang.key));
@@ -215,7 +278,8 @@ impl Agenda {
             }
         }
         let same = anew.queued == self.queued
-            && anew.parked == self.parked
+            && anew.parked.all() == self.parked.all()
+            && self.parked.is_consistent()
             && anew.backing_off == self.backing_off;
         if !same {
             return Err("the agenda has other gangs than the stages say".to_owned());

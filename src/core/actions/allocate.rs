@@ -1,18 +1,20 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
-use super::park::park;
+use super::park::{kind_of, park, park_without_room};
+use super::parked::Kind;
 use super::refresh::queue_or_wait;
+use super::wake::wake_head;
 use super::{Cycle, admit, finish};
 use crate::core::framework::Reason;
 use crate::core::placement::{Diagnosis, Shortage};
-use crate::core::state::{ClusterState, GangId, PodId, ShapeId, Why};
+use crate::core::state::{ClusterState, GangId, ShapeId, Why};
 use crate::core::transaction::Statement;
 use std::collections::BTreeMap;
 
 /// A cycle ends after this many placements, so that orders leave and news come in.
 const MAX_PLACEMENTS: u64 = 2_000;
 /// A cycle ends after this many gangs were tried in vain.
-const MAX_ATTEMPTS: u32 = 20_000;
+const MAX_ATTEMPTS: u64 = 20_000;
 
 /// What this cycle already knows not to fit: by shape, what came of the smallest gang that was
 /// tried. Within a cycle room is only taken, so what did not fit will not.
@@ -31,15 +33,20 @@ struct Known {
 /// Tries all queued gangs in order. Says whether it stopped at its bound with work left.
 pub fn allocate(cx: &mut Cycle<'_>) -> bool {
     let mut refused = Refused::new();
-    let mut attempts = 0;
-    while let Some(gang) = cx.agenda.first_queued() {
-        if cx.orders.placed >= MAX_PLACEMENTS || attempts >= MAX_ATTEMPTS {
+    let before = cx.orders.attempts;
+    loop {
+        for kind in cx.agenda.take_next() {
+            wake_head(cx, kind);
+        }
+        let Some(gang) = cx.agenda.first_queued() else {
+            return false;
+        };
+        if cx.orders.placed >= MAX_PLACEMENTS || cx.orders.attempts >= before + MAX_ATTEMPTS {
             return true;
         }
-        attempts += 1;
+        cx.orders.attempts += 1;
         try_gang(cx, gang, &mut refused);
     }
-    false
 }
 
 /// Why a gang got no place.
@@ -60,34 +67,32 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         }
         return queue_or_wait(cx, gang_id);
     }
-    let anywhere = cx.profile.gang_domains.is_empty();
-    let uniform = uniform_shape(cx.state, gang_id).filter(|_| anywhere);
-    if let Some(uniform) = &uniform
-        && let Some(known) = refused.get(&uniform.shape)
-        && uniform.size >= known.size
+    let kind = kind_of(cx, gang_id);
+    if let Some(kind) = kind
+        && let Some(known) = refused.get(&kind.shape)
+        && kind.size >= known.size
     {
-        let shortage = known.shortage_of(cx, uniform);
+        let shortage = known.shortage_of(cx, gang_id, kind);
         let why = explain(cx.state, gang_id, &shortage);
-        return park(cx, gang_id, why);
+        return park_without_room(cx, gang_id, why);
     }
-    let why = match place(cx, gang_id) {
-        Ok(()) => return,
-        Err(Refusal::Own(why)) => why,
+    match place(cx, gang_id) {
+        Ok(()) => cx.agenda.seated(gang_id),
+        Err(Refusal::Own(why)) => park(cx, gang_id, why),
         Err(Refusal::Shortage(shortage)) => {
             let why = explain(cx.state, gang_id, &shortage);
-            if let Some(uniform) = uniform {
-                let (size, as_of) = (uniform.size, cx.orders.placed);
+            if let Some(Kind { shape, size }) = kind {
+                let as_of = cx.orders.placed;
                 let known = Known {
                     size,
                     as_of,
                     shortage,
                 };
-                refused.insert(uniform.shape, known);
+                refused.insert(shape, known);
             }
-            why
+            park_without_room(cx, gang_id, why);
         }
-    };
-    park(cx, gang_id, why);
+    }
 }
 
 fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
@@ -114,17 +119,22 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
 impl Known {
     /// The shortage of another gang of this shape, in its own words: its own member, and counts
     /// only while they are right.
-    fn shortage_of(&self, cx: &mut Cycle<'_>, uniform: &Uniform) -> Shortage {
+    fn shortage_of(&self, cx: &mut Cycle<'_>, gang_id: GangId, kind: Kind) -> Shortage {
         let exact = self.as_of == cx.orders.placed;
+        let member = cx
+            .state
+            .gang(gang_id)
+            .and_then(|gang| gang.pending.iter().next());
+        let diagnosis = if exact {
+            self.shortage.diagnosis.clone()
+        } else {
+            member.and_then(|first| cx.placer.explain(cx.state, cx.profile, first))
+        };
         Shortage {
-            member: Some(uniform.first),
+            member,
             placed: exact.then_some(self.shortage.placed).flatten(),
-            needed: uniform.size,
-            diagnosis: if exact {
-                self.shortage.diagnosis.clone()
-            } else {
-                cx.placer.explain(cx.state, cx.profile, uniform.first)
-            },
+            needed: kind.size,
+            diagnosis,
         }
     }
 }
@@ -165,24 +175,4 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
         None => format!("not all of {needed} members fit; pod {name}"),
     };
     Why::new("Unschedulable", &format!("{head}: {histogram}{hints}"))
-}
-
-/// The members to place of a gang where those are all equal and nothing but their shape narrows
-/// their nodes.
-struct Uniform {
-    shape: ShapeId,
-    size: u32,
-    first: PodId,
-}
-
-fn uniform_shape(state: &ClusterState, gang_id: GangId) -> Option<Uniform> {
-    let gang = state.gang(gang_id)?;
-    let [_] = gang.subgroups.as_slice() else {
-        return None;
-    };
-    Some(Uniform {
-        shape: gang.pending.only_kind()?,
-        size: gang.missing().max(1),
-        first: gang.pending.iter().next()?,
-    })
 }

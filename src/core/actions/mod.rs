@@ -10,6 +10,7 @@ mod back_off;
 mod decision;
 mod finish;
 mod park;
+mod parked;
 mod partial;
 mod recall;
 mod refresh;
@@ -67,6 +68,8 @@ pub struct Orders {
     pub seen: BTreeSet<GangId>,
     /// Pods that got a place.
     pub placed: u64,
+    /// Gangs that were tried.
+    pub attempts: u64,
 }
 
 impl Cycle<'_> {

@@ -1,10 +1,11 @@
 //! Putting aside a gang that found no place.
 
 use super::Cycle;
+use super::parked::Kind;
 use super::refresh::order_key;
-use crate::core::state::{GangId, Stage, Why};
+use crate::core::state::{GangId, Why};
 
-/// Puts a gang aside until something changes that could help it.
+/// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     if let Some(gang) = cx.state.gang(gang_id) {
         for plugin in &cx.profile.post_filter {
@@ -18,5 +19,28 @@ pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     let progress = cx.state.progress_mut(gang_id);
     progress.why = Some(why);
     progress.words_mark = mark;
-    cx.agenda.set_stage(cx.state, gang_id, Stage::Parked(key));
+    let kind = kind_of(cx, gang_id);
+    cx.agenda.park(cx.state, key, kind);
+}
+
+/// The same for a gang that found no room, as no other of its kind will.
+pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
+    let kind = kind_of(cx, gang_id);
+    cx.agenda.found_no_room(gang_id, kind);
+    park(cx, gang_id, why);
+}
+
+/// The kind of a gang: its members to place are all equal and nothing but their shape narrows their
+/// nodes.
+pub(super) fn kind_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Kind> {
+    let gang = cx.state.gang(gang_id)?;
+    let one_group = gang.subgroups.len() == 1;
+    let admitted = cx.state.progress(gang_id).admitted;
+    if !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
+        return None;
+    }
+    Some(Kind {
+        shape: gang.pending.only_kind()?,
+        size: gang.missing().max(1),
+    })
 }

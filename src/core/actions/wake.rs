@@ -1,57 +1,64 @@
 //! Looking again at gangs: when something changed that could help them, or when it is time.
 
+use super::parked::Kind;
 use super::{Cycle, refresh::order_key};
 use crate::core::framework::Scope;
-use crate::core::state::{GangId, NodeId, Place, PodId, ShapeId, Stage};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::core::state::{GangId, NodeId, Place, PodId, Stage};
+use std::collections::BTreeSet;
 
-/// Queues every parked gang that one of the changed nodes could help: one of its members without
-/// a place fits there. For all others the answer would be the one they have. One that is not
-/// admitted is also helped by room that was set aside for others and is not any more.
+/// Queues the parked gangs that one of the changed nodes could help: a member without a place fits
+/// there. Of each kind that is the first; the next follows if that one gets a place. For all others
+/// the answer would be the one they have. One that is not admitted is also helped by room that was
+/// set aside for others and is not any more.
 pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free: bool) {
     if changed.is_empty() && !room_set_free {
         return;
     }
-    let anything_helps = cx
-        .profile
-        .filter
-        .iter()
-        .any(|one| one.scope() == Scope::Cluster);
-    let mut fits: BTreeMap<ShapeId, bool> = BTreeMap::new();
-    let parked: Vec<GangId> = cx.agenda.parked().map(|key| key.gang).collect();
-    for gang_id in parked {
+    let mut filters = cx.profile.filter.iter();
+    if filters.any(|one| one.scope() == Scope::Cluster) {
+        let all: Vec<GangId> = cx.agenda.parked().map(|key| key.gang).collect();
+        all.into_iter().for_each(|gang_id| queue(cx, gang_id));
+        return;
+    }
+    let heads: Vec<(Kind, GangId)> = cx.agenda.heads().collect();
+    for (kind, gang_id) in heads {
+        if could_fit(cx, gang_id, changed) {
+            wake_head(cx, kind);
+        }
+    }
+    let others: Vec<GangId> = cx.agenda.parked_others().map(|key| key.gang).collect();
+    for gang_id in others {
         let not_admitted = !cx.state.progress(gang_id).admitted;
-        if anything_helps || not_admitted || could_fit(cx, gang_id, changed, &mut fits) {
-            let key = order_key(cx, gang_id);
-            cx.agenda.set_stage(cx.state, gang_id, Stage::Queued(key));
+        if not_admitted || could_fit(cx, gang_id, changed) {
+            queue(cx, gang_id);
         }
     }
 }
 
-fn could_fit(
-    cx: &mut Cycle<'_>,
-    gang_id: GangId,
-    changed: &BTreeSet<NodeId>,
-    fits: &mut BTreeMap<ShapeId, bool>,
-) -> bool {
+/// Queues the first of a kind.
+pub(super) fn wake_head(cx: &mut Cycle<'_>, kind: Kind) {
+    if let Some(gang_id) = cx.agenda.head(kind) {
+        let key = order_key(cx, gang_id);
+        cx.agenda.wake(cx.state, key, kind);
+    }
+}
+
+fn queue(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let key = order_key(cx, gang_id);
+    cx.agenda.set_stage(cx.state, gang_id, Stage::Queued(key));
+}
+
+/// Whether a member fits one of the nodes.
+fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> bool {
     let Some(gang) = cx.state.gang(gang_id) else {
         return false;
     };
-    let pending: Vec<PodId> = gang.pending.iter().collect();
-    pending.into_iter().any(|pod_id| {
-        let Some(pod) = cx.state.pod(pod_id) else {
-            return false;
-        };
-        let (shape, narrowed) = (pod.shape, !pod.avoid.is_empty());
-        if !narrowed && let Some(known) = fits.get(&shape) {
-            return *known;
-        }
-        let mut nodes = changed.iter();
-        let fit = nodes.any(|node| cx.placer.fits(cx.state, cx.profile, pod_id, *node));
-        if !narrowed {
-            fits.insert(shape, fit);
-        }
-        fit
+    let all_alike = gang.pending.only_kind().is_some();
+    let most = if all_alike { 1 } else { usize::MAX };
+    let members: Vec<PodId> = gang.pending.iter().take(most).collect();
+    members.into_iter().any(|pod| {
+        let mut nodes = nodes.iter();
+        nodes.any(|node| cx.placer.fits(cx.state, cx.profile, pod, *node))
     })
 }
 

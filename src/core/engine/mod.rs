@@ -168,6 +168,7 @@ impl Scheduler {
         cycle.state.note_room(own.nodes);
         let orders = cycle.orders;
         self.stats.placements += orders.placed;
+        self.stats.attempts += orders.attempts;
         self.account_for_sweep(&swept, now);
         self.unfinished = more;
         self.plan(orders, now, more)

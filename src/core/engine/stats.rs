@@ -12,6 +12,8 @@ pub struct Stats {
     pub cycles: u64,
     /// Pods that got a place.
     pub placements: u64,
+    /// Gangs that were tried.
+    pub attempts: u64,
     /// Full sweeps over all waiting gangs.
     pub sweeps: u64,
     /// Gangs that got a place only because of a sweep: an event that should have woken them did

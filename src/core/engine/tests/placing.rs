@@ -346,3 +346,52 @@ fn a_sweep_rescues_nobody_when_hints_are_right() {
     let stats = story.scheduler.stats();
     assert_eq!((stats.sweeps, stats.sweep_rescues), (1, 0));
 }
+
+#[test]
+fn a_slot_that_gets_free_is_tried_by_the_first_of_each_kind_and_the_next_only_if_that_was_seated() {
+    let mut story = Story::new();
+    story.node("n", 3);
+    let runs = ["r0", "r1", "r2"].map(|name| story.pod(name, None));
+    story.run();
+    for index in 0..100 {
+        story.pod(&format!("w{index:02}"), None);
+        story.submit(pod(&format!("x{index:02}"), None, 2));
+    }
+    story.run();
+    let attempts = |story: &Story| story.scheduler.stats().attempts;
+    let before = attempts(&story);
+    story.tell(Event::PodDeleted(runs[0].clone()));
+    assert_eq!(names(&story.run()), ["w00"]);
+    // The first of each kind, and the next of the kind that was seated: that is refused.
+    assert!(
+        attempts(&story) - before <= 4,
+        "{}",
+        attempts(&story) - before
+    );
+    let before = attempts(&story);
+    story.node("m", 3);
+    assert_eq!(names(&story.run()), ["x00", "w01"]);
+    assert!(
+        attempts(&story) - before <= 6,
+        "{}",
+        attempts(&story) - before
+    );
+    story.scheduler.audit().unwrap();
+}
+
+#[test]
+fn a_kind_goes_on_after_its_first_was_refused_for_a_reason_of_its_own() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    let runs = story.pod("runs", None);
+    story.run();
+    for name in ["first", "second"] {
+        story.group(name, 1);
+        story.pod(name, Some(name));
+    }
+    story.run();
+    // What was first is of another kind by the time there is room.
+    story.group("first", 3);
+    story.tell(Event::PodDeleted(runs));
+    assert_eq!(names(&story.run()), ["second"]);
+}
