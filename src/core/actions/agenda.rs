@@ -2,7 +2,7 @@
 
 use super::parked::{Kind, Parked};
 use crate::core::state::{ClusterState, GangId, OrderKey, QueueId, Stage};
-use crate::core::transaction::Assumed;
+use crate::core::transaction::Committed;
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -26,7 +26,7 @@ pub struct Agenda {
     /// Gangs that back off after a release.
     backing_off: BTreeSet<GangId>,
     /// Decisions that a permit plugin holds, by gang.
-    pub held: BTreeMap<GangId, Vec<Assumed>>,
+    pub held: BTreeMap<GangId, Committed>,
     /// Gangs that are partly bound, and not under release.
     pub partial: BTreeSet<GangId>,
 }
@@ -84,12 +84,12 @@ impl Agenda {
         std::mem::take(&mut self.next)
     }
 
-    /// Forgets a gang that is gone; `stage` is where it was.
-    pub fn forget(&mut self, gang: GangId, stage: Stage) {
+    /// Forgets a gang that is gone; `stage` is where it was. What was held of it is to be undone.
+    pub fn forget(&mut self, gang: GangId, stage: Stage) -> Option<Committed> {
         self.drop_stage(gang, stage);
         self.leave_line(gang);
-        self.held.remove(&gang);
         self.partial.remove(&gang);
+        self.held.remove(&gang)
     }
 
     fn drop_stage(&mut self, gang: GangId, stage: Stage) {

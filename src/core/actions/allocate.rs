@@ -107,13 +107,14 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         cx.placer.place_surplus(&mut statement, cx.profile, gang_id)
     };
     found.map_err(Refusal::Shortage)?;
-    let steps = finish::reserve(statement, cx.profile).map_err(Refusal::Own)?;
-    if steps.is_empty() {
+    let committed = finish::reserve(statement, cx.profile).map_err(Refusal::Own)?;
+    let placed = committed.assumed().count();
+    if placed == 0 {
         let why = Why::new("NotEnoughPods", "no member is left to be placed");
         return Err(Refusal::Own(why));
     }
-    cx.orders.placed += steps.len() as u64;
-    finish::permit(cx, gang_id, steps).map_err(Refusal::Own)
+    cx.orders.placed += placed as u64;
+    finish::permit(cx, gang_id, committed).map_err(Refusal::Own)
 }
 
 impl Known {

@@ -4,31 +4,44 @@ use super::park::park;
 use super::refresh::queue_or_wait;
 use super::{Cycle, Outcome, SpanKind};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
+use crate::core::model::Bind;
 use crate::core::state::{ClusterState, GangId, Place, Stage, Why};
-use crate::core::transaction::{Assumed, Statement};
+use crate::core::transaction::{Assumed, Committed, Statement};
 use crate::core::units::Time;
 use std::collections::BTreeSet;
 
-/// Has the plugins reserve what each step needs, and commits. If one cannot, everything is given
-/// back in reverse order and the statement is undone.
-pub(super) fn reserve(statement: Statement<'_>, profile: &Profile) -> Result<Vec<Assumed>, Why> {
-    let state = statement.state();
-    for step in statement.steps() {
-        for plugin in &profile.reserve {
-            if let Err(reason) = plugin.reserve(state, step.pod, step.node) {
-                let why = refusal(state, *step, plugin.name(), &reason);
-                unreserve(state, profile, statement.steps());
-                return Err(why);
-            }
-        }
+/// Has the plugins reserve what each step needs, and commits.
+pub(super) fn reserve(mut statement: Statement<'_>, profile: &Profile) -> Result<Committed, Why> {
+    if let Err(no) = statement.reserve(profile) {
+        return Err(refusal(statement.state(), no.step, no.plugin, &no.reason));
     }
     Ok(statement.commit())
 }
 
 /// Asks the permit plugins, and goes on to the binds if all allow.
-pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -> Result<(), Why> {
+pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(), Why> {
+    match until_permitted(cx, &committed) {
+        Ok(None) => bind(cx, gang_id, committed),
+        Ok(Some(until)) => {
+            let until = match cx.state.progress(gang_id).stage {
+                Stage::Held(known) => known,
+                _ => until,
+            };
+            cx.agenda.held.insert(gang_id, committed);
+            cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
+            Ok(())
+        }
+        Err(why) => {
+            committed.undo(cx.state);
+            Err(why)
+        }
+    }
+}
+
+/// Until when the plugins hold back what was decided; `None` where all allow it.
+fn until_permitted(cx: &Cycle<'_>, committed: &Committed) -> Result<Option<Time>, Why> {
     let mut until: Option<Time> = None;
-    for step in &steps {
+    for step in committed.assumed() {
         for plugin in &cx.profile.permit {
             match plugin.permit(cx.state, step.pod, step.node, cx.now) {
                 PermitVerdict::Allow => {}
@@ -37,35 +50,26 @@ pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, steps: Vec<Assumed>) -
                     until = Some(until.map_or(end, |known| known.min(end)));
                 }
                 PermitVerdict::Deny(reason) => {
-                    let why = refusal(cx.state, *step, plugin.name(), &reason);
-                    take_back(cx, &steps);
-                    return Err(why);
+                    return Err(refusal(cx.state, step, plugin.name(), &reason));
                 }
             }
         }
     }
-    if let Some(until) = until {
-        let until = match cx.state.progress(gang_id).stage {
-            Stage::Held(known) => known,
-            _ => until,
-        };
-        cx.agenda.held.insert(gang_id, steps);
-        cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
-        return Ok(());
-    }
-    bind(cx, gang_id, &steps)
+    Ok(until)
 }
 
 /// Whether what a permit plugin holds of a gang is still right: every member is there, and with
 /// them the gang is whole. Else its places are given back, and the gang is judged anew.
 pub(super) fn still_stands(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
-    let steps = cx.agenda.held.get(&gang_id).cloned().unwrap_or_default();
+    let intact = |held: &Committed| held.assumed().all(|step| is_assumed(cx.state, step));
+    let intact = cx.agenda.held.get(&gang_id).is_some_and(intact);
     let gang = cx.state.gang(gang_id);
-    let whole = gang.is_some_and(|gang| gang.missing() == 0);
-    if whole && !steps.is_empty() && steps.iter().all(|step| is_assumed(cx.state, *step)) {
+    if intact && gang.is_some_and(|gang| gang.missing() == 0) {
         return true;
     }
-    give_back(cx, gang_id, &steps);
+    if let Some(held) = cx.agenda.held.remove(&gang_id) {
+        give_back(cx, held);
+    }
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
     false
 }
@@ -82,16 +86,18 @@ pub fn ask_again(cx: &mut Cycle<'_>) {
             queue_or_wait(cx, gang_id);
             continue;
         }
-        let steps = cx.agenda.held.remove(&gang_id).unwrap_or_default();
-        let nodes: Vec<_> = steps.iter().map(|step| step.node).collect();
+        let Some(held) = cx.agenda.held.remove(&gang_id) else {
+            continue;
+        };
+        let nodes: Vec<_> = held.assumed().map(|step| step.node).collect();
         let answer = if until <= cx.now {
-            take_back(cx, &steps);
+            held.undo(cx.state);
             Err(Why::new(
                 "PermitTimedOut",
                 "the time to permit the placement ran out",
             ))
         } else {
-            permit(cx, gang_id, steps)
+            permit(cx, gang_id, held)
         };
         if let Err(why) = answer {
             cx.state.note_room(nodes);
@@ -100,11 +106,11 @@ pub fn ask_again(cx: &mut Cycle<'_>) {
     }
 }
 
-/// Gives back what was held of a gang.
-fn give_back(cx: &mut Cycle<'_>, gang_id: GangId, steps: &[Assumed]) {
-    cx.agenda.held.remove(&gang_id);
-    take_back(cx, steps);
-    cx.state.note_room(steps.iter().map(|step| step.node));
+/// Gives back what was held of a gang, also of one that is gone.
+pub fn give_back(cx: &mut Cycle<'_>, held: Committed) {
+    let nodes: Vec<_> = held.assumed().map(|step| step.node).collect();
+    held.undo(cx.state);
+    cx.state.note_room(nodes);
 }
 
 fn is_assumed(state: &ClusterState, step: Assumed) -> bool {
@@ -114,31 +120,16 @@ fn is_assumed(state: &ClusterState, step: Assumed) -> bool {
 }
 
 /// Lets every PreBind plugin agree, then orders the binds.
-fn bind(cx: &mut Cycle<'_>, gang_id: GangId, steps: &[Assumed]) -> Result<(), Why> {
-    for step in steps {
-        for plugin in &cx.profile.pre_bind {
-            if let Err(reason) = plugin.pre_bind(cx.state, step.pod, step.node) {
-                let why = refusal(cx.state, *step, plugin.name(), &reason);
-                take_back(cx, steps);
-                return Err(why);
-            }
+fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(), Why> {
+    let orders = match orders(cx, &committed) {
+        Ok(orders) => orders,
+        Err(why) => {
+            committed.undo(cx.state);
+            return Err(why);
         }
-    }
-    let mut orders = Vec::with_capacity(steps.len());
-    for step in steps {
-        let context = Context::new(cx.state, cx.placer.store(), step.pod);
-        let order = context.and_then(|context| {
-            cx.profile
-                .bind
-                .iter()
-                .find_map(|plugin| plugin.bind(&context, step.node))
-        });
-        let Some(order) = order else {
-            take_back(cx, steps);
-            return Err(Why::new("NoBinder", "no bind plugin took the pod"));
-        };
-        orders.push(order);
-    }
+    };
+    let pods = u32::try_from(orders.len()).unwrap_or(u32::MAX);
+    let nodes: BTreeSet<_> = committed.assumed().map(|step| step.node).collect();
     cx.orders.binds.extend(orders);
     let (now, progress) = (cx.now, cx.state.progress_mut(gang_id));
     progress.why = None;
@@ -147,33 +138,27 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, steps: &[Assumed]) -> Result<(), Wh
         let submitted = cx.state.gang(gang_id).and_then(|gang| gang.submitted);
         cx.measure(gang_id, SpanKind::Waiting, submitted.unwrap_or(now));
     }
-    let nodes: BTreeSet<_> = steps.iter().map(|step| step.node).collect();
-    let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
-    cx.decide(
-        gang_id,
-        Outcome::Placed {
-            pods: count(steps.len()),
-            nodes: count(nodes.len()),
-        },
-    );
+    let nodes = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+    cx.decide(gang_id, Outcome::Placed { pods, nodes });
     queue_or_wait(cx, gang_id);
     Ok(())
 }
 
-/// Undoes a decision that was committed but not carried out.
-fn take_back(cx: &mut Cycle<'_>, steps: &[Assumed]) {
-    unreserve(cx.state, cx.profile, steps);
-    for step in steps.iter().rev() {
-        cx.state.unassume(step.pod);
-    }
-}
-
-fn unreserve(state: &ClusterState, profile: &Profile, steps: &[Assumed]) {
-    for step in steps.iter().rev() {
-        for plugin in profile.reserve.iter().rev() {
-            plugin.unreserve(state, step.pod, step.node);
+/// The binds that carry out what was decided.
+fn orders(cx: &Cycle<'_>, committed: &Committed) -> Result<Vec<Bind>, Why> {
+    for step in committed.assumed() {
+        for plugin in &cx.profile.pre_bind {
+            let answer = plugin.pre_bind(cx.state, step.pod, step.node);
+            answer.map_err(|reason| refusal(cx.state, step, plugin.name(), &reason))?;
         }
     }
+    let order = |step: Assumed| {
+        let context = Context::new(cx.state, cx.placer.store(), step.pod)?;
+        let mut plugins = cx.profile.bind.iter();
+        plugins.find_map(|plugin| plugin.bind(&context, step.node))
+    };
+    let orders: Option<Vec<Bind>> = committed.assumed().map(order).collect();
+    orders.ok_or_else(|| Why::new("NoBinder", "no bind plugin took the pod"))
 }
 
 fn refusal(state: &ClusterState, step: Assumed, plugin: &str, reason: &Reason) -> Why {

@@ -21,7 +21,7 @@ mod wake;
 pub use agenda::Agenda;
 pub use allocate::allocate;
 pub use decision::{Decision, Outcome, Span, SpanKind};
-pub use finish::ask_again;
+pub use finish::{ask_again, give_back};
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND};
 pub use refresh::refresh;
 pub use restate::{AGAIN, Round, restate};

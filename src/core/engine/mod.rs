@@ -24,8 +24,8 @@ pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, Orders, Round, allocate, ask_again, fire_timers, partial_since, refresh,
-    restate, wake_parked,
+    Agenda, Cycle, Orders, Round, allocate, ask_again, fire_timers, give_back, partial_since,
+    refresh, restate, wake_parked,
 };
 use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
@@ -282,7 +282,9 @@ impl Scheduler {
 fn take_in(cycle: &mut Cycle<'_>, voice: &mut Voice) -> Changes {
     let mut changes = cycle.state.take_changes();
     for (id, stage) in std::mem::take(&mut changes.removed) {
-        cycle.agenda.forget(id, stage);
+        if let Some(held) = cycle.agenda.forget(id, stage) {
+            give_back(cycle, held);
+        }
         voice.forget(id);
         cycle.orders.seen.remove(&id);
     }

@@ -1,17 +1,67 @@
 //! Trying things on the state.
 //!
 //! A [`Statement`] borrows the state mutably, so nothing else can change it meanwhile. What it
-//! did is taken back when it is dropped; [`Statement::commit`] consumes it and keeps everything.
+//! did is taken back when it is dropped, in reverse order, with what plugins reserved for it;
+//! [`Statement::commit`] makes a [`Committed`] of it, which can be taken back as a whole until it is
+//! carried out.
 
+use super::framework::{Profile, Reason, Reserve};
 use super::state::{ClusterState, NodeId, PodId};
+use std::fmt;
+use std::sync::Arc;
 
-/// A step that can be taken back.
+/// A pod that got a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assumed {
-    /// The pod that got a place.
+    /// The pod.
     pub pod: PodId,
-    /// The node it got.
+    /// Its node.
     pub node: NodeId,
+}
+
+/// A step that can be taken back.
+#[derive(Clone)]
+enum Step {
+    /// A pod was put on a node.
+    Assumed(Assumed),
+    /// A plugin was asked to reserve what that takes.
+    Reserved(Assumed, Arc<dyn Reserve>),
+}
+
+impl Step {
+    fn undo(&self, state: &mut ClusterState) {
+        match self {
+            Self::Assumed(step) => state.unassume(step.pod),
+            Self::Reserved(step, plugin) => plugin.unreserve(state, step.pod, step.node),
+        }
+    }
+
+    const fn assumed(&self) -> Option<Assumed> {
+        match self {
+            Self::Assumed(step) => Some(*step),
+            Self::Reserved(..) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Assumed(step) => step.fmt(f),
+            Self::Reserved(step, plugin) => write!(f, "{} for {step:?}", plugin.name()),
+        }
+    }
+}
+
+/// A plugin could not reserve what a pod needs on its node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotReserved {
+    /// The pod and the node.
+    pub step: Assumed,
+    /// The plugin.
+    pub plugin: &'static str,
+    /// What it says.
+    pub reason: Reason,
 }
 
 /// A point of a statement to return to.
@@ -22,7 +72,7 @@ pub struct Checkpoint(usize);
 #[derive(Debug)]
 pub struct Statement<'s> {
     state: &'s mut ClusterState,
-    steps: Vec<Assumed>,
+    log: Vec<Step>,
 }
 
 impl<'s> Statement<'s> {
@@ -30,7 +80,7 @@ impl<'s> Statement<'s> {
     pub const fn new(state: &'s mut ClusterState) -> Self {
         Self {
             state,
-            steps: Vec::new(),
+            log: Vec::new(),
         }
     }
 
@@ -40,43 +90,80 @@ impl<'s> Statement<'s> {
         self.state
     }
 
-    /// What was done so far.
-    #[must_use]
-    pub fn steps(&self) -> &[Assumed] {
-        &self.steps
-    }
-
     /// Puts a pod on a node.
     pub fn assume(&mut self, pod: PodId, node: NodeId) {
         self.state.assume(pod, node);
-        self.steps.push(Assumed { pod, node });
+        self.log.push(Step::Assumed(Assumed { pod, node }));
+    }
+
+    /// Has the plugins reserve what the pods need on their nodes.
+    ///
+    /// # Errors
+    /// The first plugin that cannot. What it and those before it took is given back with the rest.
+    pub fn reserve(&mut self, profile: &Profile) -> Result<(), NotReserved> {
+        let steps: Vec<Assumed> = self.log.iter().filter_map(Step::assumed).collect();
+        for step in steps {
+            for plugin in &profile.reserve {
+                self.log.push(Step::Reserved(step, Arc::clone(plugin)));
+                let answer = plugin.reserve(self.state, step.pod, step.node);
+                answer.map_err(|reason| NotReserved {
+                    step,
+                    plugin: plugin.name(),
+                    reason,
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Here, to return to.
     #[must_use]
     pub const fn checkpoint(&self) -> Checkpoint {
-        Checkpoint(self.steps.len())
+        Checkpoint(self.log.len())
     }
 
     /// Takes back what was done since.
     pub fn roll_back(&mut self, to: Checkpoint) {
-        while self.steps.len() > to.0 {
-            if let Some(step) = self.steps.pop() {
-                self.state.unassume(step.pod);
+        while self.log.len() > to.0 {
+            if let Some(step) = self.log.pop() {
+                step.undo(self.state);
             }
         }
     }
 
-    /// Keeps everything, and says what that is.
-    #[must_use = "what was committed has to be carried out"]
-    pub fn commit(mut self) -> Vec<Assumed> {
-        std::mem::take(&mut self.steps)
+    /// Keeps everything, for now.
+    #[must_use = "what was committed has to be carried out or undone"]
+    pub fn commit(mut self) -> Committed {
+        Committed {
+            log: std::mem::take(&mut self.log),
+        }
     }
 }
 
 impl Drop for Statement<'_> {
     fn drop(&mut self) {
         self.roll_back(Checkpoint(0));
+    }
+}
+
+/// A decision that was made and is not carried out yet.
+#[derive(Clone, Debug)]
+#[must_use = "what was committed has to be carried out or undone"]
+pub struct Committed {
+    log: Vec<Step>,
+}
+
+impl Committed {
+    /// Who got which node, in the order of decision.
+    pub fn assumed(&self) -> impl Iterator<Item = Assumed> {
+        self.log.iter().filter_map(Step::assumed)
+    }
+
+    /// Takes everything back.
+    pub fn undo(self, state: &mut ClusterState) {
+        for step in self.log.iter().rev() {
+            step.undo(state);
+        }
     }
 }
 
@@ -134,7 +221,8 @@ mod tests {
         let (mut state, node, pod) = state();
         let mut statement = Statement::new(&mut state);
         statement.assume(pod, node);
-        assert_eq!(statement.commit(), [Assumed { pod, node }]);
+        let committed = statement.commit();
+        assert!(committed.assumed().eq([Assumed { pod, node }]));
         let pod = state.pod(pod).unwrap();
         assert_eq!(state.standing(pod), Standing::Assumed);
         state.audit().unwrap();
@@ -147,8 +235,19 @@ mod tests {
         let start = statement.checkpoint();
         statement.assume(pod, node);
         statement.roll_back(start);
-        assert!(statement.steps().is_empty());
-        assert_eq!(statement.commit(), []);
+        assert_eq!(statement.commit().assumed().count(), 0);
+        state.audit().unwrap();
+    }
+
+    #[test]
+    fn what_was_committed_can_be_undone_until_it_is_carried_out() {
+        let (mut state, node, pod) = state();
+        let mut statement = Statement::new(&mut state);
+        statement.assume(pod, node);
+        let committed = statement.commit();
+        committed.undo(&mut state);
+        assert_eq!(state.nodes().free(node, Dimension::PODS), 10);
+        assert_eq!(state.pod(pod).unwrap().place, Place::None);
         state.audit().unwrap();
     }
 }
