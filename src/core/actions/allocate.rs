@@ -41,7 +41,10 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
         let Some(gang) = cx.agenda.first_queued() else {
             return false;
         };
-        if cx.orders.placed >= MAX_PLACEMENTS || cx.orders.attempts >= before + MAX_ATTEMPTS {
+        let bound = cx.orders.placed >= MAX_PLACEMENTS
+            || cx.orders.attempts >= before + MAX_ATTEMPTS
+            || cx.placer.has_asked_enough();
+        if bound {
             return true;
         }
         cx.orders.attempts += 1;

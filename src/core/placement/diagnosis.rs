@@ -53,7 +53,7 @@ pub fn diagnose(state: &ClusterState, profile: &Profile, store: &Store, pod: Pod
 }
 
 /// The reasons of the first plugin that refuses.
-fn refusal(
+pub(super) fn refusal(
     profile: &Profile,
     verdicts: &[PreFilterVerdict],
     cx: &Context<'_>,
@@ -80,7 +80,7 @@ fn refusal(
 }
 
 /// What the node lacks of the pod's request.
-fn shortfall(cx: &Context<'_>, node: NodeId) -> Vec<(Dimension, i64)> {
+pub(super) fn shortfall(cx: &Context<'_>, node: NodeId) -> Vec<(Dimension, i64)> {
     let lack = |(dimension, amount): (Dimension, i64)| {
         let free = cx.state.nodes().free(node, dimension).max(0);
         (amount > free).then_some((dimension, amount - free))
@@ -89,10 +89,10 @@ fn shortfall(cx: &Context<'_>, node: NodeId) -> Vec<(Dimension, i64)> {
 }
 
 /// The largest part of any requested resource that is lacking, in millionths.
-fn lacking_part(lacks: &[(Dimension, i64)], cx: &Context<'_>) -> i128 {
+pub(super) fn lacking_part(lacks: &[(Dimension, i64)], cx: &Context<'_>) -> i64 {
     let part = |(dimension, amount): &(Dimension, i64)| {
         let requested = i128::from(cx.shape.request.get(*dimension)).max(1);
-        i128::from(*amount) * 1_000_000 / requested
+        i64::try_from(i128::from(*amount) * 1_000_000 / requested).unwrap_or(i64::MAX)
     };
     lacks.iter().map(part).max().unwrap_or(0)
 }

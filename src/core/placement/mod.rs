@@ -7,9 +7,14 @@
 
 mod diagnosis;
 mod masks;
+mod per_shape;
 mod place;
 mod rankings;
+mod refusals;
 mod tournament;
 
 pub use diagnosis::{Diagnosis, diagnose};
 pub use place::{Placer, Shortage};
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use super::diagnosis::{Diagnosis, diagnose};
 use super::masks::Masks;
 use super::rankings::{self, Rankings};
+use super::refusals::{self, Refusals};
 use crate::core::framework::{Context, PreFilterVerdict, Profile, Scope, Store};
 use crate::core::plugins::Weights;
 use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, ShapeId};
@@ -20,8 +21,7 @@ pub struct Shortage {
     pub placed: Option<u32>,
     /// How many had to.
     pub needed: u32,
-    /// What every node says to that member, with the others in place. `None` where the cycle had
-    /// no time left to ask.
+    /// What every node says to that member, with the others in place.
     pub diagnosis: Option<Diagnosis>,
 }
 
@@ -30,14 +30,15 @@ pub struct Shortage {
 pub struct Placer {
     masks: Masks,
     rankings: Rankings,
+    refusals: Refusals,
     store: Store,
     candidates: NodeSet,
     scores: Vec<i64>,
-    diagnoses_left: u32,
+    questions_left: usize,
 }
 
-/// How many refusals a cycle explains in full.
-const MAX_DIAGNOSES: u32 = 500;
+/// How many nodes are asked in a cycle why they do not suit.
+const MAX_QUESTIONS: usize = 2_000_000;
 
 /// In which order members are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Placer {
     /// Prepares for a cycle on this state.
     pub fn begin_cycle(&mut self, state: &ClusterState) {
         self.store.clear();
-        self.diagnoses_left = MAX_DIAGNOSES;
+        self.questions_left = MAX_QUESTIONS;
         self.store.put(Weights::of(state));
     }
 
@@ -192,15 +193,29 @@ impl Placer {
         })
     }
 
-    /// What every node says to a pod; `None` where the cycle has no time left to ask.
+    /// What every node says to a pod.
     pub fn explain(
         &mut self,
         state: &ClusterState,
         profile: &Profile,
         pod: PodId,
     ) -> Option<Diagnosis> {
-        self.diagnoses_left = self.diagnoses_left.checked_sub(1)?;
-        Some(diagnose(state, profile, &self.store, pod))
+        let cx = Context::new(state, &self.store, pod)?;
+        let (diagnosis, asked) = if refusals::suits(profile, &cx) {
+            self.refusals.diagnose(profile, &cx)?
+        } else {
+            let diagnosis = diagnose(state, profile, &self.store, pod);
+            (diagnosis, state.nodes().len())
+        };
+        self.questions_left = self.questions_left.saturating_sub(asked);
+        Some(diagnosis)
+    }
+
+    /// Whether so many nodes were asked why they do not suit that the cycle should end: what is
+    /// left is for the next one.
+    #[must_use]
+    pub const fn has_asked_enough(&self) -> bool {
+        self.questions_left == 0
     }
 
     /// Puts one pod on the best node of a domain, if any suits.
@@ -218,7 +233,7 @@ impl Placer {
         node.is_some()
     }
 
-    fn best_node(
+    pub(super) fn best_node(
         &mut self,
         state: &ClusterState,
         profile: &Profile,
@@ -308,7 +323,7 @@ impl Placer {
 
 /// Where the members of a gang may go.
 #[derive(Clone, Debug)]
-enum Domain {
+pub(super) enum Domain {
     Everywhere,
     Only(NodeSet),
 }

@@ -1,37 +1,17 @@
-//! The nodes in the order of how well they suit, kept for each shape between placements.
+//! The nodes in the order of how well they suit, for each shape.
 //!
-//! A ranking follows the log of touched nodes: a placement changes one node, so every ranking has
-//! one score to look at anew when it is asked the next time. It holds as long as nothing counts but
-//! the shape, the node and what is on it; a profile with more than that looks at all nodes each
-//! time.
+//! A profile whose scores depend on more than the shape and the node has no rankings: its nodes are
+//! looked at each time.
 
+use super::per_shape::{PerShape, is_local, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Scope, Weighted};
 use crate::core::state::{Id, NodeId, NodeSet};
-use std::collections::BTreeMap;
 
-/// How many scores all rankings may have together: 64 MiB of them and what stands above.
-const MAX_SCORES: usize = 4 << 20;
-/// Looking at a node by itself costs about as much as at so many of all in a row.
-const ALONE: usize = 8;
-
-/// The ranking of one shape.
-#[derive(Debug)]
-struct Ranking {
-    tournament: Tournament,
-    /// How far it has read in the log of touched nodes.
-    cursor: u64,
-    /// What else its scores depend on.
-    basis: u64,
-    /// When it was last asked.
-    asked: u64,
-}
-
-/// Rankings by the serial number of their shape.
+/// A tournament for each shape.
 #[derive(Debug, Default)]
 pub(super) struct Rankings {
-    by_shape: BTreeMap<u64, Ranking>,
-    clock: u64,
+    by_shape: PerShape<Tournament>,
     scores: Vec<i64>,
 }
 
@@ -40,10 +20,8 @@ pub(super) fn suits(profile: &Profile) -> bool {
     let [only] = &profile.score[..] else {
         return false;
     };
-    let filters = profile.filter.iter().map(|one| one.scope());
-    profile.pre_score.is_empty()
-        && only.plugin.scope() != Scope::Cluster
-        && filters.into_iter().all(|scope| scope != Scope::Cluster)
+    let kept = only.plugin.scope() != Scope::Cluster;
+    kept && profile.pre_score.is_empty() && is_local(profile)
 }
 
 impl Rankings {
@@ -58,81 +36,49 @@ impl Rankings {
         let serial = cx.state.shapes().serial(cx.pod.shape)?;
         let basis = profile.score.first()?.plugin.basis(cx);
         let nodes = cx.state.nodes();
-        self.clock += 1;
-        let known = self.by_shape.get_mut(&serial);
-        let known = known.filter(|one| one.basis == basis && one.tournament.room() >= nodes.len());
-        let news = known
-            .as_ref()
-            .and_then(|one| nodes.touched().since(one.cursor))
-            .filter(|news| news.len() * ALONE <= nodes.len().max(ALONE));
-        let (Some(ranking), Some(news)) = (known, news) else {
-            return self.rank(profile, cx, allowed, serial, basis).find(among);
-        };
-        for node in news {
-            ranking
-                .tournament
-                .set(*node, score(profile, cx, allowed, *node));
-        }
-        (ranking.cursor, ranking.asked) = (nodes.touched().end(), self.clock);
-        ranking.find(among)
-    }
-
-    /// Ranks all nodes.
-    fn rank(
-        &mut self,
-        profile: &Profile,
-        cx: &Context<'_>,
-        allowed: &NodeSet,
-        serial: u64,
-        basis: u64,
-    ) -> &Ranking {
-        let nodes = cx.state.nodes();
-        let mut fit = allowed.clone();
-        fit.intersect(nodes.present());
-        for filter in &profile.filter {
-            if filter.scope() != Scope::NodeFacts {
-                filter.retain(cx, &mut fit);
+        let tournament = match self.by_shape.follow(serial, basis, nodes) {
+            Some((tournament, touched)) => {
+                for node in touched {
+                    tournament.set(*node, score(profile, cx, allowed, *node));
+                }
+                tournament
             }
-        }
-        self.scores.clear();
-        for one in &profile.score {
-            one.plugin.score(cx, &fit, &mut self.scores);
-        }
-        let mut all = vec![UNFIT; nodes.len()];
-        for (node, score) in fit.iter().zip(&self.scores) {
-            all[node.index()] = (*score).max(UNFIT + 1);
-        }
-        self.make_room(all.len());
-        let ranking = Ranking {
-            tournament: Tournament::new(&all),
-            cursor: nodes.touched().end(),
-            basis,
-            asked: self.clock,
+            None => {
+                let anew = rank(profile, cx, allowed, &mut self.scores);
+                self.by_shape.keep(serial, basis, nodes, anew)
+            }
         };
-        self.by_shape.remove(&serial);
-        self.by_shape.entry(serial).or_insert(ranking)
-    }
-
-    /// Forgets who was not asked for longest, until there is room for one more.
-    fn make_room(&mut self, scores: usize) {
-        let most = (MAX_SCORES / scores.max(1)).max(1);
-        while self.by_shape.len() >= most {
-            let oldest = self.by_shape.iter().min_by_key(|(_, one)| one.asked);
-            let Some(serial) = oldest.map(|(serial, _)| *serial) else {
-                return;
-            };
-            self.by_shape.remove(&serial);
+        match among {
+            Some(some) => tournament.best_of(some),
+            None => tournament.best(),
         }
     }
 }
 
-impl Ranking {
-    fn find(&self, among: Option<&NodeSet>) -> Option<NodeId> {
-        match among {
-            Some(some) => self.tournament.best_of(some),
-            None => self.tournament.best(),
+/// Ranks all nodes.
+fn rank(
+    profile: &Profile,
+    cx: &Context<'_>,
+    allowed: &NodeSet,
+    scores: &mut Vec<i64>,
+) -> Tournament {
+    let nodes = cx.state.nodes();
+    let mut fit = allowed.clone();
+    fit.intersect(nodes.present());
+    for filter in &profile.filter {
+        if filter.scope() != Scope::NodeFacts {
+            filter.retain(cx, &mut fit);
         }
     }
+    scores.clear();
+    for one in &profile.score {
+        one.plugin.score(cx, &fit, scores);
+    }
+    let mut all = vec![UNFIT; room_for(nodes)];
+    for (node, score) in fit.iter().zip(scores.iter()) {
+        all[node.index()] = (*score).max(UNFIT + 1);
+    }
+    Tournament::new(&all)
 }
 
 /// What one node scores now.

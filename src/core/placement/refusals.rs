@@ -1,0 +1,128 @@
+//! What every node answers to a shape that it does not suit, counted.
+
+use super::diagnosis::{Diagnosis, lacking_part, refusal, shortfall};
+use super::per_shape::{PerShape, is_local, room_for};
+use super::tournament::{Tournament, UNFIT};
+use crate::core::framework::{Context, Profile, Reason};
+use crate::core::state::{Id, NodeId};
+use std::collections::BTreeMap;
+
+/// The answers to each shape.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    by_shape: PerShape<Answers>,
+}
+
+/// The answers to one shape.
+#[derive(Debug)]
+struct Answers {
+    /// The different lists of reasons that were ever given.
+    numbers: BTreeMap<Vec<Reason>, usize>,
+    /// How many nodes give each.
+    counts: Vec<usize>,
+    /// Which one each node gives, if any.
+    of_node: Vec<Option<usize>>,
+    /// The nodes that lack only resources: the less, the better.
+    closest: Tournament,
+}
+
+/// Whether a node's answer to a pod is its answer to the pod's shape.
+pub(super) fn suits(profile: &Profile, cx: &Context<'_>) -> bool {
+    cx.pod.avoid.is_empty() && profile.pre_filter.is_empty() && is_local(profile)
+}
+
+impl Refusals {
+    /// What all nodes answer now, and how many had to be asked for it.
+    pub(super) fn diagnose(
+        &mut self,
+        profile: &Profile,
+        cx: &Context<'_>,
+    ) -> Option<(Diagnosis, usize)> {
+        let nodes = cx.state.nodes();
+        let serial = cx.state.shapes().serial(cx.pod.shape)?;
+        let (answers, asked) = match self.by_shape.follow(serial, 0, nodes) {
+            Some((answers, touched)) => {
+                for node in touched {
+                    answers.ask(profile, cx, *node);
+                }
+                (answers, touched.len())
+            }
+            None => {
+                let anew = Answers::of_all(profile, cx);
+                (self.by_shape.keep(serial, 0, nodes, anew), nodes.len())
+            }
+        };
+        Some((answers.diagnosis(cx), asked))
+    }
+}
+
+impl Answers {
+    fn of_all(profile: &Profile, cx: &Context<'_>) -> Self {
+        let room = room_for(cx.state.nodes());
+        let mut answers = Self {
+            numbers: BTreeMap::new(),
+            counts: Vec::new(),
+            of_node: vec![None; room],
+            closest: Tournament::default(),
+        };
+        let mut closest = vec![UNFIT; room];
+        for node in cx.state.nodes().present().iter() {
+            let reasons = refusal(profile, &[], cx, node);
+            closest[node.index()] = closeness(cx, node, &reasons);
+            answers.note(node, reasons);
+        }
+        answers.closest = Tournament::new(&closest);
+        answers
+    }
+
+    /// Asks one node anew.
+    fn ask(&mut self, profile: &Profile, cx: &Context<'_>, node: NodeId) {
+        let reasons = if cx.state.nodes().present().contains(node) {
+            refusal(profile, &[], cx, node)
+        } else {
+            Vec::new()
+        };
+        self.closest.set(node, closeness(cx, node, &reasons));
+        self.note(node, reasons);
+    }
+
+    fn note(&mut self, node: NodeId, reasons: Vec<Reason>) {
+        let number = if reasons.is_empty() {
+            None
+        } else {
+            let next = self.counts.len();
+            let number = *self.numbers.entry(reasons).or_insert(next);
+            self.counts.resize(next.max(number + 1), 0);
+            self.counts[number] += 1;
+            Some(number)
+        };
+        if let Some(before) = std::mem::replace(&mut self.of_node[node.index()], number) {
+            self.counts[before] -= 1;
+        }
+    }
+
+    fn diagnosis(&self, cx: &Context<'_>) -> Diagnosis {
+        let mut reasons = BTreeMap::new();
+        for (list, number) in &self.numbers {
+            let count = self.counts[*number];
+            for reason in list.iter().filter(|_| count > 0) {
+                *reasons.entry(reason.clone()).or_default() += count;
+            }
+        }
+        let closest = self.closest.best();
+        Diagnosis {
+            nodes: cx.state.nodes().present().len(),
+            reasons,
+            closest: closest.map(|node| (node, shortfall(cx, node))),
+        }
+    }
+}
+
+/// How close a node comes; only one that lacks nothing but resources does.
+fn closeness(cx: &Context<'_>, node: NodeId, reasons: &[Reason]) -> i64 {
+    let only_resources = |one: &Reason| matches!(one, Reason::Insufficient(_));
+    if reasons.is_empty() || !reasons.iter().all(only_resources) {
+        return UNFIT;
+    }
+    -lacking_part(&shortfall(cx, node), cx)
+}

@@ -1,0 +1,166 @@
+//! What is kept between placements says what looking at all nodes anew says.
+
+use super::*;
+use crate::core::framework::{Context, Plugin, Profile, Score, Weighted};
+use crate::core::model::{Event, HostPort, Labels, NodeSpec, PodKey, PodSpec, Protocol, ShapeSpec};
+use crate::core::plugins::registry::default_profile;
+use crate::core::state::{ClusterState, NodeSet};
+use crate::core::units::Time;
+use place::Domain;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A score that does not say what it depends on, so that nothing of it is kept.
+struct Unkept(Arc<dyn Score>);
+
+impl Plugin for Unkept {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+}
+
+impl Score for Unkept {
+    fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>) {
+        self.0.score(cx, nodes, scores);
+    }
+}
+
+/// The default profile, with nothing of its scores kept.
+fn unkept() -> Profile {
+    let mut profile = default_profile();
+    for one in &mut profile.score {
+        *one = Weighted {
+            plugin: Arc::new(Unkept(Arc::clone(&one.plugin))),
+            weight: one.weight,
+        };
+    }
+    profile
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Node {
+        name: u8,
+        cpus: i64,
+        red: bool,
+        cordoned: bool,
+    },
+    NodeGone(u8),
+    Usage {
+        pod: u8,
+        cpus: i64,
+    },
+    UsageGone(u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0..12_u8, 0..5_i64, any::<bool>(), prop::bool::weighted(0.2)).prop_map(
+            |(name, cpus, red, cordoned)| Step::Node { name, cpus, red, cordoned }),
+        1 => (0..12_u8).prop_map(Step::NodeGone),
+        4 => (0..20_u8, 1..4_i64).prop_map(|(pod, cpus)| Step::Usage { pod, cpus }),
+        2 => (0..20_u8).prop_map(Step::UsageGone),
+    ]
+}
+
+fn key(name: String) -> PodKey {
+    PodKey {
+        namespace: "n".to_owned(),
+        uid: name.clone(),
+        name,
+    }
+}
+
+fn color(red: bool) -> Labels {
+    let color = if red { "red" } else { "blue" };
+    Labels::from_iter([("color".to_owned(), color.to_owned())])
+}
+
+fn cpus(count: i64) -> ShapeSpec {
+    ShapeSpec {
+        requests: vec![("cpu".to_owned(), count * 1_000)],
+        ..ShapeSpec::default()
+    }
+}
+
+fn port_80() -> Vec<HostPort> {
+    vec![HostPort {
+        ip: String::new(),
+        protocol: Protocol::Tcp,
+        port: 80,
+    }]
+}
+
+/// Pods of different shapes that wait.
+fn waiting() -> Vec<PodSpec> {
+    let mut red = cpus(1);
+    red.constraints.selector = color(true);
+    let mut port = cpus(1);
+    port.host_ports = port_80();
+    let shapes = [cpus(1), cpus(3), red, port];
+    let pod = |(index, shape)| PodSpec {
+        key: key(format!("waits-{index}")),
+        ours: true,
+        shape,
+        ..PodSpec::default()
+    };
+    shapes.into_iter().enumerate().map(pod).collect()
+}
+
+fn event(step: &Step) -> Event {
+    match *step {
+        Step::Node {
+            name,
+            cpus,
+            red,
+            cordoned,
+        } => Event::Node(NodeSpec {
+            name: format!("node-{name}"),
+            labels: color(red),
+            unschedulable: cordoned,
+            allocatable: vec![("cpu".to_owned(), cpus * 1_000), ("pods".to_owned(), 4)],
+            ..NodeSpec::default()
+        }),
+        Step::NodeGone(name) => Event::NodeDeleted(format!("node-{name}")),
+        Step::Usage { pod, cpus: count } => {
+            let mut shape = cpus(count);
+            if pod % 5 == 0 {
+                shape.host_ports = port_80();
+            }
+            Event::Pod(Box::new(PodSpec {
+                key: key(format!("usage-{pod}")),
+                node: Some(format!("node-{}", pod % 12)),
+                shape,
+                ..PodSpec::default()
+            }))
+        }
+        Step::UsageGone(pod) => Event::PodDeleted(key(format!("usage-{pod}"))),
+    }
+}
+
+proptest! {
+    #[test]
+    fn rankings_and_refusals_say_what_looking_at_all_nodes_says(
+        steps in prop::collection::vec(step(), 1..80),
+    ) {
+        let (kept, unkept) = (default_profile(), unkept());
+        let mut state = ClusterState::default();
+        for pod in waiting() {
+            state.apply(Time::ZERO, Event::Pod(Box::new(pod)));
+        }
+        let pods: Vec<_> = waiting().iter().filter_map(|pod| state.find_pod(&pod.key)).collect();
+        let mut placer = Placer::default();
+        for step in steps {
+            state.apply(Time::ZERO, event(&step));
+            placer.begin_cycle(&state);
+            for pod in &pods {
+                let best = placer.best_node(&state, &kept, *pod, &Domain::Everywhere);
+                let scanned = placer.best_node(&state, &unkept, *pod, &Domain::Everywhere);
+                prop_assert_eq!(best, scanned);
+                let told = placer.explain(&state, &kept, *pod);
+                let asked = diagnose(&state, &kept, placer.store(), *pod);
+                prop_assert_eq!(told, Some(asked));
+            }
+        }
+    }
+}
