@@ -12,6 +12,9 @@ pub use queue::{Queue, QueueSpec, QueueStatus};
 
 use crate::core::units::Quantity;
 use kube::CustomResourceExt;
+use kube::core::cel::{CompiledSchema, ValidationError, Validator, compile_schema};
+use serde::Serialize;
+use std::sync::LazyLock;
 
 /// The manifests of all kinds, as (file name, YAML), in a fixed order.
 ///
@@ -32,7 +35,7 @@ pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
 /// # Errors
 /// Everything that is wrong with it, each with its field path.
 pub fn validate(group: &PodGroup) -> Result<(), Vec<String>> {
-    let mut problems = cel_problems(group.validate_cel());
+    let mut problems = POD_GROUP.problems(group);
     // Not a rule but the schema's pattern: the API server refuses it as well.
     for (name, quantity) in &group.spec.min_resources {
         if let Err(error) = Quantity::parse(&quantity.0) {
@@ -47,7 +50,7 @@ pub fn validate(group: &PodGroup) -> Result<(), Vec<String>> {
 /// # Errors
 /// Everything that is wrong with it, each with its field path.
 pub fn validate_queue(queue: &Queue) -> Result<(), Vec<String>> {
-    none(cel_problems(queue.validate_cel()))
+    none(QUEUE.problems(queue))
 }
 
 fn none(problems: Vec<String>) -> Result<(), Vec<String>> {
@@ -58,14 +61,36 @@ fn none(problems: Vec<String>) -> Result<(), Vec<String>> {
     }
 }
 
-fn cel_problems(checked: Result<(), kube::core::cel::ValidationErrors>) -> Vec<String> {
-    let Err(errors) = checked else {
-        return Vec::new();
-    };
-    let problem = |error: &kube::core::cel::ValidationError| {
-        format!("{}: {}", error.field_path, error.message)
-    };
-    errors.iter().map(problem).collect()
+static POD_GROUP: LazyLock<Rules> = LazyLock::new(Rules::of::<PodGroup>);
+static QUEUE: LazyLock<Rules> = LazyLock::new(Rules::of::<Queue>);
+
+/// The rules of a kind, compiled once.
+struct Rules {
+    schema: CompiledSchema,
+    validator: Validator,
+}
+
+impl Rules {
+    fn of<K: CustomResourceExt>() -> Self {
+        let definition = serde_json::to_value(K::crd()).unwrap_or_default();
+        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        Self {
+            schema: compile_schema(schema),
+            validator: Validator::new(),
+        }
+    }
+
+    fn problems(&self, object: &impl Serialize) -> Vec<String> {
+        let object = serde_json::to_value(object).unwrap_or_default();
+        let Err(errors) = self
+            .validator
+            .validate_compiled(&self.schema, &object, None)
+        else {
+            return Vec::new();
+        };
+        let problem = |error: &ValidationError| format!("{}: {}", error.field_path, error.message);
+        errors.iter().map(problem).collect()
+    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,6 @@ use super::schema;
     shortname = "mpg",
     category = "muster",
     derive = "PartialEq",
-    cel,
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
     printcolumn(name = "Bound", type_ = "integer", json_path = ".status.bound"),
     printcolumn(name = "Min", type_ = "integer", json_path = ".status.minAvailable"),

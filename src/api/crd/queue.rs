@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
     shortname = "mq",
     category = "muster",
     derive = "PartialEq",
-    cel,
     printcolumn(name = "Weight", type_ = "integer", json_path = ".spec.weight"),
     printcolumn(name = "Priority", type_ = "integer", json_path = ".spec.priority"),
     printcolumn(name = "Pending", type_ = "integer", json_path = ".status.pending"),
