@@ -3,20 +3,29 @@
 //! What is timed is all of it: `apply` for every pod and PodGroup, then `cycle` until nothing is
 //! left to decide. The cluster is prepared beforehand. One element is one placement.
 
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "it measures, and a benchmark that cannot go on has failed"
+)]
+
 mod support;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use muster::core::engine::Scheduler;
+use muster::core::engine::{Bind, Scheduler};
 use muster::core::model::Event;
 use muster::core::units::Time;
-use std::time::Duration;
-use support::{cluster, fillers, gang_of, gangs, place, singles};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+use support::{
+    Clock, bound_to, cluster, fillers, gang_of, gangs, passer, place, queues, singles,
+    slot_fillers, waiters,
+};
 
 /// Pods in a wave.
 const WAVE: usize = 10_000;
 /// Nodes of the curve.
-const NODES: [usize; 3] = [1_000, 5_000, 20_000];
-const GANG: usize = 8;
+const NODES: [usize; 4] = [1_000, 5_000, 20_000, 50_000];
 
 /// What a scheduler does with a wave of news; it is handed back so that dropping it costs nothing.
 fn wave((mut scheduler, events): (Scheduler, Vec<Event>)) -> (usize, Scheduler) {
@@ -35,7 +44,8 @@ fn placements(criterion: &mut Criterion) {
     for nodes in NODES {
         for (name, events) in [
             ("singles", singles(WAVE)),
-            ("gangs-of-8", gangs(WAVE / GANG, GANG)),
+            ("gangs-of-8", gangs(WAVE / 8, 8)),
+            ("gangs-of-500", gangs(WAVE / 500, 500)),
         ] {
             let (placed, _) = wave((cluster(nodes), events.clone()));
             assert_eq!(placed, WAVE, "{name} on {nodes} nodes");
@@ -89,5 +99,71 @@ fn cannot(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, placements, cannot);
+/// What an event costs while 100,000 gangs of eight sizes wait in 1,000 queues on a full cluster.
+fn waiting(criterion: &mut Criterion) {
+    const ON: usize = 1_000;
+    const GANGS: usize = 100_000;
+    const QUEUES: usize = 1_000;
+    let mut scheduler = cluster(ON);
+    let mut clock = Clock(2_000);
+    let mut running: VecDeque<Bind> = clock.hear(&mut scheduler, slot_fillers(ON)).into();
+    clock.confirm(&mut scheduler, running.clone().into());
+    clock.hear(&mut scheduler, queues(QUEUES));
+    clock.hear(&mut scheduler, waiters(GANGS, QUEUES));
+    assert_eq!(scheduler.stats().waiting, GANGS as u64);
+    let mut group = criterion.benchmark_group("waiting/100000-gangs-in-1000-queues");
+    group.sample_size(20);
+    group.bench_function("an-event-that-changes-nothing", |bench| {
+        let again = slot_fillers(1).remove(0);
+        let again = bound_to(again, &running[0].node);
+        bench.iter_batched(
+            || vec![again.clone()],
+            |events| {
+                clock.apply(&mut scheduler, events);
+                assert!(!scheduler.wants_cycle(), "nothing is to be decided");
+            },
+            BatchSize::SmallInput,
+        );
+    });
+    group.bench_function("a-slot-is-freed", |bench| {
+        bench.iter_custom(|times| {
+            let mut took = Duration::ZERO;
+            for _ in 0..times {
+                let ends = running.pop_back().expect("one that runs");
+                let attempts = scheduler.stats().attempts;
+                let news = vec![Event::PodDeleted(ends.pod)];
+                let start = Instant::now();
+                let binds = clock.hear(&mut scheduler, news);
+                took += start.elapsed();
+                assert_eq!(binds.len(), 1, "one gang has a place");
+                let tried = scheduler.stats().attempts - attempts;
+                assert!(tried <= 20, "{tried} were tried");
+                running.extend(binds.clone());
+                clock.confirm(&mut scheduler, binds);
+            }
+            took
+        });
+    });
+    group.bench_function("a-gang-comes-and-another-goes", |bench| {
+        let mut draw = 0;
+        bench.iter_custom(|times| {
+            let mut took = Duration::ZERO;
+            for _ in 0..times {
+                draw += 1;
+                let (comes, gang, goes) = passer(draw, QUEUES);
+                let start = Instant::now();
+                clock.hear(&mut scheduler, comes);
+                let status = scheduler.gang_status(&gang);
+                clock.hear(&mut scheduler, goes);
+                took += start.elapsed();
+                let place = status.and_then(|one| one.position);
+                assert!(place.is_some(), "it has a place in its line");
+            }
+            took / 2
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, placements, cannot, waiting);
 criterion_main!(benches);

@@ -5,9 +5,10 @@
     reason = "a benchmark that cannot go on has failed"
 )]
 
-use muster::core::engine::{Effect, Scheduler};
+use muster::core::engine::{Bind, Effect, Scheduler};
 use muster::core::model::{
-    Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec,
+    BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec,
+    QueueSpec, ShapeSpec,
 };
 use muster::core::units::Time;
 
@@ -66,13 +67,7 @@ pub(crate) fn gangs(count: usize, size: usize) -> Vec<Event> {
         let name = format!("gang-{gang}");
         let request = draw.request();
         let mut events = vec![group(&name, size)];
-        events.extend((0..size).map(|member| {
-            let gang_ref = GangRef::Named {
-                space: GangSpace::Named,
-                name: name.clone(),
-            };
-            pod(gang * size + member, request, gang_ref)
-        }));
+        events.extend((0..size).map(|member| pod(gang * size + member, request, named(&name))));
         events
     };
     (0..count).flat_map(gang).collect()
@@ -85,17 +80,125 @@ pub(crate) fn fillers(nodes: usize) -> Vec<Event> {
     (0..nodes).map(pod).collect()
 }
 
+/// Queues with names by number.
+pub(crate) fn queues(count: usize) -> Vec<Event> {
+    let queue = |index| {
+        Event::Queue(QueueSpec {
+            name: queue_name(index),
+            uid: format!("uid-of-queue-{index}"),
+            ..QueueSpec::default()
+        })
+    };
+    (0..count).map(queue).collect()
+}
+
+fn queue_name(index: usize) -> String {
+    format!("queue-{index}")
+}
+
+/// How many pods of four cores fit a node.
+const SLOTS: usize = 16;
+const SLOT_CPU: i64 = NODE_CPU / 16;
+
+/// For each slot of each node a pod that takes it.
+pub(crate) fn slot_fillers(nodes: usize) -> Vec<Event> {
+    let filler = (SLOT_CPU, 1);
+    let pod = |index| pod(1_000_000 + index, filler, GangRef::Own);
+    (0..nodes * SLOTS).map(pod).collect()
+}
+
+/// The same pod, as the API server shows it once it runs.
+pub(crate) fn bound_to(event: Event, node: &str) -> Event {
+    match event {
+        Event::Pod(mut pod) => {
+            pod.node = Some(node.to_owned());
+            Event::Pod(pod)
+        }
+        other => other,
+    }
+}
+
+/// Gangs of one pod that want a slot and memory of eight sizes, spread over queues.
+pub(crate) fn waiters(count: usize, queues: usize) -> Vec<Event> {
+    (0..count)
+        .flat_map(|index| waiter(index, index % queues, 0))
+        .collect()
+}
+
+fn waiter(index: usize, queue: usize, priority: i32) -> [Event; 2] {
+    let name = format!("waits-{index}");
+    let spec = GangSpec {
+        queue: Some(queue_name(queue)),
+        priority: Some(priority),
+        ..group_spec(&name, 1)
+    };
+    let memory = 1 + i64::try_from(index % 8).expect("less than eight");
+    let pod = pod(3_000_000 + index, (SLOT_CPU, memory), named(&name));
+    [Event::Gang(Box::new(spec)), pod]
+}
+
+/// A gang that comes to some place of some line, its key, and its end.
+pub(crate) fn passer(draw: usize, queues: usize) -> (Vec<Event>, GangKey, Vec<Event>) {
+    let index = 1_000_000 + draw;
+    let priority = i32::try_from(draw % 3).expect("less than three") - 1;
+    let come = waiter(index, draw * 7 % queues, priority);
+    let [Event::Gang(gang), Event::Pod(pod)] = &come else {
+        panic!("a gang and its pod");
+    };
+    let key = gang.key.clone();
+    let go = vec![
+        Event::PodDeleted(pod.key.clone()),
+        Event::GangDeleted(key.clone(), gang.source),
+    ];
+    (come.to_vec(), key, go)
+}
+
+/// A scheduler's clock: each cycle is a little later than the one before.
+pub(crate) struct Clock(pub(crate) u64);
+
+impl Clock {
+    fn tick(&mut self) -> Time {
+        self.0 += 1;
+        Time(self.0)
+    }
+
+    pub(crate) fn apply(&self, scheduler: &mut Scheduler, events: Vec<Event>) {
+        let now = Time(self.0);
+        for event in events {
+            scheduler.apply(now, event);
+        }
+    }
+
+    /// Hears news, and decides until nothing is left to decide.
+    pub(crate) fn hear(&mut self, scheduler: &mut Scheduler, events: Vec<Event>) -> Vec<Bind> {
+        self.apply(scheduler, events);
+        let mut binds = Vec::new();
+        loop {
+            let plan = scheduler.cycle(self.tick());
+            let bind = |effect| match effect {
+                Effect::Bind(bind) => Some(bind),
+                _ => None,
+            };
+            binds.extend(plan.effects.into_iter().filter_map(bind));
+            if !plan.more {
+                return binds;
+            }
+        }
+    }
+
+    /// Has binds succeed.
+    pub(crate) fn confirm(&mut self, scheduler: &mut Scheduler, binds: Vec<Bind>) {
+        let bound =
+            |bind: Bind| Event::BindResult(bind.pod, BindOutcome::Bound { node: bind.node });
+        self.hear(scheduler, binds.into_iter().map(bound).collect());
+    }
+}
+
 /// One gang that asks for this many cores a pod.
 pub(crate) fn gang_of(size: usize, cpu: i64) -> Vec<Event> {
     let name = "large".to_owned();
     let mut events = vec![group(&name, size)];
-    events.extend((0..size).map(|member| {
-        let gang = GangRef::Named {
-            space: GangSpace::Named,
-            name: name.clone(),
-        };
-        pod(2_000_000 + member, (cpu, 1), gang)
-    }));
+    events.extend((0..size).map(|member| pod(2_000_000 + member, (cpu, 1), named(&name))));
     events
 }
 
@@ -115,8 +218,19 @@ pub(crate) fn place(scheduler: &mut Scheduler) -> usize {
     }
 }
 
+fn named(gang: &str) -> GangRef {
+    GangRef::Named {
+        space: GangSpace::Named,
+        name: gang.to_owned(),
+    }
+}
+
 fn group(name: &str, size: usize) -> Event {
-    Event::Gang(Box::new(GangSpec {
+    Event::Gang(Box::new(group_spec(name, size)))
+}
+
+fn group_spec(name: &str, size: usize) -> GangSpec {
+    GangSpec {
         key: GangKey {
             namespace: "bench".to_owned(),
             space: GangSpace::Named,
@@ -125,7 +239,7 @@ fn group(name: &str, size: usize) -> Event {
         uid: format!("uid-of-{name}"),
         min_available: u32::try_from(size).expect("a gang of this size"),
         ..GangSpec::default()
-    }))
+    }
 }
 
 fn pod(index: usize, (cpu, memory_gib): (i64, i64), gang: GangRef) -> Event {
