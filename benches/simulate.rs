@@ -2,7 +2,8 @@
 //!
 //! Each row plays a scenario of a few lines and many copies, in a process of its own: from reading
 //! the file to writing the report. `cargo bench --bench simulate` plays all, with `-- NAME...`
-//! those whose names contain one of the words.
+//! those whose names contain one of the words; `MUSTER=PATH` plays them with another program, to
+//! compare two versions side by side.
 
 #![expect(
     clippy::expect_used,
@@ -35,7 +36,8 @@ fn main() {
 /// Plays a scenario; says how long it took and how much memory.
 fn play(file: &Path) -> (f64, u64) {
     let start = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_muster"))
+    let program = env::var_os("MUSTER").unwrap_or_else(|| env!("CARGO_BIN_EXE_muster").into());
+    let mut child = Command::new(program)
         .args(["simulate", "--output", "json"])
         .arg(file)
         .stdout(Stdio::null())

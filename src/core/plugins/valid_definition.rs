@@ -20,8 +20,8 @@ impl PreEnqueue for ValidDefinition {
 
     fn holds_back(&self, _state: &ClusterState, gang: &Gang) -> Option<Why> {
         let Some(spec) = gang.definition() else {
-            let message = format!("PodGroup {} does not exist", gang.key);
-            return (!gang.is_single()).then(|| Why::new("PodGroupNotFound", &message));
+            let missing = || format!("PodGroup {} does not exist", gang.key);
+            return (!gang.is_single()).then(|| Why::new("PodGroupNotFound", &missing()));
         };
         spec.invalid
             .as_ref()

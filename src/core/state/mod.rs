@@ -378,18 +378,19 @@ impl ClusterState {
             .and_then(|pod| self.pods.get(*pod)?.queue.as_deref());
         let namespace = self.namespaces.get(&gang.key.namespace);
         let namespace = namespace.and_then(|one| one.queue.as_deref());
-        let wanted = gang
-            .queue_wanted(label, namespace)
-            .unwrap_or(DEFAULT_QUEUE)
-            .to_owned();
-        let (old, new) = (gang.queue, self.queues.join(&wanted, id));
-        if old != Some(new) {
-            if let Some(old) = old {
-                self.queues.leave(old, id);
-            }
-            if let Some(gang) = self.gangs.get_mut(id) {
-                gang.queue = Some(new);
-            }
+        let wanted = gang.queue_wanted(label, namespace);
+        let wanted = wanted.unwrap_or(DEFAULT_QUEUE);
+        let old = gang.queue;
+        let known = old.and_then(|old| self.queues.get(old));
+        if known.is_some_and(|queue| queue.name == wanted) {
+            return;
+        }
+        let new = self.queues.join(wanted, id);
+        if let Some(old) = old {
+            self.queues.leave(old, id);
+        }
+        if let Some(gang) = self.gangs.get_mut(id) {
+            gang.queue = Some(new);
         }
     }
 
