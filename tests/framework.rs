@@ -11,9 +11,9 @@ use muster::core::framework::{
 };
 use muster::core::model::{
     Bind, BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec,
-    ShapeSpec,
+    ShapeSpec, Why,
 };
-use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Progress, Why};
+use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId};
 use muster::core::units::{Millis, Time};
 use std::sync::{Arc, Mutex};
 
@@ -153,7 +153,7 @@ impl EventHandler for Spy {
 }
 
 impl QueueSort for Spy {
-    fn rank(&self, _: &ClusterState, gang: &Gang, _: &Progress) -> i64 {
+    fn rank(&self, _: &ClusterState, gang: &Gang) -> i64 {
         i64::from(gang.key.name != "uid-first")
     }
 }

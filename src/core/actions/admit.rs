@@ -1,8 +1,9 @@
 //! Admission: a gang that says how much room it needs is let in when that much is free.
 
 use super::Cycle;
+use crate::core::model::Why;
 use crate::core::resources::Dimension;
-use crate::core::state::{GangId, Why};
+use crate::core::state::GangId;
 
 /// Admits the gang if its `minResources` fit into what is free and not set aside for others
 /// admitted before.
@@ -10,9 +11,7 @@ use crate::core::state::{GangId, Why};
 /// # Errors
 /// Which resource is short, and by how much.
 pub(super) fn admit(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return Ok(());
-    };
+    let gang = &cx.state[gang_id];
     // Who holds something was let in before, if not by us.
     let asks = if gang.available() > 0 {
         Vec::new()
@@ -35,7 +34,7 @@ pub(super) fn admit(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
         }
     }
     cx.state.admit(gang_id);
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     progress.admitted = true;
     progress.not_admitted = None;
     Ok(())

@@ -1,13 +1,14 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
-use super::park::{kind_of, park, park_without_room};
-use super::parked::Kind;
+use super::agenda::Want;
+use super::park::{park, park_without_room, want_of};
 use super::refresh::queue_or_wait;
 use super::wake::wake_head;
 use super::{Cycle, admit, finish};
 use crate::core::framework::Reason;
-use crate::core::placement::{Diagnosis, Shortage};
-use crate::core::state::{ClusterState, GangId, ShapeId, Why};
+use crate::core::model::Why;
+use crate::core::placement::{Demand, Diagnosis, Shortage};
+use crate::core::state::{ClusterState, GangId, ShapeId};
 use crate::core::transaction::Statement;
 use std::collections::BTreeMap;
 
@@ -35,8 +36,8 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
     let mut refused = Refused::new();
     let before = cx.orders.attempts;
     loop {
-        for kind in cx.agenda.take_next() {
-            wake_head(cx, kind);
+        for want in cx.agenda.take_next() {
+            wake_head(cx, want);
         }
         let Some(gang) = cx.agenda.first_queued() else {
             return false;
@@ -63,19 +64,19 @@ enum Refusal {
 /// Tries one gang. Leaves it anywhere but in the queue, unless it got something and may grow.
 fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     cx.orders.seen.insert(gang_id);
-    if !cx.state.progress(gang_id).admitted {
+    if !cx.agenda.progress(gang_id).admitted {
         if let Err(why) = admit::admit(cx, gang_id) {
-            cx.state.progress_mut(gang_id).not_admitted = Some(why.clone());
+            cx.agenda.progress_mut(gang_id).not_admitted = Some(why.clone());
             return park(cx, gang_id, why);
         }
         return queue_or_wait(cx, gang_id);
     }
-    let kind = kind_of(cx, gang_id);
-    if let Some(kind) = kind
-        && let Some(known) = refused.get(&kind.shape)
-        && kind.size >= known.size
+    let want = want_of(cx, gang_id);
+    if let Some(want) = want
+        && let Some(known) = refused.get(&want.shape)
+        && want.size >= known.size
     {
-        let shortage = known.shortage_of(cx, gang_id, kind);
+        let shortage = known.shortage_of(cx, gang_id, want);
         let why = explain(cx.state, gang_id, &shortage);
         return park_without_room(cx, gang_id, why);
     }
@@ -84,7 +85,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         Err(Refusal::Own(why)) => park(cx, gang_id, why),
         Err(Refusal::Shortage(shortage)) => {
             let why = explain(cx.state, gang_id, &shortage);
-            if let Some(Kind { shape, size }) = kind {
+            if let Some(Want { shape, size }) = want {
                 let as_of = cx.orders.placed;
                 let known = Known {
                     size,
@@ -99,16 +100,15 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
 }
 
 fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
-    let minimum = cx
-        .state
-        .gang(gang_id)
-        .is_some_and(|gang| gang.missing() > 0);
-    let mut statement = Statement::new(cx.state);
-    let found = if minimum {
-        cx.placer.place_minimum(&mut statement, cx.profile, gang_id)
+    let demand = if cx.state[gang_id].missing() > 0 {
+        Demand::minimum(cx.state, gang_id)
     } else {
-        cx.placer.place_surplus(&mut statement, cx.profile, gang_id)
+        Demand::surplus(cx.state, gang_id)
     };
+    let mut statement = Statement::new(cx.state);
+    let found = cx
+        .placer
+        .place(&mut statement, cx.profile, gang_id, &demand);
     found.map_err(Refusal::Shortage)?;
     let committed = finish::reserve(statement, cx.profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
@@ -123,12 +123,9 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
 impl Known {
     /// The shortage of another gang of this shape, in its own words: its own member, and counts
     /// only while they are right.
-    fn shortage_of(&self, cx: &mut Cycle<'_>, gang_id: GangId, kind: Kind) -> Shortage {
+    fn shortage_of(&self, cx: &mut Cycle<'_>, gang_id: GangId, want: Want) -> Shortage {
         let exact = self.as_of == cx.orders.placed;
-        let member = cx
-            .state
-            .gang(gang_id)
-            .and_then(|gang| gang.pending.iter().next());
+        let member = cx.state[gang_id].pending.first();
         let diagnosis = if exact {
             self.shortage.diagnosis.clone()
         } else {
@@ -137,7 +134,7 @@ impl Known {
         Shortage {
             member,
             placed: exact.then_some(self.shortage.placed).flatten(),
-            needed: kind.size,
+            needed: want.size,
             diagnosis,
         }
     }

@@ -14,7 +14,7 @@ const LONGEST_BACK_OFF: Millis = Millis(300_000);
 
 /// Sets the time of the next try after a setback, unless one is set.
 pub(super) fn back_off_from_refusal(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     if progress.retry_at.is_none() {
         let times = progress.backoffs;
         progress.backoffs = times.saturating_add(1);
@@ -24,7 +24,7 @@ pub(super) fn back_off_from_refusal(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Sets the time of the next try after a release.
 pub(super) fn back_off_from_release(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     let times = progress.releases;
     progress.releases = times.saturating_add(1);
     retry_in(cx, gang_id, RELEASE_BACK_OFF, times);
@@ -33,6 +33,6 @@ pub(super) fn back_off_from_release(cx: &mut Cycle<'_>, gang_id: GangId) {
 fn retry_in(cx: &mut Cycle<'_>, gang_id: GangId, first: Millis, doublings: u32) {
     let span = first.0.saturating_mul(1 << doublings.min(16));
     let at = cx.now + Millis(span.min(LONGEST_BACK_OFF.0));
-    cx.state.progress_mut(gang_id).retry_at = Some(at);
+    cx.agenda.progress_mut(gang_id).retry_at = Some(at);
     cx.agenda.at(at, gang_id);
 }

@@ -1,11 +1,12 @@
 //! From a place to a bind: Reserve, Permit, PreBind, Bind.
 
+use super::agenda::Stage;
 use super::park::park;
 use super::refresh::queue_or_wait;
 use super::{Cycle, Outcome, SpanKind};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
-use crate::core::model::Bind;
-use crate::core::state::{ClusterState, GangId, Place, Stage, Why};
+use crate::core::model::{Bind, Why};
+use crate::core::state::{ClusterState, GangId, Place};
 use crate::core::transaction::{Assumed, Committed, Statement};
 use crate::core::units::Time;
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) 
     match until_permitted(cx, &committed) {
         Ok(None) => bind(cx, gang_id, committed),
         Ok(Some(until)) => {
-            let until = match cx.state.progress(gang_id).stage {
+            let until = match cx.agenda.progress(gang_id).stage() {
                 Stage::Held(known) => known,
                 _ => until,
             };
@@ -78,7 +79,7 @@ pub(super) fn still_stands(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
 pub fn ask_again(cx: &mut Cycle<'_>) {
     let held: Vec<GangId> = cx.agenda.held.keys().copied().collect();
     for gang_id in held {
-        let Stage::Held(until) = cx.state.progress(gang_id).stage else {
+        let Stage::Held(until) = cx.agenda.progress(gang_id).stage() else {
             continue;
         };
         cx.orders.seen.insert(gang_id);
@@ -131,7 +132,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     let pods = u32::try_from(orders.len()).unwrap_or(u32::MAX);
     let nodes: BTreeSet<_> = committed.assumed().map(|step| step.node).collect();
     cx.orders.binds.extend(orders);
-    let (now, progress) = (cx.now, cx.state.progress_mut(gang_id));
+    let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
     progress.why = None;
     if progress.scheduled_at.is_none() {
         progress.scheduled_at = Some(now);

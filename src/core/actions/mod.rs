@@ -10,7 +10,6 @@ mod back_off;
 mod decision;
 mod finish;
 mod park;
-mod parked;
 mod partial;
 mod recall;
 mod refresh;
@@ -18,7 +17,7 @@ mod release;
 mod restate;
 mod wake;
 
-pub use agenda::Agenda;
+pub use agenda::{Agenda, MAX_RANKS, OrderKey, Progress, Release, Stage};
 pub use allocate::allocate;
 pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::{ask_again, give_back};
@@ -84,7 +83,7 @@ impl Cycle<'_> {
     /// A gang is not partly bound any more, or is being released.
     fn end_partial(&mut self, gang_id: GangId) {
         self.agenda.partial.remove(&gang_id);
-        if let Some(since) = self.state.progress_mut(gang_id).partial_since.take() {
+        if let Some(since) = self.agenda.progress_mut(gang_id).partial_since.take() {
             self.measure(gang_id, SpanKind::PartlyBound, since);
         }
     }
@@ -102,5 +101,7 @@ impl Cycle<'_> {
 #[must_use]
 pub fn partial_since(state: &ClusterState, agenda: &Agenda) -> Option<Time> {
     let clocks = agenda.partial.iter();
-    clocks.filter_map(|gang| partial::clock(state, *gang)).min()
+    clocks
+        .filter_map(|gang| partial::clock(state, agenda, *gang))
+        .min()
 }

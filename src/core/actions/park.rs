@@ -1,9 +1,10 @@
 //! Putting aside a gang that found no place.
 
 use super::Cycle;
-use super::parked::Kind;
+use super::agenda::Want;
 use super::refresh::order_key;
-use crate::core::state::{GangId, Why};
+use crate::core::model::Why;
+use crate::core::state::GangId;
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
@@ -16,31 +17,31 @@ pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     }
     let key = order_key(cx, gang_id);
     let mark = cx.state.nodes().mark();
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     progress.why = Some(why);
     progress.words_mark = mark;
-    let kind = kind_of(cx, gang_id);
-    cx.agenda.park(cx.state, key, kind);
+    let want = want_of(cx, gang_id);
+    cx.agenda.park(cx.state, key, want);
 }
 
-/// The same for a gang that found no room, as no other of its kind will.
+/// The same for a gang that found no room, as no other with its want will.
 pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
-    let kind = kind_of(cx, gang_id);
-    cx.agenda.found_no_room(gang_id, kind);
+    let want = want_of(cx, gang_id);
+    cx.agenda.found_no_room(gang_id, want);
     park(cx, gang_id, why);
 }
 
-/// The kind of a gang: its members to place are all equal and nothing but their shape narrows their
-/// nodes.
-pub(super) fn kind_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Kind> {
-    let gang = cx.state.gang(gang_id)?;
+/// What a gang wants, where its members to place are all equal and nothing but their shape narrows
+/// their nodes.
+pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
+    let gang = &cx.state[gang_id];
     let one_group = gang.subgroups.len() == 1;
-    let admitted = cx.state.progress(gang_id).admitted;
+    let admitted = cx.agenda.progress(gang_id).admitted;
     if !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
         return None;
     }
-    Some(Kind {
-        shape: gang.pending.only_kind()?,
+    Some(Want {
+        shape: gang.pending.only_class()?.shape,
         size: gang.missing().max(1),
     })
 }

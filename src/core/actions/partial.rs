@@ -4,7 +4,7 @@
 //! raised the minimum, and starts anew with every bind of it that succeeds: a wave that advances
 //! is never cut. docs/reliability.md says how this adds up to ten seconds.
 
-use super::Cycle;
+use super::{Agenda, Cycle};
 use crate::core::state::{ClusterState, GangId};
 use crate::core::units::{Millis, Time};
 
@@ -15,16 +15,14 @@ pub const PATIENCE_IF_FOUND: Millis = Millis(2_000);
 
 /// Keeps book of whether a gang is whole, partly bound, or neither; says whether its time is up.
 pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return false;
-    };
+    let gang = &cx.state[gang_id];
     if gang.is_partly_bound() {
         return out_of_patience(cx, gang_id);
     }
     let (bound, succeeded) = (gang.counts().bound() > 0, gang.secured() > 0);
     let (minimum, whole) = (gang.min_available(), gang.unsecured() == 0);
     cx.end_partial(gang_id);
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     if !bound && !succeeded {
         progress.ran_with = None;
     } else if bound && whole && minimum > 0 {
@@ -39,23 +37,20 @@ pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
 
 fn out_of_patience(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     let now = cx.now;
-    cx.state
+    cx.agenda
         .progress_mut(gang_id)
         .partial_since
         .get_or_insert(now);
     cx.agenda.partial.insert(gang_id);
-    let Some(clock) = clock(cx.state, gang_id) else {
+    let Some(clock) = clock(cx.state, cx.agenda, gang_id) else {
         return false;
     };
-    let found = {
-        let progress = cx.state.progress(gang_id);
-        let gang = cx.state.gang(gang_id);
-        progress.ran_with.is_none() && gang.is_some_and(|gang| gang.advanced_at.is_none())
-    };
+    let never_advanced = cx.state[gang_id].advanced_at.is_none();
+    let found = never_advanced && cx.agenda.progress(gang_id).ran_with.is_none();
     let patience = if found { PATIENCE_IF_FOUND } else { PATIENCE };
     let deadline = clock + patience;
     // The deadline only moves on: one timer at a time is enough.
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     if deadline > now && progress.partial_timer.is_none_or(|at| at <= now) {
         progress.partial_timer = Some(deadline);
         cx.agenda.at(deadline, gang_id);
@@ -64,8 +59,8 @@ fn out_of_patience(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
 }
 
 /// Since when a partly bound gang has not advanced.
-pub(super) fn clock(state: &ClusterState, gang_id: GangId) -> Option<Time> {
-    let since = state.progress(gang_id).partial_since?;
-    let advanced = state.gang(gang_id).and_then(|gang| gang.advanced_at);
+pub(super) fn clock(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> Option<Time> {
+    let since = agenda.progress(gang_id).partial_since?;
+    let advanced = state[gang_id].advanced_at;
     Some(advanced.map_or(since, |at| at.max(since)))
 }

@@ -6,9 +6,7 @@ use crate::core::state::{GangId, PodId};
 /// Asks back the binds of a gang that are on their way. Each is still answered: as given back
 /// unsent where it was not sent, else by what became of it.
 pub(super) fn recall(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return;
-    };
+    let gang = &cx.state[gang_id];
     let unasked = |id: &PodId| cx.state.pod(*id).is_some_and(|pod| !pod.recalled);
     let mut pods: Vec<PodId> = cx.state.assumed_members(gang);
     pods.retain(unasked);

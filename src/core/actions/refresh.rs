@@ -1,8 +1,10 @@
 //! What is next for a gang of which something changed.
 
+use super::agenda::{MAX_RANKS, OrderKey, Stage};
 use super::back_off::back_off_from_refusal;
 use super::{Cycle, finish, partial, recall, release};
-use crate::core::state::{Gang, GangId, MAX_RANKS, OrderKey, Place, Stage, Standing, Why};
+use crate::core::model::Why;
+use crate::core::state::{Gang, GangId, Place, Standing};
 
 /// Finds out what is next for a gang: nothing, waiting, the queue, or a release.
 pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
@@ -11,7 +13,7 @@ pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
         return;
     }
     cx.orders.seen.insert(gang_id);
-    let stage = cx.state.progress(gang_id).stage;
+    let stage = cx.agenda.progress(gang_id).stage();
     if stage == Stage::Releasing {
         if !release::is_needless(cx, gang_id) {
             return release::proceed(cx, gang_id);
@@ -33,32 +35,28 @@ pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Puts a gang into the queue if it has something to place and nothing holds it back.
 pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return;
-    };
+    let gang = &cx.state[gang_id];
     if let Some(why) = held_back(cx, gang, true) {
         cx.state.expel(gang_id);
-        let progress = cx.state.progress_mut(gang_id);
+        let progress = cx.agenda.progress_mut(gang_id);
         progress.admitted = false;
         progress.not_admitted = Some(why.clone());
         return wait(cx, gang_id, why);
     }
     if gang.min_resources.iter().next().is_none() {
         cx.state.expel(gang_id);
-        let progress = cx.state.progress_mut(gang_id);
+        let progress = cx.agenda.progress_mut(gang_id);
         progress.admitted = true;
         progress.not_admitted = None;
     }
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return;
-    };
-    if !cx.state.progress(gang_id).admitted {
+    let gang = &cx.state[gang_id];
+    if !cx.agenda.progress(gang_id).admitted {
         let key = order_key(cx, gang_id);
         return set_queued(cx, gang_id, key);
     }
     let missing = gang.missing();
     if missing == 0 && !can_grow(gang) {
-        cx.state.progress_mut(gang_id).why = None;
+        cx.agenda.progress_mut(gang_id).why = None;
         let agenda = &mut *cx.agenda;
         return agenda.set_stage(cx.state, gang_id, Stage::Settled);
     }
@@ -83,7 +81,7 @@ fn set_queued(cx: &mut Cycle<'_>, gang_id: GangId, key: OrderKey) {
 
 /// Has a gang wait for news.
 fn wait(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
-    cx.state.progress_mut(gang_id).why = Some(why);
+    cx.agenda.progress_mut(gang_id).why = Some(why);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }
 
@@ -102,26 +100,22 @@ fn can_grow(gang: &Gang) -> bool {
 
 /// Where a gang stands in the order.
 pub(super) fn order_key(cx: &Cycle<'_>, gang_id: GangId) -> OrderKey {
-    let (mut ranks, mut arrival) = ([0; MAX_RANKS], 0);
-    if let Some(gang) = cx.state.gang(gang_id) {
-        let progress = cx.state.progress(gang_id);
-        for (rank, plugin) in ranks.iter_mut().zip(&cx.profile.queue_sort) {
-            *rank = plugin.rank(cx.state, gang, progress);
-        }
-        arrival = gang.arrival;
+    let gang = &cx.state[gang_id];
+    let mut ranks = [0; MAX_RANKS];
+    for (rank, plugin) in ranks.iter_mut().zip(&cx.profile.queue_sort) {
+        *rank = plugin.rank(cx.state, gang);
     }
     OrderKey {
         ranks,
-        arrival,
+        arrival: gang.arrival,
         gang: gang_id,
+        queue: cx.state.queue_of(gang_id),
     }
 }
 
 /// Has members whose bind came back tried afresh after a while.
 fn retry_after_setbacks(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return;
-    };
+    let gang = &cx.state[gang_id];
     let mut members = gang.members.iter().filter_map(|id| cx.state.pod(*id));
     let setback = members.any(|pod| pod.setbacks > 0 && pod.place == Place::None);
     if setback {

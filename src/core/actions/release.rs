@@ -4,12 +4,12 @@
 //! however often an eviction is refused: a few are tried again every [`EVICT_AGAIN`], and all of
 //! them as soon as one of these is taken.
 
+use super::agenda::{Progress, RefusedRelease, Release, Stage};
 use super::back_off::back_off_from_release;
 use super::{Cycle, Outcome, recall};
-use crate::core::model::{Evict, EvictCause, cut};
+use crate::core::model::{Evict, EvictCause, Why, cut};
 use crate::core::state::{
-    ClusterState, Counts, Eviction, Gang, GangId, Place, Pod, PodId, RefusedRelease, Release,
-    Stage, Standing, Subgroup, Why,
+    ClusterState, Counts, Eviction, Gang, GangId, Place, Pod, PodId, Standing, Subgroup,
 };
 use crate::core::units::{Millis, Time};
 use std::sync::Arc;
@@ -22,12 +22,10 @@ const PROBES: usize = 16;
 /// Starts the release: members that are bound are evicted, binds that are not sent yet are asked
 /// back, those on their way follow when their outcome is known.
 pub(super) fn release(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return;
-    };
-    let message: Arc<str> = cut(&explain(cx.state, gang_id, gang)).into();
+    let gang = &cx.state[gang_id];
+    let message: Arc<str> = cut(&explain(cx.state, gang, cx.agenda.progress(gang_id))).into();
     cx.end_partial(gang_id);
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     progress.ran_with = None;
     progress.scheduled_at = None;
     progress.retry_at = None;
@@ -59,7 +57,7 @@ pub(super) fn is_needless(cx: &Cycle<'_>, gang_id: GangId) -> bool {
 
 /// Ends a release that has lost its reason; evictions under way go on.
 pub(super) fn call_off(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let progress = cx.state.progress_mut(gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
     progress.release = None;
     progress.disrupted = None;
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
@@ -71,7 +69,7 @@ fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
     if counts.is_some_and(done) {
         back_off_from_release(cx, gang_id);
         cx.state.expel(gang_id);
-        let progress = cx.state.progress_mut(gang_id);
+        let progress = cx.agenda.progress_mut(gang_id);
         progress.admitted = false;
         progress.release = None;
         cx.state.forget_loss(gang_id);
@@ -81,10 +79,8 @@ fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Orders the evictions that are due; says how many.
 fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId) -> u32 {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return 0;
-    };
-    let Some(release) = cx.state.progress(gang_id).release.as_ref() else {
+    let gang = &cx.state[gang_id];
+    let Some(release) = cx.agenda.progress(gang_id).release.as_ref() else {
         return 0;
     };
     let message = Arc::clone(&release.message);
@@ -175,7 +171,7 @@ fn note_refusal(
     probed: bool,
 ) {
     let now = cx.now;
-    let Some(release) = &mut cx.state.progress_mut(gang_id).release else {
+    let Some(release) = &mut cx.agenda.progress_mut(gang_id).release else {
         return;
     };
     if probed {
@@ -193,9 +189,8 @@ fn note_refusal(
 }
 
 /// Says how incomplete the gang is, and why: who was lost, what was raised, who is to blame.
-fn explain(state: &ClusterState, gang_id: GangId, gang: &Gang) -> String {
+fn explain(state: &ClusterState, gang: &Gang, progress: &Progress) -> String {
     let (short, of) = (gang.shortfall(Subgroup::secured), gang.min_available());
-    let progress = state.progress(gang_id);
     let mut message = match progress.ran_with {
         Some(_) => format!("only {short} are left"),
         None => format!("only {short} could be bound"),

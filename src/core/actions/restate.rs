@@ -2,7 +2,8 @@
 //! even where the change cannot help them, a few at a time.
 
 use super::Cycle;
-use crate::core::state::{GangId, OrderKey, Stage};
+use super::agenda::{OrderKey, Stage};
+use crate::core::state::GangId;
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeSet;
 
@@ -68,7 +69,7 @@ pub fn restate(cx: &mut Cycle<'_>, round: &mut Round) -> BTreeSet<GangId> {
             break;
         }
         round.cursor = Some(*key);
-        if cx.state.progress(key.gang).words_mark != mark {
+        if cx.agenda.progress(key.gang).words_mark != mark {
             let gang = cx.state.gang(key.gang);
             members += gang.map_or(0, |gang| gang.pending.len());
             stale.push(*key);

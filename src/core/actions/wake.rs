@@ -1,13 +1,13 @@
 //! Looking again at gangs: when something changed that could help them, or when it is time.
 
-use super::parked::Kind;
+use super::agenda::{Stage, Want};
 use super::{Cycle, refresh::order_key};
 use crate::core::framework::Scope;
-use crate::core::state::{GangId, NodeId, Place, PodId, Stage};
+use crate::core::state::{GangId, NodeId, Place, PodId};
 use std::collections::BTreeSet;
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits
-/// there. Of each kind that is the first; the next follows if that one gets a place. For all others
+/// there. Of those with the same want that is the first; the next follows if that one gets a place. For all others
 /// the answer would be the one they have. One that is not admitted is also helped by room that was
 /// set aside for others and is not any more.
 pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free: bool) {
@@ -20,26 +20,26 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
         all.into_iter().for_each(|gang_id| queue(cx, gang_id));
         return;
     }
-    let heads: Vec<(Kind, GangId)> = cx.agenda.heads().collect();
-    for (kind, gang_id) in heads {
+    let heads: Vec<(Want, GangId)> = cx.agenda.heads().collect();
+    for (want, gang_id) in heads {
         if could_fit(cx, gang_id, changed) {
-            wake_head(cx, kind);
+            wake_head(cx, want);
         }
     }
     let others: Vec<GangId> = cx.agenda.parked_others().map(|key| key.gang).collect();
     for gang_id in others {
-        let not_admitted = !cx.state.progress(gang_id).admitted;
+        let not_admitted = !cx.agenda.progress(gang_id).admitted;
         if not_admitted || could_fit(cx, gang_id, changed) {
             queue(cx, gang_id);
         }
     }
 }
 
-/// Queues the first of a kind.
-pub(super) fn wake_head(cx: &mut Cycle<'_>, kind: Kind) {
-    if let Some(gang_id) = cx.agenda.head(kind) {
+/// Queues the first with a want.
+pub(super) fn wake_head(cx: &mut Cycle<'_>, want: Want) {
+    if let Some(gang_id) = cx.agenda.head(want) {
         let key = order_key(cx, gang_id);
-        cx.agenda.wake(cx.state, key, kind);
+        cx.agenda.wake(cx.state, key, want);
     }
 }
 
@@ -50,12 +50,7 @@ fn queue(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Whether a member fits one of the nodes.
 fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> bool {
-    let Some(gang) = cx.state.gang(gang_id) else {
-        return false;
-    };
-    let all_alike = gang.pending.only_kind().is_some();
-    let most = if all_alike { 1 } else { usize::MAX };
-    let members: Vec<PodId> = gang.pending.iter().take(most).collect();
+    let members: Vec<PodId> = cx.state[gang_id].pending.different().collect();
     members.into_iter().any(|pod| {
         let mut nodes = nodes.iter();
         nodes.any(|node| cx.placer.fits(cx.state, cx.profile, pod, *node))
@@ -69,7 +64,7 @@ pub fn fire_timers(cx: &mut Cycle<'_>) {
             continue;
         };
         let retry = cx
-            .state
+            .agenda
             .progress(gang_id)
             .retry_at
             .is_some_and(|at| at <= cx.now);
@@ -83,8 +78,8 @@ pub fn fire_timers(cx: &mut Cycle<'_>) {
             for pod in forgiven {
                 cx.state.forgive(pod);
             }
-            cx.state.progress_mut(gang_id).retry_at = None;
-            if cx.state.progress(gang_id).stage == Stage::BackingOff {
+            cx.agenda.progress_mut(gang_id).retry_at = None;
+            if cx.agenda.progress(gang_id).stage() == Stage::BackingOff {
                 cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
             }
         }

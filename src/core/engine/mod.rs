@@ -24,14 +24,14 @@ pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, Orders, Round, allocate, ask_again, fire_timers, give_back, partial_since,
-    refresh, restate, wake_parked,
+    Agenda, Cycle, MAX_RANKS, Orders, Progress, Round, Stage, allocate, ask_again, fire_timers,
+    give_back, partial_since, refresh, restate, wake_parked,
 };
 use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
-use crate::core::state::{Changes, ClusterState, GangId, Place, Stage};
+use crate::core::state::{Changes, ClusterState, GangId, Place};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -82,8 +82,16 @@ impl Default for Scheduler {
 
 impl Scheduler {
     /// An empty scheduler.
+    ///
+    /// # Panics
+    /// If the profile has more than [`MAX_RANKS`] queue-sort plugins: none is left out silently.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
+        let sorts = policy.profile.queue_sort.len();
+        assert!(
+            sorts <= MAX_RANKS,
+            "{sorts} queue-sort plugins, and {MAX_RANKS} at most have a rank"
+        );
         Self {
             policy,
             state: ClusterState::default(),
@@ -177,7 +185,7 @@ impl Scheduler {
     /// Counts whom a sweep helped, and sets the time of the next one while anybody waits.
     fn account_for_sweep(&mut self, swept: &BTreeSet<GangId>, now: Time) {
         let rescued = |gang: &&GangId| match self.state.gang(**gang) {
-            Some(_) => !matches!(self.state.progress(**gang).stage, Stage::Parked(_)),
+            Some(_) => !matches!(self.agenda.progress(**gang).stage(), Stage::Parked(_)),
             None => false,
         };
         self.stats.sweep_rescues += swept.iter().filter(rescued).count() as u64;
@@ -224,20 +232,24 @@ impl Scheduler {
     pub fn gang_status(&self, key: &GangKey) -> Option<GangStatus> {
         let id = self.state.find_gang(key)?;
         let position = self.agenda.position(id, u32::MAX);
-        Some(words::status(&self.state, id, position))
+        let progress = self.agenda.progress(id);
+        Some(words::status(&self.state, id, progress, position))
     }
 
     /// The status of every gang, each as [`Self::gang_status`] gives it, for the cost of all once.
     pub fn gang_statuses(&self) -> impl Iterator<Item = GangStatus> {
         let positions = self.agenda.positions();
         let gangs = self.state.gangs();
-        gangs.map(move |(id, _)| words::status(&self.state, id, positions.get(&id).copied()))
+        gangs.map(move |(id, _)| {
+            let position = positions.get(&id).copied();
+            words::status(&self.state, id, self.agenda.progress(id), position)
+        })
     }
 
     /// The pods without a place, and why each has none as of now.
     pub fn waiting_pods(&self) -> impl Iterator<Item = (&PodKey, Arc<str>)> {
         self.state.gangs().flat_map(move |(id, gang)| {
-            let why = self.state.progress(id).why.as_ref();
+            let why = self.agenda.progress(id).why.as_ref();
             let members = gang.members.iter().filter_map(|pod| self.state.pod(*pod));
             members.filter_map(move |pod| Some((&pod.key, words::on_pod(&self.state, pod, why)?)))
         })
@@ -255,7 +267,7 @@ impl Scheduler {
     /// Why a gang waits, if it does.
     #[must_use]
     pub fn why(&self, key: &GangKey) -> Option<(&'static str, &str)> {
-        let progress = self.state.progress(self.state.find_gang(key)?);
+        let progress = self.progress(key)?;
         let why = progress.not_admitted.as_ref().or(progress.why.as_ref())?;
         Some((why.reason, &why.message))
     }
@@ -263,7 +275,12 @@ impl Scheduler {
     /// When the gang's minimum first got its place.
     #[must_use]
     pub fn scheduled_at(&self, key: &GangKey) -> Option<Time> {
-        self.state.progress(self.state.find_gang(key)?).scheduled_at
+        self.progress(key)?.scheduled_at
+    }
+
+    fn progress(&self, key: &GangKey) -> Option<&Progress> {
+        let id = self.state.find_gang(key)?;
+        Some(self.agenda.progress(id))
     }
 
     /// Counters since the start.
@@ -281,8 +298,8 @@ impl Scheduler {
 /// Takes in what changed: forgets gangs that are gone, finds out what is next for the others.
 fn take_in(cycle: &mut Cycle<'_>, voice: &mut Voice) -> Changes {
     let mut changes = cycle.state.take_changes();
-    for (id, stage) in std::mem::take(&mut changes.removed) {
-        if let Some(held) = cycle.agenda.forget(id, stage) {
+    for id in std::mem::take(&mut changes.removed) {
+        if let Some(held) = cycle.agenda.forget(id) {
             give_back(cycle, held);
         }
         voice.forget(id);
@@ -306,7 +323,7 @@ fn sweep_if_due(cycle: &mut Cycle<'_>, due: Option<Time>) -> Option<BTreeSet<Gan
     due.filter(|due| *due <= cycle.now)?;
     let parked: BTreeSet<GangId> = cycle.agenda.parked().map(|key| key.gang).collect();
     for gang in &parked {
-        if let Stage::Parked(key) = cycle.state.progress(*gang).stage {
+        if let Stage::Parked(key) = cycle.agenda.progress(*gang).stage() {
             cycle
                 .agenda
                 .set_stage(cycle.state, *gang, Stage::Queued(key));

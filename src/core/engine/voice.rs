@@ -9,8 +9,8 @@ use super::census::Census;
 use super::plan::{Effect, GangStatus};
 use super::words;
 use crate::core::actions::{AGAIN, Agenda, Decision, Outcome};
-use crate::core::model::{PodWaits, digest};
-use crate::core::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing, Why};
+use crate::core::model::{PodWaits, Why, digest};
+use crate::core::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing};
 use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -82,13 +82,15 @@ impl Voice {
         self.look_at_lines(agenda, now, seen);
         for id in seen.iter() {
             self.status_of(state, agenda, *id, outlet);
-            self.plan_words(state, *id, now);
+            let why = agenda.progress(*id).why.as_ref();
+            self.plan_words(state, *id, why, now);
         }
         while let Some((at, id)) = self.due.first().copied()
             && at <= now
         {
             self.due.pop_first();
-            self.tell_pods(state, id, now, outlet);
+            let why = agenda.progress(id).why.as_ref();
+            self.tell_pods(state, id, why, now, outlet);
         }
         let queues = self.census.take_news(state);
         let effects = queues.into_iter().map(Effect::QueueStatus);
@@ -130,7 +132,7 @@ impl Voice {
     ) {
         let Some(gang) = state.gang(id) else { return };
         if let Some(queue) = gang.queue {
-            let phase = words::phase(gang, state.progress(id));
+            let phase = words::phase(gang, agenda.progress(id));
             self.census.note(id, queue, phase);
         }
         let spoken = self.spoken.entry(id).or_default();
@@ -139,7 +141,8 @@ impl Voice {
             return;
         }
         spoken.position = agenda.position(id, SHOWN_POSITIONS);
-        let status: GangStatus = words::status(state, id, spoken.position);
+        let progress = agenda.progress(id);
+        let status: GangStatus = words::status(state, id, progress, spoken.position);
         let digest = digest::of(&status);
         if spoken.status != Some(digest) {
             spoken.status = Some(digest);
@@ -148,10 +151,9 @@ impl Voice {
     }
 
     /// Sets the time at which a gang's pods are spoken of, if there is something new about them.
-    fn plan_words(&mut self, state: &ClusterState, id: GangId, now: Time) {
+    fn plan_words(&mut self, state: &ClusterState, id: GangId, why: Option<&Why>, now: Time) {
         let Some(gang) = state.gang(id) else { return };
         let spoken = self.spoken.entry(id).or_default();
-        let why = state.progress(id).why.as_ref();
         let (kind, text) = match why {
             Some(why) => (
                 digest::of_kind(why.reason, &why.message),
@@ -191,12 +193,18 @@ impl Voice {
     }
 
     /// Says on every member without a place why it has none, and in the log why the gang waits.
-    fn tell_pods(&mut self, state: &ClusterState, id: GangId, now: Time, outlet: &mut Outlet<'_>) {
+    fn tell_pods(
+        &mut self,
+        state: &ClusterState,
+        id: GangId,
+        why: Option<&Why>,
+        now: Time,
+        outlet: &mut Outlet<'_>,
+    ) {
         let (Some(gang), Some(spoken)) = (state.gang(id), self.spoken.get_mut(&id)) else {
             return;
         };
         spoken.due = None;
-        let why = state.progress(id).why.as_ref();
         let (kind, text) = why.map_or((0, 0), |why| (spoken.kind, digest::of(&why.message)));
         let before = spoken.told.replace((text, kind, now));
         spoken.members = members(gang);

@@ -1,17 +1,19 @@
 //! What there is to say of a gang and its pods: functions of the state, without a memory.
 
 use super::plan::{Condition, GangPhase, GangStatus};
-use crate::core::model::cut;
-use crate::core::state::{
-    ClusterState, Gang, GangId, Pod, Progress, Stage, Standing, Subgroup, Why,
-};
+use crate::core::actions::{Progress, Stage};
+use crate::core::model::{Why, cut};
+use crate::core::state::{ClusterState, Gang, GangId, Pod, Standing, Subgroup};
 use std::sync::Arc;
 
 /// The status of a gang as of now.
-pub(super) fn status(state: &ClusterState, id: GangId, position: Option<u32>) -> GangStatus {
-    let empty = Gang::default();
-    let gang = state.gang(id).unwrap_or(&empty);
-    let progress = state.progress(id);
+pub(super) fn status(
+    state: &ClusterState,
+    id: GangId,
+    progress: &Progress,
+    position: Option<u32>,
+) -> GangStatus {
+    let gang = &state[id];
     let counts = gang.counts();
     let retired: u32 = gang.subgroups.iter().map(|one| one.retired).sum();
     let definition = gang.definition();
@@ -44,7 +46,7 @@ pub(super) fn phase(gang: &Gang, progress: &Progress) -> GangPhase {
             GangPhase::Failed
         };
     }
-    let releasing = progress.stage == Stage::Releasing;
+    let releasing = progress.stage() == Stage::Releasing;
     if gang.missing() == 0 && gang.available() > 0 && !releasing {
         // Also where the minimum has succeeded and only a surplus member still waits.
         let complete = gang.unsecured() == 0 && gang.secured() > 0;
@@ -116,7 +118,7 @@ fn scheduled(gang: &Gang, progress: &Progress) -> Condition {
         let message = format!("the minimum of {of} is bound");
         return condition("Scheduled", true, "Scheduled", &message);
     }
-    if let Stage::Held(_) = progress.stage {
+    if let Stage::Held(_) = progress.stage() {
         let message = "it has its place, and a Permit plugin holds it";
         return condition("Scheduled", false, "Held", message);
     }

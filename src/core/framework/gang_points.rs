@@ -1,14 +1,14 @@
 //! The points that look at a gang, or at a decision as a whole.
 
 use super::{Plugin, Reason};
-use crate::core::model::Event;
-use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, Progress, Why};
+use crate::core::model::{Event, Why};
+use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId};
 use crate::core::units::{Millis, Time};
 
 /// Orders gangs. Several may speak: the first on which two gangs differ decides.
 pub trait QueueSort: Plugin {
     /// The gang's rank: smaller goes first.
-    fn rank(&self, state: &ClusterState, gang: &Gang, progress: &Progress) -> i64;
+    fn rank(&self, state: &ClusterState, gang: &Gang) -> i64;
 }
 
 /// Says whether a gang may be queued at all.

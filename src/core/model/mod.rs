@@ -12,6 +12,7 @@ mod node;
 mod pod;
 mod queue;
 mod text;
+mod why;
 
 pub use constraints::{
     Constraints, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term, Toleration,
@@ -24,6 +25,7 @@ pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use queue::{DEFAULT_QUEUE, NamespaceSpec, PriorityClassSpec, QueueSpec};
 pub use text::{MAX_MESSAGE, cut};
+pub use why::Why;
 
 use std::collections::BTreeMap;
 

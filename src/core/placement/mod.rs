@@ -1,11 +1,13 @@
 //! Putting one gang on nodes, as a whole.
 //!
 //! Everything happens inside a [`Statement`](crate::core::transaction::Statement): what does not
-//! work out leaves no trace. Members are placed one after the other on the best node of a domain;
-//! pods of one shape cost one pass of the cached filters, whatever the gang's size. The search over
-//! whole gangs (packing, topology) has its place here.
+//! work out leaves no trace. What a gang asks for is a [`Demand`], and [`Placer::place`] is the one
+//! function that puts a demand on nodes: members one after the other on the best node of a domain.
+//! The search over whole gangs (packing, topology) has its place here.
 
+mod demand;
 mod diagnosis;
+mod domain;
 mod masks;
 mod per_shape;
 mod place;
@@ -13,6 +15,7 @@ mod rankings;
 mod refusals;
 mod tournament;
 
+pub use demand::Demand;
 pub use diagnosis::{Diagnosis, diagnose};
 pub use place::{Placer, Shortage};
 

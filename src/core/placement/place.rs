@@ -1,15 +1,15 @@
 //! The best node for a pod, and nodes for all members of a gang.
 
+use super::demand::{Demand, Member, Need, Order};
 use super::diagnosis::{Diagnosis, diagnose};
+use super::domain::{Domain, domains, narrow};
 use super::masks::Masks;
 use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
-use crate::core::framework::{Context, PreFilterVerdict, Profile, Scope, Store};
+use crate::core::framework::{Context, Profile, Scope, Store};
 use crate::core::plugins::Weights;
-use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, ShapeId};
+use crate::core::state::{ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::core::transaction::Statement;
-use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Why a gang found no place.
@@ -40,11 +40,31 @@ pub struct Placer {
 /// How many nodes are asked in a cycle why they do not suit.
 const MAX_QUESTIONS: usize = 2_000_000;
 
-/// In which order members are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    LargestFirst,
-    SmallestFirst,
+/// How far a demand is met, while members are tried.
+struct Trial {
+    /// What the subgroups still need.
+    subgroups: Vec<Need>,
+    /// How many have to be placed still.
+    left: u32,
+    /// Shapes that fit nowhere any more.
+    refused: BTreeSet<ShapeId>,
+    /// The first member that found no node.
+    without_node: Option<PodId>,
+}
+
+impl Trial {
+    fn of(demand: &Demand) -> Self {
+        Self {
+            subgroups: demand.subgroups.clone(),
+            left: demand.needed,
+            refused: BTreeSet::new(),
+            without_node: None,
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0 && self.subgroups.iter().all(|need| need.minimum == 0)
+    }
 }
 
 impl Placer {
@@ -61,136 +81,97 @@ impl Placer {
         &self.store
     }
 
-    /// Places enough members for the gang's minimum, or none.
+    /// Places what a gang demands, or nothing.
     ///
     /// # Errors
     /// Who found no node, in the best domain and order.
-    pub fn place_minimum(
+    pub fn place(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
-        gang_id: GangId,
+        gang: GangId,
+        demand: &Demand,
     ) -> Result<(), Shortage> {
         let start = statement.checkpoint();
         let mut best: Option<Shortage> = None;
-        for domain in domains(statement.state(), profile, gang_id) {
-            for order in [Order::LargestFirst, Order::SmallestFirst] {
-                let Some(shortage) = self.try_minimum(statement, profile, gang_id, &domain, order)
-                else {
+        for domain in domains(statement.state(), profile, gang) {
+            for order in demand.orders() {
+                let Err(shortage) = self.pack(statement, profile, demand, &domain, *order) else {
                     return Ok(());
                 };
                 statement.roll_back(start);
-                if best
-                    .as_ref()
-                    .is_none_or(|known| shortage.placed > known.placed)
-                {
+                let further = |known: &Shortage| shortage.placed > known.placed;
+                if best.as_ref().is_none_or(further) {
                     best = Some(shortage);
-                }
-                if is_uniform(statement.state(), gang_id) {
-                    break;
                 }
             }
         }
         best.map_or(Ok(()), Err)
     }
 
-    /// Places one member more than the minimum, if there is one that fits.
-    ///
-    /// # Errors
-    /// The first member that does not fit.
-    pub fn place_surplus(
+    /// Tries one order of members in one domain: first those whom their subgroups need, then
+    /// others up to what the gang needs as a whole. Leaves what it placed in the statement.
+    fn pack(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
-        gang_id: GangId,
+        demand: &Demand,
+        domain: &Domain,
+        order: Order,
     ) -> Result<(), Shortage> {
-        let mut first = None;
-        for domain in domains(statement.state(), profile, gang_id) {
-            let mut refused: BTreeSet<ShapeId> = BTreeSet::new();
-            while let Some((pod_id, shape)) = surplus(statement.state(), gang_id, &refused) {
-                if self.place_pod(statement, profile, pod_id, &domain) {
-                    return Ok(());
-                }
-                refused.insert(shape);
-                first = first.or(Some(pod_id));
+        let mut trial = Trial::of(demand);
+        let mut spare = Vec::new();
+        for member in demand.members(statement.state(), order) {
+            if trial.subgroups[member.subgroup].minimum > 0 {
+                self.try_member(statement, profile, domain, member, &mut trial);
+            } else {
+                spare.push(member);
             }
         }
-        let diagnosis = first.and_then(|pod| self.explain(statement.state(), profile, pod));
+        for member in spare {
+            if trial.left == 0 {
+                break;
+            }
+            self.try_member(statement, profile, domain, member, &mut trial);
+        }
+        if trial.is_done() {
+            return Ok(());
+        }
+        let member = trial.without_node;
+        let diagnosis = member.and_then(|pod| self.explain(statement.state(), profile, pod));
         Err(Shortage {
-            member: first,
-            placed: Some(0),
-            needed: 1,
+            member,
+            placed: Some(demand.needed - trial.left),
+            needed: demand.needed,
             diagnosis,
         })
     }
 
-    fn try_minimum(
+    /// Puts a member on a node, if its subgroup has room for it and a node does.
+    fn try_member(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
-        gang_id: GangId,
         domain: &Domain,
-        order: Order,
-    ) -> Option<Shortage> {
-        let gang = statement.state().gang(gang_id)?;
-        let needed = gang.missing();
-        let mut wanted: Vec<u32> = gang
-            .subgroups
-            .iter()
-            .map(|one| one.missing(one.min))
-            .collect();
-        let mut room: Vec<u32> = gang
-            .subgroups
-            .iter()
-            .map(|one| one.max.saturating_sub(one.available()))
-            .collect();
-        let mut left = needed;
-        let mut refused: BTreeSet<ShapeId> = BTreeSet::new();
-        let mut first = None;
-        let mut spare = Vec::new();
-        for (pod_id, subgroup, shape) in members_by(statement.state(), gang, order) {
-            if wanted[subgroup] == 0 {
-                spare.push((pod_id, subgroup, shape));
-                continue;
-            }
-            if refused.contains(&shape) {
-                continue;
-            }
-            if self.place_pod(statement, profile, pod_id, domain) {
-                wanted[subgroup] -= 1;
-                room[subgroup] = room[subgroup].saturating_sub(1);
-                left = left.saturating_sub(1);
-            } else {
-                refused.insert(shape);
-                first = first.or(Some(pod_id));
-            }
+        member: Member,
+        trial: &mut Trial,
+    ) {
+        let need = trial.subgroups[member.subgroup];
+        if need.room == 0 || trial.refused.contains(&member.shape) {
+            return;
         }
-        for (pod_id, subgroup, shape) in spare {
-            if left == 0 {
-                break;
-            }
-            if room[subgroup] == 0 || refused.contains(&shape) {
-                continue;
-            }
-            if self.place_pod(statement, profile, pod_id, domain) {
-                room[subgroup] -= 1;
-                left -= 1;
-            } else {
-                refused.insert(shape);
-                first = first.or(Some(pod_id));
-            }
+        if self.place_pod(statement, profile, member.pod, domain) {
+            trial.subgroups[member.subgroup] = Need {
+                minimum: need.minimum.saturating_sub(1),
+                room: need.room - 1,
+            };
+            trial.left -= 1;
+            return;
         }
-        if left == 0 && wanted.iter().all(|one| *one == 0) {
-            return None;
+        trial.without_node = trial.without_node.or(Some(member.pod));
+        if !member.avoids {
+            trial.refused.insert(member.shape);
         }
-        let diagnosis = first.and_then(|pod| self.explain(statement.state(), profile, pod));
-        let member = first;
-        Some(Shortage {
-            member,
-            placed: Some(needed - left),
-            needed,
-            diagnosis,
-        })
     }
 
     /// What every node says to a pod.
@@ -319,99 +300,4 @@ impl Placer {
         }
         (!self.candidates.is_empty()).then_some(())
     }
-}
-
-/// Where the members of a gang may go.
-#[derive(Clone, Debug)]
-pub(super) enum Domain {
-    Everywhere,
-    Only(NodeSet),
-}
-
-/// The nodes that come into question for a pod: `Some(None)` where all do, `None` where none does.
-fn narrow<'a>(
-    profile: &Profile,
-    cx: &Context<'_>,
-    domain: &'a Domain,
-) -> Option<Option<Cow<'a, NodeSet>>> {
-    let mut among = match domain {
-        Domain::Everywhere => None,
-        Domain::Only(nodes) => Some(Cow::Borrowed(nodes)),
-    };
-    for plugin in &profile.pre_filter {
-        match plugin.pre_filter(cx) {
-            PreFilterVerdict::Continue => {}
-            PreFilterVerdict::Refuse(_) => return None,
-            PreFilterVerdict::Narrow(nodes, _) => match &mut among {
-                Some(among) => among.to_mut().intersect(&nodes),
-                None => among = Some(Cow::Owned(nodes)),
-            },
-        }
-    }
-    if !cx.pod.avoid.is_empty() {
-        let all = || Cow::Borrowed(cx.state.nodes().present());
-        let mut left = among.unwrap_or_else(all).into_owned();
-        cx.pod.avoid.iter().for_each(|node| left.remove(*node));
-        among = Some(Cow::Owned(left));
-    }
-    Some(among)
-}
-
-/// The domains that the first plugin with an opinion offers; the whole cluster if none has one.
-fn domains(state: &ClusterState, profile: &Profile, gang: GangId) -> Vec<Domain> {
-    let gang = state.gang(gang);
-    let plugins = profile.gang_domains.iter();
-    let mut offers = plugins.filter_map(|plugin| Some(plugin.domains(state, gang?)));
-    let offer = offers.find(|domains| !domains.is_empty());
-    match offer {
-        Some(domains) => domains.into_iter().map(Domain::Only).collect(),
-        None => vec![Domain::Everywhere],
-    }
-}
-
-/// The members that could be placed, with their subgroups and shapes, large or small ones first.
-fn members_by(state: &ClusterState, gang: &Gang, order: Order) -> Vec<(PodId, usize, ShapeId)> {
-    let member = |id: PodId| {
-        let pod = state.pod(id)?;
-        Some((id, pod.subgroup?, pod.shape))
-    };
-    let mut members: Vec<_> = gang.pending.iter().filter_map(member).collect();
-    if gang.pending.only_shape().is_some() {
-        return members;
-    }
-    let size = |shape| state.shapes().get(shape).map(|one| one.request.clone());
-    match order {
-        Order::LargestFirst => members.sort_by_cached_key(|(_, _, shape)| Reverse(size(*shape))),
-        Order::SmallestFirst => members.sort_by_cached_key(|(_, _, shape)| size(*shape)),
-    }
-    members
-}
-
-/// The first member beyond the minimum that its subgroup still has room for, and whose shape was
-/// not refused.
-fn surplus(
-    state: &ClusterState,
-    gang_id: GangId,
-    refused: &BTreeSet<ShapeId>,
-) -> Option<(PodId, ShapeId)> {
-    let gang = state.gang(gang_id)?;
-    let eligible = |id: PodId| {
-        let pod = state.pod(id).filter(|pod| !refused.contains(&pod.shape))?;
-        let subgroup = gang.subgroups.get(pod.subgroup?)?;
-        (subgroup.available() < subgroup.max).then_some((id, pod.shape))
-    };
-    let all_refused = gang
-        .pending
-        .only_shape()
-        .is_some_and(|shape| refused.contains(&shape));
-    if all_refused {
-        return None;
-    }
-    gang.pending.iter().find_map(eligible)
-}
-
-/// Whether all members that could be placed have one shape.
-fn is_uniform(state: &ClusterState, gang_id: GangId) -> bool {
-    let gang = state.gang(gang_id);
-    gang.is_none_or(|gang| gang.pending.is_empty() || gang.pending.only_shape().is_some())
 }

@@ -6,7 +6,7 @@ use crate::core::model::{Event, HostPort, Labels, NodeSpec, PodKey, PodSpec, Pro
 use crate::core::plugins::registry::default_profile;
 use crate::core::state::{ClusterState, NodeSet};
 use crate::core::units::Time;
-use place::Domain;
+use domain::Domain;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `MinimumFirst`: minima before surplus, and surplus in round robin.
 
 use crate::core::framework::{Plugin, QueueSort};
-use crate::core::state::{ClusterState, Gang, Progress};
+use crate::core::state::{ClusterState, Gang};
 
 /// A gang below its minimum goes before one that only wants to grow; of those that grow, the one
 /// with the smallest surplus goes first.
@@ -15,7 +15,7 @@ impl Plugin for MinimumFirst {
 }
 
 impl QueueSort for MinimumFirst {
-    fn rank(&self, _: &ClusterState, gang: &Gang, _: &Progress) -> i64 {
+    fn rank(&self, _: &ClusterState, gang: &Gang) -> i64 {
         if gang.missing() > 0 || gang.min_available() == 0 {
             return 0;
         }

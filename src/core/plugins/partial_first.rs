@@ -1,7 +1,7 @@
 //! `PartialFirst`: a gang that is partly bound comes before everything else.
 
 use crate::core::framework::{Plugin, QueueSort};
-use crate::core::state::{ClusterState, Gang, Progress};
+use crate::core::state::{ClusterState, Gang};
 
 /// Gangs of which some members are bound and others are missing go first: until they are complete
 /// they hold room without using it.
@@ -15,7 +15,7 @@ impl Plugin for PartialFirst {
 }
 
 impl QueueSort for PartialFirst {
-    fn rank(&self, _: &ClusterState, _: &Gang, progress: &Progress) -> i64 {
-        i64::from(progress.partial_since.is_none())
+    fn rank(&self, _: &ClusterState, gang: &Gang) -> i64 {
+        i64::from(!gang.is_partly_bound())
     }
 }

@@ -1,7 +1,7 @@
 //! `QueueTier` and `Priority`: the more important first.
 
 use crate::core::framework::{Plugin, QueueSort};
-use crate::core::state::{ClusterState, Gang, Progress};
+use crate::core::state::{ClusterState, Gang};
 
 /// Gangs of queues of a higher tier go first.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ impl Plugin for QueueTier {
 }
 
 impl QueueSort for QueueTier {
-    fn rank(&self, state: &ClusterState, gang: &Gang, _: &Progress) -> i64 {
+    fn rank(&self, state: &ClusterState, gang: &Gang) -> i64 {
         let queue = gang.queue.and_then(|id| state.queues().get(id));
         let spec = queue.and_then(|queue| queue.spec.as_ref());
         -spec.map_or(0, |spec| i64::from(spec.tier))
@@ -32,7 +32,7 @@ impl Plugin for Priority {
 }
 
 impl QueueSort for Priority {
-    fn rank(&self, _: &ClusterState, gang: &Gang, _: &Progress) -> i64 {
+    fn rank(&self, _: &ClusterState, gang: &Gang) -> i64 {
         -i64::from(gang.priority)
     }
 }

@@ -1,7 +1,8 @@
 //! `QueueExists`: a gang waits for its queue and for its priority class.
 
 use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::state::{ClusterState, Gang, Why};
+use crate::core::model::Why;
+use crate::core::state::{ClusterState, Gang};
 
 /// Holds back gangs whose queue or priority class does not exist.
 #[derive(Debug)]

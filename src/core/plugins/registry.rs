@@ -85,15 +85,3 @@ pub fn overcommits(profile: &Profile) -> bool {
     let mut filters = profile.filter.iter();
     !filters.any(|plugin| plugin.name() == node_resources::NAME)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::state::MAX_RANKS;
-
-    /// A configuration cannot name an order twice, so that none is ever left out.
-    #[test]
-    fn every_order_has_its_rank() {
-        assert!(queue_sorts().len() <= MAX_RANKS);
-    }
-}

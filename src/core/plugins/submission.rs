@@ -1,7 +1,7 @@
 //! `Submission`: first come, first served.
 
 use crate::core::framework::{Plugin, QueueSort};
-use crate::core::state::{ClusterState, Gang, Progress};
+use crate::core::state::{ClusterState, Gang};
 
 /// Gangs submitted earlier go first.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ impl Plugin for Submission {
 }
 
 impl QueueSort for Submission {
-    fn rank(&self, _: &ClusterState, gang: &Gang, _: &Progress) -> i64 {
+    fn rank(&self, _: &ClusterState, gang: &Gang) -> i64 {
         gang.submitted
             .map_or(i64::MAX, |time| i64::try_from(time.0).unwrap_or(i64::MAX))
     }

@@ -1,7 +1,8 @@
 //! `ValidDefinition`: a gang needs a PodGroup that can be valid.
 
 use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::state::{ClusterState, Gang, Why};
+use crate::core::model::Why;
+use crate::core::state::{ClusterState, Gang};
 
 /// Holds back gangs whose PodGroup does not exist, or cannot be valid.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! What changed since the engine last looked.
 
 use super::ids::{GangId, NodeId, QueueId};
-use super::progress::Stage;
 use std::collections::BTreeSet;
 
 /// Notes for the engine, taken with [`ClusterState::take_changes`](super::ClusterState).
@@ -15,8 +14,8 @@ pub struct Changes {
     pub queues: BTreeSet<QueueId>,
     /// Room that was set aside for a gang is free for others.
     pub room_set_free: bool,
-    /// Gangs that are gone, and the stage they were in.
-    pub removed: Vec<(GangId, Stage)>,
+    /// Gangs that are gone.
+    pub removed: Vec<GangId>,
 }
 
 impl Changes {

@@ -55,6 +55,7 @@ id!(
 pub struct Slab<I, T> {
     slots: Vec<Option<T>>,
     free: Vec<I>,
+    len: usize,
 }
 
 impl<I, T> Default for Slab<I, T> {
@@ -62,6 +63,7 @@ impl<I, T> Default for Slab<I, T> {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
+            len: 0,
         }
     }
 }
@@ -76,16 +78,27 @@ impl<I: Id, T> Slab<I, T> {
         if let Some(slot) = self.slots.get_mut(id.index()) {
             *slot = Some(value);
         }
+        self.len += 1;
         id
     }
 
-    /// Takes a value out.
+    /// Takes a value out, and frees its id.
     pub fn remove(&mut self, id: I) -> Option<T> {
-        let value = self.slots.get_mut(id.index())?.take();
-        if value.is_some() {
-            self.free.push(id);
-        }
-        value
+        let value = self.vacate(id)?;
+        self.release(id);
+        Some(value)
+    }
+
+    /// Takes a value out. Its id is not given out again before it is released.
+    pub fn vacate(&mut self, id: I) -> Option<T> {
+        let value = self.slots.get_mut(id.index())?.take()?;
+        self.len -= 1;
+        Some(value)
+    }
+
+    /// Frees the id of a value that was taken out.
+    pub fn release(&mut self, id: I) {
+        self.free.push(id);
     }
 
     /// The value of an id.
@@ -106,7 +119,7 @@ impl<I: Id, T> Slab<I, T> {
 
     /// How many values there are.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.len
     }
 
     /// Whether there are none.
@@ -128,5 +141,17 @@ mod tests {
         assert_eq!(slab.insert("c"), a);
         assert_eq!(slab.iter().collect::<Vec<_>>(), [(a, &"c"), (b, &"b")]);
         assert_eq!(slab.len(), 2);
+    }
+
+    #[test]
+    fn an_id_that_somebody_still_knows_is_not_given_out_again() {
+        let mut slab: Slab<PodId, &str> = Slab::default();
+        let a = slab.insert("a");
+        assert_eq!(slab.vacate(a), Some("a"));
+        assert_eq!(slab.get(a), None);
+        assert_ne!(slab.insert("b"), a);
+        assert_eq!(slab.len(), 1);
+        slab.release(a);
+        assert_eq!(slab.insert("c"), a);
     }
 }

@@ -39,7 +39,7 @@ impl ClusterState {
         if after == Standing::Pending {
             gang.pending.insert(id, pod);
         } else if before == Standing::Pending {
-            gang.pending.remove(id, pod);
+            gang.pending.remove(id);
         }
         if before != after {
             self.touch(gang_id);
@@ -78,7 +78,7 @@ impl ClusterState {
             return;
         };
         gang.members.remove(&id);
-        gang.pending.remove(id, pod);
+        gang.pending.remove(id);
         counts_of(gang, subgroup).subtract(standing);
         if let Some(pod) = self.pods.get_mut(id) {
             pod.gang = None;

@@ -17,7 +17,6 @@ mod nodes;
 mod pending;
 mod pod_events;
 mod pods;
-mod progress;
 mod queues;
 mod shapes;
 mod touched;
@@ -27,9 +26,8 @@ pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{ConstraintsId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab};
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
-pub use pending::Pending;
+pub use pending::{Class, Pending};
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
-pub use progress::{MAX_RANKS, OrderKey, Progress, RefusedRelease, Release, Stage, Why};
 pub use queues::{Queue, Queues};
 pub use shapes::{Shape, Shapes};
 pub use touched::Touched;
@@ -44,6 +42,7 @@ use indexmap::IndexMap;
 use nodes::NodeChange;
 use pod_events::PodNames;
 use std::collections::BTreeMap;
+use std::ops::Index;
 
 /// All that is known of the cluster.
 #[derive(Clone, Debug, Default)]
@@ -59,11 +58,22 @@ pub struct ClusterState {
     gangs_by_key: IndexMap<GangKey, GangId>,
     arrivals: u64,
     admission: Admission,
-    progress: Vec<Progress>,
     queues: Queues,
     priority_classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
     changes: Changes,
+}
+
+/// A gang that must be there.
+impl Index<GangId> for ClusterState {
+    type Output = Gang;
+
+    fn index(&self, id: GangId) -> &Gang {
+        match self.gangs.get(id) {
+            Some(gang) => gang,
+            None => panic!("{id:?} is gone, and somebody still counts on it"),
+        }
+    }
 }
 
 impl ClusterState {
@@ -108,9 +118,13 @@ impl ClusterState {
         }
     }
 
-    /// What changed since the last call.
+    /// What changed since the last call. Only now the ids of what is gone may be given out again.
     pub fn take_changes(&mut self) -> Changes {
-        std::mem::take(&mut self.changes)
+        let changes = std::mem::take(&mut self.changes);
+        for id in &changes.removed {
+            self.gangs.release(*id);
+        }
+        changes
     }
 
     /// What changed since it was last taken.
@@ -183,29 +197,21 @@ impl ClusterState {
         self.gangs_by_key.get(key).copied()
     }
 
+    /// The queue of a gang that was resolved.
+    #[must_use]
+    pub fn queue_of(&self, id: GangId) -> QueueId {
+        match self[id].queue {
+            Some(queue) => queue,
+            None => panic!("{id:?} has no queue yet"),
+        }
+    }
+
     /// The name of a gang's queue.
     #[must_use]
     pub fn queue_name(&self, id: GangId) -> &str {
         let queue = self.gangs.get(id).and_then(|gang| gang.queue);
         let queue = queue.and_then(|queue| self.queues.get(queue));
         queue.map_or("", |queue| &queue.name)
-    }
-
-    /// The engine's notes on a gang.
-    #[must_use]
-    pub fn progress(&self, id: GangId) -> &Progress {
-        &self.progress[id.index()]
-    }
-
-    /// The engine's notes on a gang that is at hand.
-    #[must_use]
-    pub fn progress_of(&self, gang: &Gang) -> Option<&Progress> {
-        self.find_gang(&gang.key).map(|id| self.progress(id))
-    }
-
-    /// The engine's notes on a gang, to change.
-    pub fn progress_mut(&mut self, id: GangId) -> &mut Progress {
-        &mut self.progress[id.index()]
     }
 
     /// The shape of a pod.
@@ -328,10 +334,6 @@ impl ClusterState {
         let id = self.gangs.insert(Gang::new(key.clone(), self.arrivals));
         self.arrivals += 1;
         self.gangs_by_key.insert(key.clone(), id);
-        if self.progress.len() <= id.index() {
-            self.progress.resize_with(id.index() + 1, Progress::default);
-        }
-        self.progress[id.index()] = Progress::default();
         self.touch(id);
         id
     }
@@ -339,7 +341,7 @@ impl ClusterState {
     fn forget_gang_if_unused(&mut self, id: GangId) {
         let unused = |gang: &Gang| gang.members.is_empty() && gang.definitions.is_empty();
         if self.gangs.get(id).is_some_and(unused)
-            && let Some(gang) = self.gangs.remove(id)
+            && let Some(gang) = self.gangs.vacate(id)
         {
             if let Some(queue) = gang.queue {
                 self.queues.leave(queue, id);
@@ -347,7 +349,7 @@ impl ClusterState {
             self.gangs_by_key.swap_remove(&gang.key);
             self.expel(id);
             self.changes.gangs.remove(&id);
-            self.changes.removed.push((id, self.progress(id).stage));
+            self.changes.removed.push(id);
         }
     }
 

@@ -1,56 +1,80 @@
-//! The members of a gang that could be placed.
+//! The members of a gang that could be placed, by what makes them equal.
 
 use super::ids::{PodId, ShapeId};
 use super::pods::Pod;
 use crate::core::units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What a member was when it was counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Counted {
-    shape: ShapeId,
-    /// Whether nodes refused it lately.
-    avoids: bool,
+/// What makes members equal to who places them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Class {
+    /// Their shape.
+    pub shape: ShapeId,
+    /// The index of their subgroup.
+    pub subgroup: usize,
+    /// Whether nodes refused them lately. Such members are not equal: each avoids its own.
+    pub avoids: bool,
 }
 
-/// The members by creation, then id; and whether they are all alike, known without looking at each.
+/// A member's place in the order of creation.
+type Place = (Time, PodId);
+
+/// The members, each class by creation, then id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
-    members: BTreeMap<(Time, PodId), Counted>,
-    shapes: BTreeMap<ShapeId, u32>,
-    avoiding: u32,
+    classes: BTreeMap<Class, BTreeSet<Place>>,
+    members: BTreeMap<PodId, (Class, Time)>,
 }
 
 impl Pending {
     /// Adds a member, or counts it anew.
     pub(super) fn insert(&mut self, id: PodId, pod: &Pod) {
-        self.remove(id, pod);
-        let counted = Counted {
+        self.remove(id);
+        let Some(subgroup) = pod.subgroup else { return };
+        let class = Class {
             shape: pod.shape,
+            subgroup,
             avoids: !pod.avoid.is_empty(),
         };
-        self.members.insert((pod.created, id), counted);
-        *self.shapes.entry(counted.shape).or_default() += 1;
-        self.avoiding += u32::from(counted.avoids);
+        self.members.insert(id, (class, pod.created));
+        let members = self.classes.entry(class).or_default();
+        members.insert((pod.created, id));
     }
 
     /// Takes a member out, if it is in.
-    pub(super) fn remove(&mut self, id: PodId, pod: &Pod) {
-        let Some(counted) = self.members.remove(&(pod.created, id)) else {
+    pub(super) fn remove(&mut self, id: PodId) {
+        let Some((class, created)) = self.members.remove(&id) else {
             return;
         };
-        self.avoiding -= u32::from(counted.avoids);
-        if let Some(count) = self.shapes.get_mut(&counted.shape) {
-            *count -= 1;
-            if *count == 0 {
-                self.shapes.remove(&counted.shape);
+        if let Some(members) = self.classes.get_mut(&class) {
+            members.remove(&(created, id));
+            if members.is_empty() {
+                self.classes.remove(&class);
             }
         }
     }
 
-    /// The members by creation, then id.
-    pub fn iter(&self) -> impl Iterator<Item = PodId> + '_ {
-        self.members.keys().map(|(_, id)| *id)
+    /// The classes, and the members of each by creation, then id.
+    pub fn classes(
+        &self,
+    ) -> impl Iterator<Item = (Class, impl Iterator<Item = (Time, PodId)> + '_)> {
+        let classes = self.classes.iter();
+        classes.map(|(class, members)| (*class, members.iter().copied()))
+    }
+
+    /// The first of each class; all of those who are not equal.
+    pub fn different(&self) -> impl Iterator<Item = PodId> + '_ {
+        self.classes.iter().flat_map(|(class, members)| {
+            let most = if class.avoids { members.len() } else { 1 };
+            members.iter().take(most).map(|(_, id)| *id)
+        })
+    }
+
+    /// Who was created first.
+    #[must_use]
+    pub fn first(&self) -> Option<PodId> {
+        let firsts = self.classes.values().filter_map(BTreeSet::first);
+        firsts.min().map(|(_, id)| *id)
     }
 
     /// How many there are.
@@ -65,17 +89,11 @@ impl Pending {
         self.members.is_empty()
     }
 
-    /// The shape of all members, if they have one.
+    /// The class of all members, if they are all equal.
     #[must_use]
-    pub fn only_shape(&self) -> Option<ShapeId> {
-        let mut shapes = self.shapes.keys();
-        let first = shapes.next().copied()?;
-        shapes.next().is_none().then_some(first)
-    }
-
-    /// The same, if none of them avoids a node either.
-    #[must_use]
-    pub fn only_kind(&self) -> Option<ShapeId> {
-        self.only_shape().filter(|_| self.avoiding == 0)
+    pub fn only_class(&self) -> Option<Class> {
+        let mut classes = self.classes.keys();
+        let first = *classes.next()?;
+        (classes.next().is_none() && !first.avoids).then_some(first)
     }
 }

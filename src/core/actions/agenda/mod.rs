@@ -1,27 +1,36 @@
-//! Who is next, who waits for a change, and what is due when.
+//! How far each gang is, who is next, who waits for a change, and what is due when.
 
-use super::parked::{Kind, Parked};
-use crate::core::state::{ClusterState, GangId, OrderKey, QueueId, Stage};
+mod lines;
+mod notes;
+mod parked;
+mod queued;
+
+pub(super) use notes::RefusedRelease;
+pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
+pub(super) use parked::Want;
+
+use crate::core::state::{ClusterState, GangId, QueueId};
 use crate::core::transaction::Committed;
 use crate::core::units::Time;
+use lines::Lines;
+use notes::Notes;
+use parked::Parked;
+use queued::Queued;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// The order of work. Follows [`Stage`]: change stages through [`Agenda::set_stage`] only.
+/// The order of work, and the notes on each gang. A gang's stage and the sets it is in change
+/// together.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    queued: BTreeSet<OrderKey>,
+    notes: Notes,
+    queued: Queued,
     parked: Parked,
-    /// Gangs that were woken for all of their kind, until it is known what came of that.
-    woken: BTreeMap<GangId, Kind>,
+    /// Gangs that were woken for all with their want, until it is known what came of that.
+    woken: BTreeMap<GangId, Want>,
     /// Kinds of which the next may fit as well.
-    next: BTreeSet<Kind>,
-    /// Of each queue the gangs that wait for the place of their minimum, in order.
-    lines: BTreeMap<QueueId, BTreeSet<OrderKey>>,
-    /// In which line a gang is, and where.
-    in_line: BTreeMap<GangId, (QueueId, OrderKey)>,
-    /// Queues whose line changed.
-    lines_changed: BTreeSet<QueueId>,
+    next: BTreeSet<Want>,
+    lines: Lines,
     timers: BTreeSet<(Time, GangId)>,
     /// Gangs that back off after a release.
     backing_off: BTreeSet<GangId>,
@@ -32,9 +41,20 @@ pub struct Agenda {
 }
 
 impl Agenda {
+    /// The notes on a gang.
+    #[must_use]
+    pub fn progress(&self, gang: GangId) -> &Progress {
+        self.notes.of(gang)
+    }
+
+    /// The notes on a gang, to change all but its stage.
+    pub fn progress_mut(&mut self, gang: GangId) -> &mut Progress {
+        self.notes.of_mut(gang)
+    }
+
     /// Moves a gang to another stage, but for parking: that is [`Agenda::park`].
-    pub fn set_stage(&mut self, state: &mut ClusterState, gang: GangId, stage: Stage) {
-        let old = std::mem::replace(&mut state.progress_mut(gang).stage, stage);
+    pub fn set_stage(&mut self, state: &ClusterState, gang: GangId, stage: Stage) {
+        let old = self.notes.set_stage(gang, stage);
         if let (Stage::Queued(old), Stage::Queued(new)) = (old, stage) {
             self.queued.remove(&old);
             self.queued.insert(new);
@@ -42,7 +62,7 @@ impl Agenda {
         }
         self.drop_stage(gang, old);
         match stage {
-            Stage::Queued(key) => _ = self.queued.insert(key),
+            Stage::Queued(key) => self.queued.insert(key),
             Stage::Parked(key) => self.parked.insert(key, None),
             Stage::Held(until) => self.at(until, gang),
             Stage::BackingOff => _ = self.backing_off.insert(gang),
@@ -51,43 +71,44 @@ impl Agenda {
         self.line_up(state, gang, stage);
     }
 
-    /// Puts a gang aside until a change could help it, or another of its kind.
-    pub fn park(&mut self, state: &mut ClusterState, key: OrderKey, kind: Option<Kind>) {
+    /// Puts a gang aside until a change could help it, or another with its want.
+    pub(super) fn park(&mut self, state: &ClusterState, key: OrderKey, want: Option<Want>) {
         let stage = Stage::Parked(key);
-        let old = std::mem::replace(&mut state.progress_mut(key.gang).stage, stage);
+        let old = self.notes.set_stage(key.gang, stage);
         self.drop_stage(key.gang, old);
-        self.parked.insert(key, kind);
+        self.parked.insert(key, want);
         self.line_up(state, key.gang, stage);
     }
 
-    /// Queues a gang for all of its kind: if it gets a place, the next of them is woken.
-    pub fn wake(&mut self, state: &mut ClusterState, key: OrderKey, kind: Kind) {
+    /// Queues a gang for all with its want: if it gets a place, the next of them is woken.
+    pub(super) fn wake(&mut self, state: &ClusterState, key: OrderKey, want: Want) {
         self.set_stage(state, key.gang, Stage::Queued(key));
-        self.woken.insert(key.gang, kind);
+        self.woken.insert(key.gang, want);
     }
 
-    /// A gang got a place: the next of its kind may get one, too.
+    /// A gang got a place: the next with its want may get one, too.
     pub fn seated(&mut self, gang: GangId) {
         self.next.extend(self.woken.remove(&gang));
     }
 
-    /// There is no room for a gang, so there is none for any other of its kind. It may be of
-    /// another kind by now than that for which it was woken.
-    pub fn found_no_room(&mut self, gang: GangId, kind: Option<Kind>) {
+    /// There is no room for a gang, so there is none for any other with its want. It may have
+    /// another want by now than that for which it was woken.
+    pub(super) fn found_no_room(&mut self, gang: GangId, want: Option<Want>) {
         let woken_for = self.woken.remove(&gang);
         self.next
-            .extend(woken_for.filter(|woken| Some(*woken) != kind));
+            .extend(woken_for.filter(|woken| Some(*woken) != want));
     }
 
-    /// The kinds of which the next may fit.
-    pub fn take_next(&mut self) -> BTreeSet<Kind> {
+    /// Wants of which the next may fit.
+    pub(super) fn take_next(&mut self) -> BTreeSet<Want> {
         std::mem::take(&mut self.next)
     }
 
-    /// Forgets a gang that is gone; `stage` is where it was. What was held of it is to be undone.
-    pub fn forget(&mut self, gang: GangId, stage: Stage) -> Option<Committed> {
+    /// Forgets a gang that is gone. What was held of it is to be undone.
+    pub fn forget(&mut self, gang: GangId) -> Option<Committed> {
+        let stage = self.notes.forget(gang);
         self.drop_stage(gang, stage);
-        self.leave_line(gang);
+        self.lines.leave(gang);
         self.partial.remove(&gang);
         self.held.remove(&gang)
     }
@@ -107,34 +128,11 @@ impl Agenda {
 
     /// Puts a gang where it belongs in its queue's line, or takes it out.
     fn line_up(&mut self, state: &ClusterState, gang: GangId, stage: Stage) {
-        let (Stage::Queued(key) | Stage::Parked(key)) = stage else {
-            return self.leave_line(gang);
-        };
-        let found = state.gang(gang).filter(|found| found.missing() > 0);
-        let Some(queue) = found.and_then(|found| found.queue) else {
-            return self.leave_line(gang);
-        };
-        if self.in_line.get(&gang) == Some(&(queue, key)) {
-            return;
-        }
-        self.leave_line(gang);
-        self.in_line.insert(gang, (queue, key));
-        self.lines.entry(queue).or_default().insert(key);
-        self.lines_changed.insert(queue);
-    }
-
-    fn leave_line(&mut self, gang: GangId) {
-        let Some((queue, key)) = self.in_line.remove(&gang) else {
-            return;
-        };
-        self.lines_changed.insert(queue);
-        if let Some(line) = self.lines.get_mut(&queue) {
-            line.remove(&key);
-            if line.is_empty() {
-                // Nobody is left whose position could have changed.
-                self.lines.remove(&queue);
-                self.lines_changed.remove(&queue);
+        match stage {
+            Stage::Queued(key) | Stage::Parked(key) if state[gang].missing() > 0 => {
+                self.lines.enter(key);
             }
+            _ => self.lines.leave(gang),
         }
     }
 
@@ -154,20 +152,20 @@ impl Agenda {
         self.parked.all().iter()
     }
 
-    /// Those of them that are of no kind.
+    /// Those of them without a want.
     pub fn parked_others(&self) -> impl Iterator<Item = &OrderKey> {
         self.parked.others().iter()
     }
 
-    /// The first of each kind that was tried in vain.
-    pub fn heads(&self) -> impl Iterator<Item = (Kind, GangId)> {
+    /// The first with each want that was tried in vain.
+    pub(super) fn heads(&self) -> impl Iterator<Item = (Want, GangId)> {
         self.parked.heads()
     }
 
-    /// The first of a kind that was tried in vain.
+    /// The first with a want that was tried in vain.
     #[must_use]
-    pub fn head(&self, kind: Kind) -> Option<GangId> {
-        self.parked.head(kind)
+    pub(super) fn head(&self, want: Want) -> Option<GangId> {
+        self.parked.head(want)
     }
 
     /// Gangs tried in vain that come after `key`, in order.
@@ -176,48 +174,33 @@ impl Agenda {
         self.parked.all().range((from, Bound::Unbounded))
     }
 
-    /// A gang's place in its queue's line, from 1; `None` if it is in none, or behind more than
-    /// `at_most` others.
+    /// A gang's place in its queue's line, from 1; `None` if it is in none, or behind `at_most`
+    /// others or more.
     #[must_use]
     pub fn position(&self, gang: GangId, at_most: u32) -> Option<u32> {
-        let (queue, key) = self.in_line.get(&gang)?;
-        let line = self.lines.get(queue)?;
-        let mut place = 1;
-        for ahead in line {
-            if ahead == key {
-                return Some(place);
-            }
-            place += 1;
-            if place > at_most {
-                return None;
-            }
-        }
-        None
+        self.lines.position(gang, at_most)
     }
 
     /// The place of every gang that is in a line, from 1.
     #[must_use]
     pub fn positions(&self) -> BTreeMap<GangId, u32> {
-        let lines = self.lines.values();
-        let places = lines.flat_map(|line| line.iter().map(|key| key.gang).zip(1..));
-        places.collect()
+        self.lines.positions()
     }
 
     /// The first gangs of a queue's line.
     pub fn line(&self, queue: QueueId) -> impl Iterator<Item = GangId> {
-        let line = self.lines.get(&queue).into_iter().flatten();
-        line.map(|key| key.gang)
+        self.lines.of(queue)
     }
 
     /// Whether a line changed since it was last asked.
     #[must_use]
     pub fn has_changed_lines(&self) -> bool {
-        !self.lines_changed.is_empty()
+        self.lines.have_changed()
     }
 
     /// The queues whose line changed since this was last asked.
     pub fn take_changed_lines(&mut self) -> BTreeSet<QueueId> {
-        std::mem::take(&mut self.lines_changed)
+        self.lines.take_changed()
     }
 
     /// How many gangs wait for a place, those that back off included.
@@ -257,9 +240,9 @@ impl Agenda {
     pub fn audit(&self, state: &ClusterState) -> Result<(), String> {
         let mut anew = Self::default();
         for (id, gang) in state.gangs() {
-            let stage = state.progress(id).stage;
+            let stage = self.progress(id).stage();
             match stage {
-                Stage::Queued(key) => _ = anew.queued.insert(key),
+                Stage::Queued(key) => anew.queued.insert(key),
                 Stage::Parked(key) => anew.parked.insert(key, None),
                 Stage::BackingOff => _ = anew.backing_off.insert(id),
                 Stage::Held(_) if !self.held.contains_key(&id) => {
@@ -273,7 +256,7 @@ impl Agenda {
                     gang.key
                 ));
             }
-            if state.progress(id).partial_since.is_some() != self.partial.contains(&id) {
+            if self.progress(id).partial_since.is_some() != self.partial.contains(&id) {
                 return Err(format!("gang {}: partly bound or not", gang.key));
             }
         }
@@ -285,15 +268,11 @@ impl Agenda {
             return Err("the agenda has other gangs than the stages say".to_owned());
         }
         let gone = |gang: &GangId| state.gang(*gang).is_none();
-        if self.in_line.keys().chain(&self.partial).any(gone) {
+        if self.lines.gangs().chain(&self.partial).any(gone) {
             return Err("the agenda knows a gang that is gone".to_owned());
         }
-        let in_lines: usize = self.lines.values().map(BTreeSet::len).sum();
-        if in_lines != self.in_line.len() {
-            return Err(format!(
-                "{in_lines} gangs in lines, not {}",
-                self.in_line.len()
-            ));
+        if !self.lines.is_consistent() {
+            return Err("a gang is in no line, or in two".to_owned());
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
-//! How far the scheduler is with a gang. Written by the engine's actions only.
+//! What the actions note about each gang: how far they are with it, and why.
 
-use super::ids::GangId;
-use crate::core::model::cut;
+use crate::core::model::Why;
+use crate::core::state::{GangId, Id, QueueId};
 use crate::core::units::Time;
 use std::sync::Arc;
 
-/// How many ranks decide the order of gangs.
+/// How many ranks decide the order of gangs: no profile may have more queue-sort plugins.
 pub const MAX_RANKS: usize = 6;
 
 /// A gang's place in the order: smaller goes first.
@@ -17,6 +17,8 @@ pub struct OrderKey {
     pub arrival: u64,
     /// Whose place it is.
     pub gang: GangId,
+    /// In which queue. Never decides: a gang is in one.
+    pub queue: QueueId,
 }
 
 /// What is next for the members without a place.
@@ -37,26 +39,6 @@ pub enum Stage {
     Releasing,
     /// To be tried again at `retry_at`.
     BackingOff,
-}
-
-/// Why a gang is where it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Why {
-    /// Typed: CamelCase.
-    pub reason: &'static str,
-    /// In words, bounded.
-    pub message: Arc<str>,
-}
-
-impl Why {
-    /// A reason with its words.
-    #[must_use]
-    pub fn new(reason: &'static str, message: &str) -> Self {
-        Self {
-            reason,
-            message: cut(message).into(),
-        }
-    }
 }
 
 /// A release under way.
@@ -81,16 +63,16 @@ pub struct RefusedRelease {
     pub message: String,
 }
 
-/// The scheduler's notes on one gang.
+/// What is noted of one gang.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What is next.
-    pub stage: Stage,
+    /// What is next. Only the agenda moves a gang to another one.
+    stage: Stage,
     /// Why members wait.
     pub why: Option<Why>,
     /// The mark of the nodes when that was found out ([`Nodes::mark`]).
     ///
-    /// [`Nodes::mark`]: super::Nodes::mark
+    /// [`Nodes::mark`]: crate::core::state::Nodes::mark
     pub words_mark: u64,
     /// Room for it is set aside, or it asks for none.
     pub admitted: bool,
@@ -114,4 +96,60 @@ pub struct Progress {
     pub release: Option<Release>,
     /// Why it was last released, until it runs again.
     pub disrupted: Option<Arc<str>>,
+}
+
+impl Progress {
+    /// Of a gang that nobody has looked at yet.
+    const BLANK: Self = Self {
+        stage: Stage::Settled,
+        why: None,
+        words_mark: 0,
+        admitted: false,
+        not_admitted: None,
+        partial_since: None,
+        partial_timer: None,
+        ran_with: None,
+        scheduled_at: None,
+        retry_at: None,
+        backoffs: 0,
+        releases: 0,
+        release: None,
+        disrupted: None,
+    };
+
+    /// What is next.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+}
+
+/// The notes on all gangs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes(Vec<Progress>);
+
+impl Notes {
+    /// The notes on a gang.
+    pub(super) fn of(&self, gang: GangId) -> &Progress {
+        static BLANK: Progress = Progress::BLANK;
+        self.0.get(gang.index()).unwrap_or(&BLANK)
+    }
+
+    /// The notes on a gang, to change.
+    pub(super) fn of_mut(&mut self, gang: GangId) -> &mut Progress {
+        if self.0.len() <= gang.index() {
+            self.0.resize_with(gang.index() + 1, Progress::default);
+        }
+        &mut self.0[gang.index()]
+    }
+
+    /// Moves a gang to another stage; says where it was.
+    pub(super) fn set_stage(&mut self, gang: GangId, stage: Stage) -> Stage {
+        std::mem::replace(&mut self.of_mut(gang).stage, stage)
+    }
+
+    /// Forgets a gang that is gone; says where it was.
+    pub(super) fn forget(&mut self, gang: GangId) -> Stage {
+        std::mem::take(self.of_mut(gang)).stage
+    }
 }

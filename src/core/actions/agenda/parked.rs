@@ -1,0 +1,89 @@
+//! Gangs that were tried in vain, in order, and by what they want.
+
+use super::OrderKey;
+use crate::core::state::{GangId, ShapeId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a gang wants whose members are all equal and may go anywhere. Where one does not fit, no
+/// other with the same want does; and who goes first among them is a matter of order alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::core::actions) struct Want {
+    /// The shape of its members.
+    pub(in crate::core::actions) shape: ShapeId,
+    /// How many of them it wants at once.
+    pub(in crate::core::actions) size: u32,
+}
+
+/// Those tried in vain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parked {
+    all: BTreeSet<OrderKey>,
+    alike: BTreeMap<Want, BTreeSet<OrderKey>>,
+    wants: BTreeMap<GangId, Want>,
+    /// Those without one.
+    others: BTreeSet<OrderKey>,
+}
+
+impl Parked {
+    pub(super) fn insert(&mut self, key: OrderKey, want: Option<Want>) {
+        self.all.insert(key);
+        match want {
+            Some(want) => {
+                self.wants.insert(key.gang, want);
+                self.alike.entry(want).or_default().insert(key);
+            }
+            None => _ = self.others.insert(key),
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: &OrderKey) {
+        self.all.remove(key);
+        self.others.remove(key);
+        let Some(want) = self.wants.remove(&key.gang) else {
+            return;
+        };
+        if let Some(alike) = self.alike.get_mut(&want) {
+            alike.remove(key);
+            if alike.is_empty() {
+                self.alike.remove(&want);
+            }
+        }
+    }
+
+    /// All, in order.
+    pub(super) const fn all(&self) -> &BTreeSet<OrderKey> {
+        &self.all
+    }
+
+    /// Those without one, in order.
+    pub(super) const fn others(&self) -> &BTreeSet<OrderKey> {
+        &self.others
+    }
+
+    /// Whether each has one want or none.
+    pub(super) fn is_consistent(&self) -> bool {
+        let with_its_want = |key: &OrderKey| {
+            let want = self.wants.get(&key.gang);
+            let alike = want.and_then(|want| self.alike.get(want));
+            alike.is_some_and(|alike| alike.contains(key))
+        };
+        let alike: usize = self.alike.values().map(BTreeSet::len).sum();
+        self.all.len() == alike + self.others.len()
+            && self.wants.len() == alike
+            && self
+                .all
+                .iter()
+                .all(|key| with_its_want(key) != self.others.contains(key))
+    }
+
+    /// The first with each want.
+    pub(super) fn heads(&self) -> impl Iterator<Item = (Want, GangId)> {
+        let heads = self.alike.iter();
+        heads.filter_map(|(want, alike)| Some((*want, alike.first()?.gang)))
+    }
+
+    /// The first with a want.
+    pub(super) fn head(&self, want: Want) -> Option<GangId> {
+        Some(self.alike.get(&want)?.first()?.gang)
+    }
+}

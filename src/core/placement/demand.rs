@@ -1,0 +1,123 @@
+//! What a gang asks for, as data: whoever places it works on this, whether for the cluster as it is,
+//! as it would be without somebody, or inside a part of it.
+
+use crate::core::state::{ClusterState, GangId, PodId, ShapeId};
+use std::cmp::Reverse;
+
+/// What a gang asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Who may be placed, by creation; of equal ones no more than could be needed.
+    members: Vec<Member>,
+    /// What each subgroup asks for.
+    pub(super) subgroups: Vec<Need>,
+    /// How many members have to be placed, no fewer than the subgroups need together.
+    pub(super) needed: u32,
+    orders: &'static [Order],
+}
+
+/// A member that may be placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) pod: PodId,
+    pub(super) shape: ShapeId,
+    /// The index of its subgroup.
+    pub(super) subgroup: usize,
+    /// Whether nodes refused it lately, so that it is like no other.
+    pub(super) avoids: bool,
+}
+
+/// What a subgroup asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Need {
+    /// So many have to be placed.
+    pub(super) minimum: u32,
+    /// So many may be.
+    pub(super) room: u32,
+}
+
+/// In which order members are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Created,
+    LargestFirst,
+    SmallestFirst,
+}
+
+impl Demand {
+    /// What is missing to the gang's minimum.
+    #[must_use]
+    pub fn minimum(state: &ClusterState, gang_id: GangId) -> Self {
+        let gang = &state[gang_id];
+        let subgroups = gang.subgroups.iter().map(|one| Need {
+            minimum: one.missing(one.min),
+            room: one.max.saturating_sub(one.available()),
+        });
+        let mut demand = Self::new(state, gang_id, subgroups.collect(), gang.missing());
+        if !demand.is_uniform() {
+            demand.orders = &[Order::LargestFirst, Order::SmallestFirst];
+        }
+        demand
+    }
+
+    /// One member more.
+    #[must_use]
+    pub fn surplus(state: &ClusterState, gang_id: GangId) -> Self {
+        let subgroups = state[gang_id].subgroups.iter().map(|one| Need {
+            minimum: 0,
+            room: one.max.saturating_sub(one.available()),
+        });
+        Self::new(state, gang_id, subgroups.collect(), 1)
+    }
+
+    fn new(state: &ClusterState, gang_id: GangId, subgroups: Vec<Need>, needed: u32) -> Self {
+        let mut members = Vec::new();
+        for (class, pods) in state[gang_id].pending.classes() {
+            let room = subgroups.get(class.subgroup).map_or(0, |need| need.room);
+            let enough = if class.avoids {
+                usize::MAX
+            } else {
+                room.min(needed) as usize
+            };
+            members.extend(pods.take(enough).map(|(created, pod)| {
+                let member = Member {
+                    pod,
+                    shape: class.shape,
+                    subgroup: class.subgroup,
+                    avoids: class.avoids,
+                };
+                (created, member)
+            }));
+        }
+        members.sort_unstable_by_key(|(created, member)| (*created, member.pod));
+        Self {
+            members: members.into_iter().map(|(_, member)| member).collect(),
+            subgroups,
+            needed,
+            orders: &[Order::Created],
+        }
+    }
+
+    /// Whether all members have one shape.
+    fn is_uniform(&self) -> bool {
+        let mut shapes = self.members.windows(2);
+        shapes.all(|pair| pair[0].shape == pair[1].shape)
+    }
+
+    /// The orders in which it is worth trying the members.
+    pub(super) const fn orders(&self) -> &'static [Order] {
+        self.orders
+    }
+
+    /// The members in an order.
+    pub(super) fn members(&self, state: &ClusterState, order: Order) -> Vec<Member> {
+        let mut members = self.members.clone();
+        let size = |shape| state.shapes().get(shape).map(|one| one.request.clone());
+        match order {
+            Order::Created => {}
+            Order::LargestFirst => members.sort_by_cached_key(|one| Reverse(size(one.shape))),
+            Order::SmallestFirst => members.sort_by_cached_key(|one| size(one.shape)),
+        }
+        members
+    }
+}
