@@ -13,7 +13,7 @@ use muster::core::model::{
     Bind, BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec,
     ShapeSpec, Why,
 };
-use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId};
+use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Shape};
 use muster::core::units::{Millis, Time};
 use std::sync::{Arc, Mutex};
 
@@ -159,7 +159,7 @@ impl QueueSort for Spy {
 }
 
 impl Filter for Spy {
-    fn scope(&self) -> Scope {
+    fn scope(&self, _: &Shape) -> Scope {
         Scope::Cluster
     }
 

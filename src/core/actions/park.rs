@@ -31,8 +31,8 @@ pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
     park(cx, gang_id, why);
 }
 
-/// What a gang wants, where its members to place are all equal and nothing but their shape narrows
-/// their nodes.
+/// What a gang wants, where its members to place are all equal and nothing but their shape says
+/// which nodes suit them.
 pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
     let gang = &cx.state[gang_id];
     let one_group = gang.subgroups.len() == 1;
@@ -40,8 +40,12 @@ pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
     if !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
         return None;
     }
+    let shape = gang.pending.only_class()?.shape;
+    if !cx.profile.is_local(cx.state.shapes().get(shape)?) {
+        return None;
+    }
     Some(Want {
-        shape: gang.pending.only_class()?.shape,
+        shape,
         size: gang.missing().max(1),
     })
 }

@@ -2,7 +2,6 @@
 
 use super::agenda::{Stage, Want};
 use super::{Cycle, refresh::order_key};
-use crate::core::framework::Scope;
 use crate::core::state::{GangId, NodeId, Place, PodId};
 use std::collections::BTreeSet;
 
@@ -12,12 +11,6 @@ use std::collections::BTreeSet;
 /// set aside for others and is not any more.
 pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free: bool) {
     if changed.is_empty() && !room_set_free {
-        return;
-    }
-    let mut filters = cx.profile.filter.iter();
-    if filters.any(|one| one.scope() == Scope::Cluster) {
-        let all: Vec<GangId> = cx.agenda.parked().map(|key| key.gang).collect();
-        all.into_iter().for_each(|gang_id| queue(cx, gang_id));
         return;
     }
     let heads: Vec<(Want, GangId)> = cx.agenda.heads().collect();
@@ -48,10 +41,14 @@ fn queue(cx: &mut Cycle<'_>, gang_id: GangId) {
     cx.agenda.set_stage(cx.state, gang_id, Stage::Queued(key));
 }
 
-/// Whether a member fits one of the nodes.
+/// Whether a member fits one of the nodes, or the nodes cannot tell.
 fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> bool {
     let members: Vec<PodId> = cx.state[gang_id].pending.different().collect();
     members.into_iter().any(|pod| {
+        let shape = cx.state.shape_of(pod);
+        if !shape.is_some_and(|shape| cx.profile.is_local(shape)) {
+            return true;
+        }
         let mut nodes = nodes.iter();
         nodes.any(|node| cx.placer.fits(cx.state, cx.profile, pod, *node))
     })

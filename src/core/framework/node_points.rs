@@ -73,9 +73,12 @@ pub trait PreFilter: Plugin {
     fn pre_filter(&self, cx: &Context<'_>) -> PreFilterVerdict;
 }
 
-/// What a filter's verdict depends on, which says how long it stays true.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a plugin's answer to pods of a shape depends on, which says how long it stays true. More
+/// comes after less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
+    /// Nothing: the shape does not use the rule, and every node suits it.
+    Unconcerned,
     /// The pod's constraints and the node's name, labels, taints and cordon: kept until those
     /// change.
     NodeFacts,
@@ -87,8 +90,9 @@ pub enum Scope {
 
 /// Says whether a node suits a pod. Filters run in order; the first refusal counts.
 pub trait Filter: Plugin {
-    /// What its verdict depends on.
-    fn scope(&self) -> Scope;
+    /// What its verdict on pods of a shape depends on. [`Scope::NodeFacts`] is for all shapes with
+    /// the same constraints or for none.
+    fn scope(&self, shape: &Shape) -> Scope;
 
     /// Whether the node suits the pod.
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict;
@@ -122,7 +126,7 @@ pub trait Score: Plugin {
 
     /// What a score depends on, beside the pod's shape and [`Score::basis`]. Where that is the node
     /// alone, scores are kept until the node changes.
-    fn scope(&self) -> Scope {
+    fn scope(&self, _shape: &Shape) -> Scope {
         Scope::Cluster
     }
 

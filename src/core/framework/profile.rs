@@ -2,8 +2,9 @@
 
 use super::{
     Binder, EventHandler, Filter, GangDomains, Permit, PostBind, PostFilter, PreBind, PreEnqueue,
-    PreFilter, PreScore, QueueSort, Reserve, Score,
+    PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
 };
+use crate::core::state::Shape;
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,6 +51,22 @@ pub struct Profile {
     pub post_bind: Vec<Arc<dyn PostBind>>,
     /// Every event.
     pub events: Vec<Arc<dyn EventHandler>>,
+}
+
+impl Profile {
+    /// Whether what a node says to pods of a shape depends on the shape and the node alone, for all
+    /// that the filters say.
+    #[must_use]
+    pub fn is_local(&self, shape: &Shape) -> bool {
+        let mut filters = self.filter.iter();
+        filters.all(|one| one.scope(shape) < Scope::Cluster)
+    }
+
+    /// The filters that have to be asked at each placement of pods of a shape.
+    pub fn asked_each_time(&self, shape: &Shape) -> impl Iterator<Item = &Arc<dyn Filter>> {
+        let filters = self.filter.iter();
+        filters.filter(|one| one.scope(shape) > Scope::NodeFacts)
+    }
 }
 
 /// Lists the plugins by point.

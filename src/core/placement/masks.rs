@@ -60,6 +60,8 @@ impl Masks {
 }
 
 fn fits(filters: &[Arc<dyn Filter>], cx: &Context<'_>, node: NodeId) -> bool {
-    let mut lasting = filters.iter().filter(|one| one.scope() == Scope::NodeFacts);
+    let mut lasting = filters
+        .iter()
+        .filter(|one| one.scope(cx.shape) == Scope::NodeFacts);
     lasting.all(|one| one.check(cx, node) == Verdict::Fit)
 }

@@ -4,7 +4,6 @@
 //! node to look at anew when it is asked the next time. That holds as long as nothing counts but the
 //! shape, the node and what is on it.
 
-use crate::core::framework::{Profile, Scope};
 use crate::core::state::{NodeId, Nodes};
 use std::collections::BTreeMap;
 
@@ -40,12 +39,6 @@ impl<T> Default for PerShape<T> {
             clock: 0,
         }
     }
-}
-
-/// Whether what a node says to a pod depends on the pod's shape and the node alone.
-pub(super) fn is_local(profile: &Profile) -> bool {
-    let mut filters = profile.filter.iter();
-    filters.all(|one| one.scope() != Scope::Cluster)
 }
 
 /// For how many nodes there is to be room, so that a few more do not need all of it anew.

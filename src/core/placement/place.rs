@@ -6,7 +6,7 @@ use super::domain::{Domain, domains, narrow};
 use super::masks::Masks;
 use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
-use crate::core::framework::{Context, Profile, Scope, Store};
+use crate::core::framework::{Context, Profile, Store};
 use crate::core::plugins::Weights;
 use crate::core::state::{ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::core::transaction::Statement;
@@ -169,7 +169,8 @@ impl Placer {
             return;
         }
         trial.without_node = trial.without_node.or(Some(member.pod));
-        if !member.avoids {
+        let shape = statement.state().shapes().get(member.shape);
+        if !member.avoids && shape.is_some_and(|shape| profile.is_local(shape)) {
             trial.refused.insert(member.shape);
         }
     }
@@ -221,8 +222,8 @@ impl Placer {
         pod_id: PodId,
         domain: &Domain,
     ) -> Option<NodeId> {
-        if rankings::suits(profile) {
-            let cx = Context::new(state, &self.store, pod_id)?;
+        let cx = Context::new(state, &self.store, pod_id)?;
+        if rankings::suits(profile, cx.shape) {
             let among = narrow(profile, &cx, domain)?;
             let allowed = self.masks.allowed(&profile.filter, &cx);
             return self.rankings.best(profile, &cx, allowed, among.as_deref());
@@ -268,10 +269,10 @@ impl Placer {
         let Some(cx) = Context::new(state, &self.store, pod_id) else {
             return false;
         };
-        let mut used = profile.filter.iter();
+        let mut used = profile.asked_each_time(cx.shape);
         state.nodes().present().contains(node)
             && self.masks.allowed(&profile.filter, &cx).contains(node)
-            && used.all(|one| one.scope() == Scope::NodeFacts || one.suits(&cx, node))
+            && used.all(|one| one.suits(&cx, node))
             && narrow(profile, &cx, &Domain::Everywhere)
                 .is_some_and(|among| among.is_none_or(|among| among.contains(node)))
     }
@@ -291,11 +292,7 @@ impl Placer {
         if let Some(among) = narrow(profile, &cx, domain)? {
             self.candidates.intersect(&among);
         }
-        for filter in profile
-            .filter
-            .iter()
-            .filter(|one| one.scope() != Scope::NodeFacts)
-        {
+        for filter in profile.asked_each_time(cx.shape) {
             filter.retain(&cx, &mut self.candidates);
         }
         (!self.candidates.is_empty()).then_some(())

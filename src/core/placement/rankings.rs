@@ -1,12 +1,12 @@
 //! The nodes in the order of how well they suit, for each shape.
 //!
-//! A profile whose scores depend on more than the shape and the node has no rankings: its nodes are
-//! looked at each time.
+//! Where filters or scores depend on more than the shape and the node there is no ranking: the nodes
+//! are looked at each time.
 
-use super::per_shape::{PerShape, is_local, room_for};
+use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Scope, Weighted};
-use crate::core::state::{Id, NodeId, NodeSet};
+use crate::core::state::{Id, NodeId, NodeSet, Shape};
 
 /// A tournament for each shape.
 #[derive(Debug, Default)]
@@ -16,12 +16,12 @@ pub(super) struct Rankings {
 }
 
 /// Whether a node's place in a ranking depends on the pod's shape and the node alone.
-pub(super) fn suits(profile: &Profile) -> bool {
+pub(super) fn suits(profile: &Profile, shape: &Shape) -> bool {
     let [only] = &profile.score[..] else {
         return false;
     };
-    let kept = only.plugin.scope() != Scope::Cluster;
-    kept && profile.pre_score.is_empty() && is_local(profile)
+    let kept = only.plugin.scope(shape) < Scope::Cluster;
+    kept && profile.pre_score.is_empty() && profile.is_local(shape)
 }
 
 impl Rankings {
@@ -65,10 +65,8 @@ fn rank(
     let nodes = cx.state.nodes();
     let mut fit = allowed.clone();
     fit.intersect(nodes.present());
-    for filter in &profile.filter {
-        if filter.scope() != Scope::NodeFacts {
-            filter.retain(cx, &mut fit);
-        }
+    for filter in profile.asked_each_time(cx.shape) {
+        filter.retain(cx, &mut fit);
     }
     scores.clear();
     for one in &profile.score {
@@ -86,10 +84,9 @@ fn score(profile: &Profile, cx: &Context<'_>, allowed: &NodeSet, node: NodeId) -
     if !allowed.contains(node) || !cx.state.nodes().present().contains(node) {
         return UNFIT;
     }
-    for filter in &profile.filter {
-        if filter.scope() != Scope::NodeFacts && !filter.suits(cx, node) {
-            return UNFIT;
-        }
+    let mut filters = profile.asked_each_time(cx.shape);
+    if !filters.all(|one| one.suits(cx, node)) {
+        return UNFIT;
     }
     let score = |one: &Weighted| one.plugin.score_one(cx, node);
     profile.score.first().map_or(0, score).max(UNFIT + 1)

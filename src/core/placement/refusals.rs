@@ -1,7 +1,7 @@
 //! What every node answers to a shape that it does not suit, counted.
 
 use super::diagnosis::{Diagnosis, lacking_part, refusal, shortfall};
-use super::per_shape::{PerShape, is_local, room_for};
+use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Reason};
 use crate::core::state::{Id, NodeId};
@@ -28,7 +28,7 @@ struct Answers {
 
 /// Whether a node's answer to a pod is its answer to the pod's shape.
 pub(super) fn suits(profile: &Profile, cx: &Context<'_>) -> bool {
-    cx.pod.avoid.is_empty() && profile.pre_filter.is_empty() && is_local(profile)
+    cx.pod.avoid.is_empty() && profile.pre_filter.is_empty() && profile.is_local(cx.shape)
 }
 
 impl Refusals {

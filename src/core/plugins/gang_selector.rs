@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::model::labels_match;
-use crate::core::state::NodeId;
+use crate::core::state::{NodeId, Shape};
 
 /// Filters out nodes that lack a label of the PodGroup's `nodeSelector`. It is part of its members'
 /// constraints, so that equal members of other gangs have another shape.
@@ -16,7 +16,7 @@ impl Plugin for GangSelector {
 }
 
 impl Filter for GangSelector {
-    fn scope(&self) -> Scope {
+    fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeFacts
     }
 

@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::model::labels_match;
-use crate::core::state::NodeId;
+use crate::core::state::{NodeId, Shape};
 
 /// Filters by `nodeSelector` and by the required terms of node affinity: the selector and one of
 /// the terms must match (source: kube-scheduler's plugin of this name).
@@ -16,7 +16,7 @@ impl Plugin for NodeAffinity {
 }
 
 impl Filter for NodeAffinity {
-    fn scope(&self) -> Scope {
+    fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeFacts
     }
 

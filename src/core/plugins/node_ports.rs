@@ -1,7 +1,7 @@
 //! `NodePorts`: a host port serves one pod.
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::state::{NodeId, NodeSet};
+use crate::core::state::{NodeId, NodeSet, Shape};
 
 /// Filters out nodes on which a host port of the pod is taken (source: kube-scheduler's plugin of
 /// this name).
@@ -15,8 +15,12 @@ impl Plugin for NodePorts {
 }
 
 impl Filter for NodePorts {
-    fn scope(&self) -> Scope {
-        Scope::NodeUsage
+    fn scope(&self, shape: &Shape) -> Scope {
+        if shape.ports.is_empty() {
+            Scope::Unconcerned
+        } else {
+            Scope::NodeUsage
+        }
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {

@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::resources::Dimension;
-use crate::core::state::{NodeId, NodeSet};
+use crate::core::state::{NodeId, NodeSet, Shape};
 
 /// Its name.
 pub(super) const NAME: &str = "NodeResourcesFit";
@@ -19,7 +19,7 @@ impl Plugin for NodeResourcesFit {
 }
 
 impl Filter for NodeResourcesFit {
-    fn scope(&self) -> Scope {
+    fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeUsage
     }
 

@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::model::{Taint, TaintEffect, Toleration};
-use crate::core::state::NodeId;
+use crate::core::state::{NodeId, Shape};
 
 /// Filters out cordoned nodes, unless the pod tolerates the taint that stands for the cordon
 /// (source: kube-scheduler's plugin of this name).
@@ -18,7 +18,7 @@ impl Plugin for NodeUnschedulable {
 }
 
 impl Filter for NodeUnschedulable {
-    fn scope(&self) -> Scope {
+    fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeFacts
     }
 

@@ -3,7 +3,7 @@
 use crate::core::framework::{Context, Plugin, Scope, Score};
 use crate::core::model::digest;
 use crate::core::resources::{Dimension, Dimensions};
-use crate::core::state::{ClusterState, NodeId, NodeSet};
+use crate::core::state::{ClusterState, NodeId, NodeSet, Shape};
 use std::borrow::Cow;
 
 /// Scores by the leftover on the node after the pod, summed over resources, each weighted so that
@@ -38,7 +38,7 @@ impl Score for Packing {
         }
     }
 
-    fn scope(&self) -> Scope {
+    fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeUsage
     }
 

@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::model::{Taint, TaintEffect, Toleration};
-use crate::core::state::NodeId;
+use crate::core::state::{NodeId, Shape};
 
 /// Filters by taints of effect NoSchedule and NoExecute; PreferNoSchedule does not filter
 /// (source: kube-scheduler's plugin of this name).
@@ -16,7 +16,7 @@ impl Plugin for TaintToleration {
 }
 
 impl Filter for TaintToleration {
-    fn scope(&self) -> Scope {
+    fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeFacts
     }
 
