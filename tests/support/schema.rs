@@ -276,6 +276,17 @@ PodList
   metadata 1 ListMeta
   items 2 [] Pod
 
+Binding
+  metadata 1 ObjectMeta
+  target 2 ObjectReference
+
+ObjectReference
+  kind 1 string
+  namespace 2 string
+  name 3 string
+  uid 4 string
+  apiVersion 5 string
+
 Status
   status 2 string
   message 3 string
@@ -342,6 +353,12 @@ pub(crate) struct Style {
     pub(crate) noise: bool,
 }
 
+/// As little as may be written.
+pub(crate) const SPARSE: Style = Style {
+    zeros: false,
+    noise: false,
+};
+
 /// As Kubernetes writes.
 pub(crate) const GO: Style = Style {
     zeros: true,
@@ -380,8 +397,10 @@ pub(crate) fn envelope(message: &str, value: &Value, style: Style) -> Vec<u8> {
     let mut unknown = Vec::new();
     put_bytes(&mut unknown, 1, &names);
     put_bytes(&mut unknown, 2, &encode(message, value, style));
-    put_bytes(&mut unknown, 3, b"");
-    put_bytes(&mut unknown, 4, b"");
+    if style.zeros {
+        put_bytes(&mut unknown, 3, b"");
+        put_bytes(&mut unknown, 4, b"");
+    }
     [b"k8s\0".as_slice(), &unknown].concat()
 }
 

@@ -6,7 +6,7 @@
 use super::Watchable;
 use super::codec::{Change, Codec, Page, is_protobuf, malformed, refusal};
 use super::frames::Frames;
-use crate::api::protobuf::MEDIA_TYPE;
+use crate::api::protobuf::EITHER;
 use crate::cluster::encoding::Encodings;
 use bytes::Bytes;
 use futures::stream::{self, Stream};
@@ -233,17 +233,9 @@ impl<K: Watchable> Source<K> {
 
 fn with_accept(request: Request<Vec<u8>>, protobuf: bool) -> Request<Body> {
     let mut request = request.map(Body::from);
-    let accept = if protobuf {
-        format!("{MEDIA_TYPE}, application/json")
-    } else {
-        "application/json".to_owned()
-    };
+    let accept = if protobuf { EITHER } else { "application/json" };
     let headers = request.headers_mut();
-    headers.extend(
-        HeaderValue::try_from(accept)
-            .ok()
-            .map(|accept| (ACCEPT, accept)),
-    );
+    headers.insert(ACCEPT, HeaderValue::from_static(accept));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     request
 }

@@ -4,6 +4,10 @@
 //! in `k8s.io/apimachinery` (`pkg/runtime`, `pkg/apis/meta/v1`). Fields that are not read are
 //! skipped, and what is inside of lists and events stays a slice of what came until it is decoded.
 
+mod written;
+
+pub use written::{Binding, Event, MicroTime, ObjectReference, WrittenMeta, sealed};
+
 use bytes::Bytes;
 use kube::core::Status;
 use prost::{DecodeError, Message};
@@ -11,6 +15,9 @@ use thiserror::Error;
 
 /// The media type, of requests and of answers; that of a watch has `;stream=watch` behind it.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
+
+/// What is accepted where either encoding will do.
+pub const EITHER: &str = "application/vnd.kubernetes.protobuf, application/json";
 
 /// What every object begins with, so that it is not taken for another encoding.
 const MAGIC: &[u8] = b"k8s\0";
