@@ -17,7 +17,6 @@ pub fn sealed(api_version: &str, kind: &str, object: &impl Message) -> Vec<u8> {
     };
     let mut bytes = Vec::with_capacity(MAGIC.len() + envelope.encoded_len());
     bytes.extend_from_slice(MAGIC);
-    // Only a buffer that cannot grow has no room, and a vector can.
     envelope.encode_raw(&mut bytes);
     bytes
 }

@@ -1,6 +1,6 @@
 //! Watches: one task per kind that lists, watches, and tells the engine what changed.
 //!
-//! [`source`] does the listing in pages, the bookmarks and the 410. What is told of it stands here:
+//! `source` does the listing in pages, the bookmarks and the 410. What is told of it stands here:
 //! what a new list lacks, a list that stalls, how long to wait after failures, and what `/readyz`
 //! says. Nothing here decides anything. kube's watcher would do some of it, but in JSON only.
 
