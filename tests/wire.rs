@@ -8,8 +8,10 @@
 #[path = "support/fake_api.rs"]
 mod fake_api;
 
-use fake_api::{Asked, FakeApi, Reply, status, status_body};
+use fake_api::{Asked, FakeApi, Reply, schema, status, status_body};
 use kube::Client;
+use muster::api::protobuf::MEDIA_TYPE;
+use muster::cluster::encoding::Encodings;
 use muster::cluster::lanes::{Context, Lanes};
 use muster::cluster::words::Subject;
 use muster::cluster::{Clock, Fence, Metrics, News};
@@ -65,10 +67,26 @@ impl Rig {
     }
 
     fn with_slots(client: Client, binds_in_flight: usize) -> Self {
-        Self::with_fence(client, binds_in_flight, Fence::open())
+        Self::with(
+            client,
+            binds_in_flight,
+            Fence::open(),
+            Encodings::default(),
+        )
     }
 
     fn with_fence(client: Client, binds_in_flight: usize, fence: Fence) -> Self {
+        Self::with(client, binds_in_flight, fence, Encodings::default())
+    }
+
+    /// With a server that was heard to speak protobuf.
+    fn in_protobuf(client: Client) -> Self {
+        let encodings = Encodings::default();
+        encodings.heard_protobuf();
+        Self::with(client, 32, Fence::open(), encodings)
+    }
+
+    fn with(client: Client, binds_in_flight: usize, fence: Fence, encodings: Encodings) -> Self {
         let (sender, news) = mpsc::channel(64);
         let metrics = Arc::new(Metrics::new().unwrap());
         let context = Context {
@@ -78,6 +96,7 @@ impl Rig {
             clock: Clock::start(),
             metrics: Arc::clone(&metrics),
             instance: "muster-0".into(),
+            encodings,
         };
         let lanes = Lanes::start(&context, binds_in_flight);
         Self {
@@ -582,4 +601,87 @@ async fn what_cannot_be_written_now_is_written_later() {
         .filter(|line| line.starts_with(path))
         .count();
     assert_eq!(patches, 3);
+}
+
+fn kinds_of(asked: &[Asked]) -> Vec<(&str, &str)> {
+    let what = |asked: &Asked| {
+        let line = asked.line.as_str();
+        ["binding", "events", "status"]
+            .into_iter()
+            .find(|part| line.contains(part))
+    };
+    asked
+        .iter()
+        .map(|asked| (asked.content.as_str(), what(asked).unwrap_or_default()))
+        .map(|(content, what)| (what, content.rsplit('/').next().unwrap_or_default()))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn binds_and_events_are_in_protobuf_where_it_was_heard() {
+    let (api, client) = FakeApi::start(|_| Reply::Json(201, json!({})));
+    let mut rig = Rig::in_protobuf(client);
+    assert_eq!(rig.bind_outcome().await, bound_to("node-7"));
+    rig.lanes.submit(waits("no room"));
+    rig.settle().await;
+    let asked = api.asked();
+    let binding = json!({
+        "apiVersion": "v1",
+        "metadata": {"namespace": "team", "name": "worker-0", "uid": "7c1e"},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": "node-7"},
+    });
+    assert_eq!(
+        asked[0].bytes,
+        schema::envelope("Binding", &binding, schema::SPARSE)
+    );
+    assert_eq!(
+        asked[0].line,
+        "POST /api/v1/namespaces/team/pods/worker-0/binding?fieldManager=muster&timeout=2s"
+    );
+    assert!(asked[0].takes_protobuf());
+    let mut kinds = kinds_of(&asked);
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(
+        kinds,
+        [
+            ("binding", "vnd.kubernetes.protobuf"),
+            ("events", "vnd.kubernetes.protobuf"),
+            ("status", "strategic-merge-patch+json"),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_take_protobuf_is_written_to_in_json_from_then_on() {
+    let (api, client) = FakeApi::start(|asked: &Asked| {
+        if asked.content == MEDIA_TYPE {
+            return status(415, "the body is not in JSON");
+        }
+        Reply::Json(201, json!({}))
+    });
+    let mut rig = Rig::in_protobuf(client);
+    assert_eq!(rig.bind_outcome().await, bound_to("node-7"));
+    rig.settle().await;
+    let asked = api.asked();
+    assert_eq!(asked[0].line, asked[1].line);
+    assert_eq!(
+        kinds_of(&asked),
+        [
+            ("binding", "vnd.kubernetes.protobuf"),
+            ("binding", "json"),
+            ("events", "json"),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_in_protobuf_is_understood() {
+    let refusal = json!({"status": "Failure", "message": "no", "reason": "Invalid", "code": 422});
+    let body = schema::envelope("Status", &refusal, schema::GO);
+    let (_, client) = FakeApi::start(move |_| Reply::Refusal(422, body.clone()));
+    let mut rig = Rig::in_protobuf(client);
+    let message = "no".to_owned();
+    let refused = BindOutcome::Refused { message };
+    assert_eq!(rig.bind_outcome().await, refused);
 }

@@ -5,10 +5,11 @@
 #[path = "support/fake_api.rs"]
 mod fake_api;
 
-use fake_api::{Asked, FakeApi, Reply, status, status_body};
+use fake_api::{Asked, FakeApi, Reply, schema, status, status_body};
 use kube::core::DeserializeGuard;
 use kube::{Api, Client};
 use muster::api::{Reading, crd, slim, volcano};
+use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::watch::{Outlet, Watchable, follow};
 use muster::cluster::{Health, Kind, Metrics, News};
 use muster::core::model::Event;
@@ -18,11 +19,15 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+/// What holds of a watch holds in both.
+const BOTH: [Encoding; 2] = [Encoding::Json, Encoding::Protobuf];
+
 /// A watch of one kind and what it told.
 struct Watch {
     news: mpsc::Receiver<News>,
     health: Arc<Health>,
     metrics: Arc<Metrics>,
+    encodings: Encodings,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -33,11 +38,13 @@ impl Watch {
             news: sender,
             health: Arc::new(Health::default()),
             metrics: Arc::new(Metrics::new().unwrap()),
+            encodings: Encodings::default(),
         };
         outlet
             .health
             .set_role(muster::cluster::health::Role::Leading);
         let (health, metrics) = (Arc::clone(&outlet.health), Arc::clone(&outlet.metrics));
+        let encodings = outlet.encodings.clone();
         let reading = Arc::new(Reading {
             scheduler_names: vec!["muster".to_owned()],
         });
@@ -46,6 +53,7 @@ impl Watch {
             news,
             health,
             metrics,
+            encodings,
             task,
         }
     }
@@ -161,163 +169,203 @@ fn server(
 
 #[tokio::test(start_paused = true)]
 async fn lists_come_in_pages_and_the_watch_goes_on_from_the_last() {
-    let (api, client) = FakeApi::start(server(
-        [
-            list("7", "next-page", &[pod("a", "1", 3)]),
-            list("7", "", &[pod("b", "2", 5)]),
-        ],
-        [Reply::Open(vec![
-            change("ADDED", &pod("c", "3", 8)),
-            change("DELETED", &pod("a", "1", 9)),
-        ])],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    watch
-        .tells(&["pod a/1", "pod b/2", "synced pods", "pod c/3", "gone a/1"])
-        .await;
-    assert_eq!(watch.says(Kind::Pods), "");
-    let lines = api.lines();
-    assert_eq!(lines[0], "GET /api/v1/pods?&limit=500");
-    assert_eq!(lines[1], "GET /api/v1/pods?&limit=500&continue=next-page");
-    assert!(
-        lines[2].contains("watch=true") && lines[2].contains("resourceVersion=7"),
-        "{lines:?}"
-    );
-    assert!(lines[2].contains("timeoutSeconds=120"), "{lines:?}");
-    assert!(lines[2].contains("allowWatchBookmarks=true"), "{lines:?}");
+    for encoding in BOTH {
+        let (api, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [
+                    list("7", "next-page", &[pod("a", "1", 3)]),
+                    list("7", "", &[pod("b", "2", 5)]),
+                ],
+                [Reply::Open(vec![
+                    change("ADDED", &pod("c", "3", 8)),
+                    change("DELETED", &pod("a", "1", 9)),
+                ])],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch
+            .tells(&["pod a/1", "pod b/2", "synced pods", "pod c/3", "gone a/1"])
+            .await;
+        assert_eq!(watch.says(Kind::Pods), "");
+        let lines = api.lines();
+        assert_eq!(lines[0], "GET /api/v1/pods?&limit=500");
+        assert_eq!(lines[1], "GET /api/v1/pods?&limit=500&continue=next-page");
+        assert!(
+            lines[2].contains("watch=true") && lines[2].contains("resourceVersion=7"),
+            "{lines:?}"
+        );
+        assert!(lines[2].contains("timeoutSeconds=120"), "{lines:?}");
+        assert!(lines[2].contains("allowWatchBookmarks=true"), "{lines:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_goes_on_from_the_last_bookmark_without_a_list() {
-    let (api, client) = FakeApi::start(server(
-        [list("7", "", &[pod("a", "1", 3)])],
-        [
-            Reply::Closed(vec![bookmark(40)]),
-            Reply::Open(vec![change("MODIFIED", &pod("a", "1", 41))]),
-        ],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    watch.tells(&["pod a/1", "synced pods", "pod a/1"]).await;
-    let lines = api.lines();
-    assert_eq!(lines.len(), 3, "{lines:?}");
-    assert!(lines[2].contains("resourceVersion=40"), "{lines:?}");
+    for encoding in BOTH {
+        let (api, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [list("7", "", &[pod("a", "1", 3)])],
+                [
+                    Reply::Closed(vec![bookmark(40)]),
+                    Reply::Open(vec![change("MODIFIED", &pod("a", "1", 41))]),
+                ],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch.tells(&["pod a/1", "synced pods", "pod a/1"]).await;
+        let lines = api.lines();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[2].contains("resourceVersion=40"), "{lines:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn gone_inside_a_stream_lists_anew_and_sweeps() {
-    let gone = json!({"type": "ERROR", "object": status_body(410, "too old resource version")});
-    let (api, client) = FakeApi::start(server(
-        [
-            list("7", "", &[pod("a", "1", 3), pod("b", "2", 4)]),
-            list("90", "", &[pod("b", "2", 4), pod("c", "3", 80)]),
-        ],
-        [Reply::Closed(vec![gone])],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    watch
-        .tells(&[
-            "pod a/1",
-            "pod b/2",
-            "synced pods",
-            "pod b/2",
-            "pod c/3",
-            "gone a/1",
-        ])
-        .await;
-    watch.tells_no_more().await;
-    assert!(
-        api.lines()[3].contains("resourceVersion=90"),
-        "{:?}",
-        api.lines()
-    );
-    let metrics = watch.metrics.text().unwrap();
-    assert!(
-        metrics.contains("muster_watch_restarts_total{kind=\"pods\"} 1"),
-        "{metrics}"
-    );
+    for encoding in BOTH {
+        let gone = json!({"type": "ERROR", "object": status_body(410, "too old resource version")});
+        let (api, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [
+                    list("7", "", &[pod("a", "1", 3), pod("b", "2", 4)]),
+                    list("90", "", &[pod("b", "2", 4), pod("c", "3", 80)]),
+                ],
+                [Reply::Closed(vec![gone])],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch
+            .tells(&[
+                "pod a/1",
+                "pod b/2",
+                "synced pods",
+                "pod b/2",
+                "pod c/3",
+                "gone a/1",
+            ])
+            .await;
+        watch.tells_no_more().await;
+        assert!(
+            api.lines()[3].contains("resourceVersion=90"),
+            "{:?}",
+            api.lines()
+        );
+        let metrics = watch.metrics.text().unwrap();
+        assert!(
+            metrics.contains("muster_watch_restarts_total{kind=\"pods\"} 1"),
+            "{metrics}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn gone_as_a_status_lists_anew_too() {
-    let (api, client) = FakeApi::start(server(
-        [
-            list("7", "", &[pod("a", "1", 3)]),
-            list("90", "", &[pod("a", "9", 80)]),
-        ],
-        [status(410, "too old resource version")],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    watch
-        .tells(&["pod a/1", "synced pods", "gone a/1", "pod a/9"])
-        .await;
-    assert_eq!(api.lines().len(), 4, "{:?}", api.lines());
+    for encoding in BOTH {
+        let (api, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [
+                    list("7", "", &[pod("a", "1", 3)]),
+                    list("90", "", &[pod("a", "9", 80)]),
+                ],
+                [status(410, "too old resource version")],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch
+            .tells(&["pod a/1", "synced pods", "gone a/1", "pod a/9"])
+            .await;
+        assert_eq!(api.lines().len(), 4, "{:?}", api.lines());
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_cannot_start_is_given_up_for_a_list_after_three_times() {
-    let refusal = || status(500, "storage is initializing");
-    let (api, client) = FakeApi::start(server(
-        [list("7", "", &[pod("a", "1", 3)])],
-        [refusal(), refusal(), refusal()],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    watch.tells(&["pod a/1", "synced pods", "pod a/1"]).await;
-    watch.tells_no_more().await;
-    let lists = |line: &&String| !line.contains("watch=true");
-    assert_eq!(
-        api.lines().iter().filter(lists).count(),
-        2,
-        "{:?}",
-        api.lines()
-    );
-    assert_eq!(watch.says(Kind::Pods), "", "it is well again");
+    for encoding in BOTH {
+        let refusal = || status(500, "storage is initializing");
+        let (api, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [list("7", "", &[pod("a", "1", 3)])],
+                [refusal(), refusal(), refusal()],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch.tells(&["pod a/1", "synced pods", "pod a/1"]).await;
+        watch.tells_no_more().await;
+        let lists = |line: &&String| !line.contains("watch=true");
+        assert_eq!(
+            api.lines().iter().filter(lists).count(),
+            2,
+            "{:?}",
+            api.lines()
+        );
+        assert_eq!(watch.says(Kind::Pods), "", "it is well again");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_name_that_was_taken_by_another_pod_unseen_is_told_as_two_pods() {
-    let (_, client) = FakeApi::start(server(
-        [list("7", "", &[pod("a", "1", 3)])],
-        [Reply::Open(vec![change("MODIFIED", &pod("a", "2", 9))])],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    watch
-        .tells(&["pod a/1", "synced pods", "gone a/1", "pod a/2"])
-        .await;
+    for encoding in BOTH {
+        let (_, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [list("7", "", &[pod("a", "1", 3)])],
+                [Reply::Open(vec![change("MODIFIED", &pod("a", "2", 9))])],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch
+            .tells(&["pod a/1", "synced pods", "gone a/1", "pod a/2"])
+            .await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_stalls_is_asked_for_again() {
-    let (api, client) = FakeApi::start(server(
-        [Reply::Open(vec![]), list("7", "", &[pod("a", "1", 3)])],
-        [],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    watch.tells(&["pod a/1", "synced pods"]).await;
-    assert!(api.lines().len() >= 2);
+    for encoding in BOTH {
+        let (api, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [Reply::Open(vec![]), list("7", "", &[pod("a", "1", 3)])],
+                [],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch.tells(&["pod a/1", "synced pods"]).await;
+        assert!(api.lines().len() >= 2);
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_forbidden_kind_is_not_ready_and_says_so_until_it_is_allowed() {
-    let (api, client) = FakeApi::start(server(
-        [
-            status(403, "pods is forbidden"),
-            status(403, "pods is forbidden"),
-            list("7", "", &[]),
-        ],
-        [],
-    ));
-    let mut watch = Watch::start::<slim::Pod>(client);
-    while api.lines().len() < 2 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    for encoding in BOTH {
+        let (api, client) = FakeApi::speaking(
+            encoding,
+            server(
+                [
+                    status(403, "pods is forbidden"),
+                    status(403, "pods is forbidden"),
+                    list("7", "", &[]),
+                ],
+                [],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        while api.lines().len() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let says = watch.says(Kind::Pods);
+        assert_eq!(
+            says,
+            "pods: no permission to list and watch: list: pods is forbidden (HTTP 403)"
+        );
+        watch.tells(&["synced pods"]).await;
+        watch.tells_no_more().await;
+        assert_eq!(watch.says(Kind::Pods), "");
     }
-    let says = watch.says(Kind::Pods);
-    assert_eq!(
-        says,
-        "pods: no permission to list and watch: list: pods is forbidden (HTTP 403)"
-    );
-    watch.tells(&["synced pods"]).await;
-    watch.tells_no_more().await;
-    assert_eq!(watch.says(Kind::Pods), "");
 }
 
 #[tokio::test(start_paused = true)]
@@ -401,4 +449,114 @@ async fn an_object_that_cannot_be_read_is_left_out_and_others_are_not() {
     let metrics = watch.metrics.text().unwrap();
     let count = "muster_unreadable_objects_total{kind=\"podgroups.muster.dev\"} 1";
     assert!(metrics.contains(count), "{metrics}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_without_protobuf_is_offered_it_once() {
+    let in_json = server(
+        [list("7", "", &[pod("a", "1", 3)]), list("90", "", &[])],
+        [status(410, "too old resource version")],
+    );
+    let (api, client) = FakeApi::start(in_json);
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch.tells(&["pod a/1", "synced pods", "gone a/1"]).await;
+    watch.tells_no_more().await;
+    let offered: Vec<bool> = api.asked().iter().map(Asked::takes_protobuf).collect();
+    assert_eq!(offered, [true, false, false, false], "{:?}", api.lines());
+    assert_eq!(watch.encodings.for_writes(), Encoding::Json);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_refuses_to_answer_in_protobuf_is_asked_in_json_at_once() {
+    let mut answers = server([list("7", "", &[pod("a", "1", 3)])], []);
+    let (api, client) = FakeApi::start(move |asked| {
+        if asked.takes_protobuf() {
+            return status(406, "only application/json");
+        }
+        answers(asked)
+    });
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch.tells(&["pod a/1", "synced pods"]).await;
+    let asked = api.asked();
+    assert_eq!(asked[1].at, asked[0].at);
+    assert_eq!(asked[0].line, asked[1].line);
+}
+
+#[tokio::test(start_paused = true)]
+async fn custom_resources_are_asked_for_in_json() {
+    let (api, client) = FakeApi::speaking(Encoding::Protobuf, server([list("7", "", &[])], []));
+    let mut watch = Watch::start::<DeserializeGuard<crd::Queue>>(client);
+    watch.tells(&["synced queues.muster.dev"]).await;
+    assert_eq!(api.asked()[0].accept, "application/json");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_answers_in_protobuf_is_written_to_in_it() {
+    let (api, client) = FakeApi::speaking(Encoding::Protobuf, server([list("7", "", &[])], []));
+    let mut watch = Watch::start::<slim::Pod>(client);
+    watch.tells(&["synced pods"]).await;
+    watch.tells_no_more().await;
+    assert!(api.asked().iter().all(Asked::takes_protobuf));
+    assert_eq!(watch.encodings.for_writes(), Encoding::Protobuf);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_that_are_no_event_list_anew_after_a_wait() {
+    let too_long = vec![0xff; 4];
+    let no_event = [&[0, 0, 0, 3][..], b"abc"].concat();
+    for bad in [too_long, no_event] {
+        let (api, client) = FakeApi::speaking(
+            Encoding::Protobuf,
+            server(
+                [
+                    list("7", "", &[pod("a", "1", 3)]),
+                    list("90", "", &[pod("b", "2", 80)]),
+                ],
+                [Reply::OpenChunks(vec![bad])],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch
+            .tells(&["pod a/1", "synced pods", "pod b/2", "gone a/1"])
+            .await;
+        let asked = api.asked();
+        assert!(asked[2].at - asked[1].at >= Duration::from_millis(200));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_no_list_is_asked_for_again_and_said() {
+    let (api, client) = FakeApi::speaking(
+        Encoding::Protobuf,
+        server([Reply::Chunks(vec![b"<html>".to_vec()])], []),
+    );
+    let watch = Watch::start::<slim::Pod>(client);
+    while api.lines().len() < 4 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(
+        watch.says(Kind::Pods),
+        "pods: list: not an object in protobuf: it does not begin with \"k8s\\0\""
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_off_in_an_event_goes_on_where_the_last_whole_one_was() {
+    let mut frames = schema::frame("Pod", &change("ADDED", &pod("b", "2", 8)));
+    let whole = frames.len();
+    frames.extend(schema::frame("Pod", &change("ADDED", &pod("c", "3", 9))));
+    for cut in [whole + 2, whole + 20, frames.len() - 1] {
+        let (api, client) = FakeApi::speaking(
+            Encoding::Protobuf,
+            server(
+                [list("7", "", &[])],
+                [Reply::Chunks(vec![frames[..cut].to_vec()])],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        watch.tells(&["synced pods", "pod b/2"]).await;
+        watch.tells_no_more().await;
+        let lines = api.lines();
+        assert!(lines[2].contains("resourceVersion=8"), "{lines:?}");
+    }
 }

@@ -10,6 +10,7 @@ pub mod convert;
 pub mod crd;
 pub mod duration;
 pub mod names;
+pub mod protobuf;
 pub mod requests;
 pub mod said;
 pub mod slim;

@@ -117,10 +117,8 @@ fn of_view(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
         total.extend(asked);
     }
     let status = &pod.status;
-    if view != View::Asked
-        && let Some(allocated) = &status.allocated_resources
-    {
-        let bag = reader.bag("status.allocatedResources", allocated);
+    if view != View::Asked {
+        let bag = reader.bag("status.allocatedResources", &status.allocated_resources);
         total.extend(bag.into_iter().filter(|(name, _)| is_pod_level(name)));
     }
     if view == View::InForce
@@ -195,8 +193,9 @@ fn of_container(
         return reader.bag("status.containerStatuses.resources", &resources.requests);
     }
     if view != View::Asked
-        && let Some(allocated) = status.and_then(|status| status.allocated_resources.as_ref())
+        && let Some(status) = status.filter(|status| !status.allocated_resources.is_empty())
     {
+        let allocated = &status.allocated_resources;
         return reader.bag("status.containerStatuses.allocatedResources", allocated);
     }
     // Requests default to limits, as in the API server.

@@ -23,6 +23,7 @@ pub use report::{Report, Scheduled};
 pub use statistics::Latency;
 
 use crate::cluster::client::Transport;
+use crate::cluster::encoding::Encoding;
 use kube::Client;
 use objects::Objects;
 use observe::{Observer, Seen};
@@ -119,6 +120,8 @@ pub struct Options {
     pub raw_pods: usize,
     /// The numbers of pods in flight at which the raw rate is measured.
     pub raw_in_flight: Vec<usize>,
+    /// How raw binds are written.
+    pub raw_encoding: Encoding,
     /// Clients that share the requests of the raw rate.
     pub raw_clients: Vec<Client>,
     /// How those travel, for the report.
@@ -212,6 +215,7 @@ impl Bench<'_> {
             prefix,
             count,
             in_flight,
+            encoding: self.options.raw_encoding,
             measure: self.options.measure,
             timeout: self.options.timeout,
         };
@@ -326,6 +330,7 @@ mod tests {
             exec: None,
             raw_pods: 0,
             raw_in_flight: Vec::new(),
+            raw_encoding: Encoding::Json,
             raw_clients: Vec::new(),
             transport: Transport::Http2,
             timeout: Duration::from_secs(1),

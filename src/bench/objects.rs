@@ -4,6 +4,9 @@
 //! cluster in use, a run neither starts containers nor swallows other people's pods.
 
 use super::{Convention, Options};
+use crate::cluster::encoding::Encoding;
+use crate::cluster::lanes::{self, Made};
+use crate::core::engine::Bind;
 use crate::core::model::PodKey;
 use serde_json::{Value, json};
 
@@ -150,16 +153,13 @@ impl Objects {
         format!("{}/{}", self.pods_path(), pod_name(prefix, index))
     }
 
-    /// A binding, and where it is created.
-    pub(super) fn binding(&self, prefix: &str, index: usize) -> (String, Value) {
-        let name = pod_name(prefix, index);
-        let body = json!({
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"namespace": self.run, "name": name},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": self.node_name(index)},
-        });
-        (format!("{}/binding", self.pod_path(prefix, index)), body)
+    /// What a scheduler sends to bind a pod, whatever its uid.
+    pub(super) fn binding(&self, prefix: &str, index: usize, encoding: Encoding) -> Made {
+        let order = Bind {
+            pod: self.pod_key(prefix, index, ""),
+            node: self.node_name(index),
+        };
+        lanes::binding(&order, encoding)
     }
 }
 

@@ -5,9 +5,10 @@
 
 use super::objects::Objects;
 use super::observe::Observer;
-use super::requests::{Requests, create_all, for_all};
+use super::requests::{Requests, for_all};
 use super::statistics::rate;
 use super::{Error, Measure};
+use crate::cluster::encoding::Encoding;
 use crate::cluster::{Clock, lanes};
 use serde::Serialize;
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub(super) struct Raw {
     pub(super) count: usize,
     /// Pods in flight at once.
     pub(super) in_flight: usize,
+    /// How binds are written.
+    pub(super) encoding: Encoding,
     /// What is measured.
     pub(super) measure: Measure,
     /// How long it may take.
@@ -67,9 +70,13 @@ impl Raw {
     async fn bind(&self, objects: &Objects, observer: &mut Observer) -> Result<Option<f64>, Error> {
         let (count, deadline) = (self.count, Instant::now() + self.timeout);
         let (make, prefix) = (objects.clone(), self.prefix.clone());
-        let binding = move |index| make.binding(&prefix, index);
+        let encoding = self.encoding;
+        let bind = move |requests: Requests, index| {
+            let binding = make.binding(&prefix, index, encoding);
+            async move { requests.write(binding).await }
+        };
         tokio::try_join!(
-            create_all(&self.clients, self.in_flight, count, binding),
+            for_all(&self.clients, self.in_flight, count, bind),
             observer.watch_until(|seen| seen.bound.len() == count, deadline, || Ok(())),
         )?;
         Ok(self.rate_of_all(observer.seen().bound.values()))

@@ -40,6 +40,11 @@ impl Requests {
             .map(drop)
     }
 
+    /// Sends a write.
+    pub(super) async fn write(&self, request: Made) -> Result<(), Error> {
+        self.send(request).await.map(drop)
+    }
+
     /// Creates what `make` says for each number below `count`, path and body. Says when each was
     /// answered.
     pub(super) async fn create_all(

@@ -4,6 +4,7 @@ use super::log::{self, Format};
 use crate::bench::{self, Convention, Measure, Options, Report};
 use crate::cluster::Clock;
 use crate::cluster::client::{self, Transport};
+use crate::cluster::encoding::Encoding;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use kube::Client;
@@ -54,6 +55,9 @@ pub(super) struct Arguments {
     /// How many raw binds, or evictions, are in flight at once, in turn
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [8, 16, 32], value_parser = positive)]
     raw_in_flight: Vec<usize>,
+    /// How raw binds are written; Muster writes in protobuf where the API server takes it
+    #[arg(long, value_enum, default_value_t = RawEncoding::Protobuf)]
+    raw_encoding: RawEncoding,
     /// Pods for each raw rate
     #[arg(long, value_name = "N", default_value_t = 3_000, value_parser = positive)]
     raw_pods: usize,
@@ -85,6 +89,15 @@ enum Raw {
     Only,
     /// On, and --measure release.
     Evict,
+}
+
+/// How raw binds are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RawEncoding {
+    /// As Muster writes where the API server takes nothing else.
+    Json,
+    /// As Muster, and every component in Go, writes.
+    Protobuf,
 }
 
 /// How requests travel.
@@ -157,6 +170,10 @@ impl Arguments {
                 self.raw_pods
             },
             raw_in_flight: self.raw_in_flight,
+            raw_encoding: match self.raw_encoding {
+                RawEncoding::Json => Encoding::Json,
+                RawEncoding::Protobuf => Encoding::Protobuf,
+            },
             raw_clients: raw_clients?,
             transport,
             timeout: Duration::from_secs(self.timeout),

@@ -15,6 +15,7 @@ pub fn request(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => said(status),
         kube::Error::Service(cause) => with_causes(cause.as_ref()),
+        kube::Error::ReadEvents(cause) => with_causes(cause),
         other => with_causes(other),
     }
 }

@@ -10,6 +10,7 @@ pub mod attempt;
 pub mod binding;
 pub mod client;
 pub mod clock;
+pub mod encoding;
 mod error;
 pub mod error_text;
 pub mod evicting;

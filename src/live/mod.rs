@@ -7,6 +7,7 @@
 mod engine;
 
 use crate::api::Reading;
+use crate::cluster::encoding::Encodings;
 use crate::cluster::health::{Health, Role};
 use crate::cluster::lanes::{Context, Lanes};
 use crate::cluster::lease::{Lease, LeaseOptions};
@@ -111,6 +112,7 @@ async fn lead(
     options.metrics.leader.set(1);
     let clock = fence.clock();
     let (sender, news) = mpsc::channel(NEWS_BOUND);
+    let encodings = Encodings::default();
     let context = Context {
         client: options.writer,
         fence: fence.clone(),
@@ -118,6 +120,7 @@ async fn lead(
         clock,
         metrics: Arc::clone(&options.metrics),
         instance: options.instance.into(),
+        encodings: encodings.clone(),
     };
     let lanes = Arc::new(Lanes::start(&context, options.binds_in_flight));
     let reading = Arc::new(Reading {
@@ -127,6 +130,7 @@ async fn lead(
         news: sender,
         health: options.health,
         metrics: Arc::clone(&options.metrics),
+        encodings,
     };
     let watches = watch::start(&options.reader, &reading, &outlet);
     let engine = Engine {

@@ -3,14 +3,20 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[path = "schema.rs"]
+pub(crate) mod schema;
+
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use kube::Client;
 use kube::client::Body;
+use muster::api::protobuf::MEDIA_TYPE;
+use muster::cluster::encoding::Encoding;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -24,8 +30,12 @@ pub(crate) struct Asked {
     pub(crate) line: String,
     /// `Content-Type`, or nothing.
     pub(crate) content: String,
-    /// The body, or null.
+    /// `Accept`, or nothing.
+    pub(crate) accept: String,
+    /// The body, or null; one that is not JSON stands in `bytes`.
     pub(crate) body: Value,
+    /// The body as it came.
+    pub(crate) bytes: Bytes,
     /// When it came, on tokio's clock.
     pub(crate) at: Instant,
 }
@@ -43,6 +53,19 @@ pub(crate) enum Reply {
     Open(Vec<Value>),
     /// A stream of JSON lines that ends.
     Closed(Vec<Value>),
+    /// A status code, and a body said to be protobuf.
+    Refusal(u16, Vec<u8>),
+    /// These bytes, said to be protobuf, one chunk after the other.
+    Chunks(Vec<Vec<u8>>),
+    /// The same, and the stream stays open.
+    OpenChunks(Vec<Vec<u8>>),
+}
+
+impl Asked {
+    /// Whether it may be answered in protobuf.
+    pub(crate) fn takes_protobuf(&self) -> bool {
+        self.accept.contains(MEDIA_TYPE)
+    }
 }
 
 /// A `Status` with this code and message.
@@ -65,8 +88,16 @@ pub(crate) struct FakeApi {
 }
 
 impl FakeApi {
-    /// A server, and a client of it. `script` answers each request.
+    /// A server that knows JSON only, and a client of it. `script` answers each request.
     pub(crate) fn start(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> (Self, Client) {
+        Self::speaking(Encoding::Json, script)
+    }
+
+    /// A server that answers in this encoding who takes it: with pods, and what is about them.
+    pub(crate) fn speaking(
+        encoding: Encoding,
+        script: impl FnMut(&Asked) -> Reply + Send + 'static,
+    ) -> (Self, Client) {
         let api = Self::default();
         let asked = Arc::clone(&api.asked);
         let script = Arc::new(Mutex::new(script));
@@ -76,7 +107,10 @@ impl FakeApi {
                 let request = record(request).await?;
                 asked.lock().unwrap().push(request.clone());
                 let reply = (script.lock().unwrap())(&request);
-                respond(reply)
+                match encoding {
+                    Encoding::Protobuf if request.takes_protobuf() => respond(in_protobuf(reply)),
+                    _ => respond(reply),
+                }
             }
         });
         (api, Client::new(service, "default"))
@@ -93,25 +127,52 @@ impl FakeApi {
     }
 }
 
+fn header(request: &Request<Body>, name: &HeaderName) -> String {
+    let value = request.headers().get(name);
+    value.map_or_else(String::new, |value| value.to_str().unwrap().to_owned())
+}
+
 async fn record(request: Request<Body>) -> Result<Asked, BoxError> {
     let line = format!("{} {}", request.method(), request.uri());
-    let content = request
-        .headers()
-        .get(http::header::CONTENT_TYPE)
-        .map(|value| value.to_str().unwrap().to_owned())
-        .unwrap_or_default();
-    let body = request.into_body().collect_bytes().await?;
-    let body = if body.is_empty() {
+    let content = header(&request, &CONTENT_TYPE);
+    let accept = header(&request, &ACCEPT);
+    let bytes = request.into_body().collect_bytes().await?;
+    let body = if bytes.is_empty() || content == MEDIA_TYPE {
         Value::Null
     } else {
-        serde_json::from_slice(&body)?
+        serde_json::from_slice(&bytes)?
     };
     Ok(Asked {
         line,
         content,
+        accept,
         body,
+        bytes,
         at: Instant::now(),
     })
+}
+
+/// The same answer in protobuf.
+fn in_protobuf(reply: Reply) -> Reply {
+    let whole = |message, value| Reply::Chunks(vec![schema::envelope(message, value, schema::GO)]);
+    match reply {
+        Reply::Json(200, list) => whole("PodList", &list),
+        // A refusal with its code keeps it.
+        Reply::Json(code, status) => {
+            Reply::Refusal(code, schema::envelope("Status", &status, schema::GO))
+        }
+        Reply::Open(lines) => Reply::OpenChunks(pod_frames(&lines)),
+        Reply::Closed(lines) => Reply::Chunks(pod_frames(&lines)),
+        reply => reply,
+    }
+}
+
+fn pod_frames(lines: &[Value]) -> Vec<Vec<u8>> {
+    let frames = lines.iter().map(|line| schema::frame("Pod", line));
+    // The network cuts where it likes.
+    frames
+        .flat_map(|frame| frame.chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>())
+        .collect()
 }
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
@@ -134,8 +195,25 @@ fn respond(reply: Reply) -> Result<Answer, BoxError> {
         Reply::Closed(lines) => {
             Response::builder().body(StreamBody::new(frames(lines)).boxed_unsync())?
         }
+        Reply::Refusal(code, body) => Response::builder()
+            .status(code)
+            .header(CONTENT_TYPE, MEDIA_TYPE)
+            .body(http_body_util::Full::new(Bytes::from(body)).boxed_unsync())?,
+        Reply::Chunks(chunks) => Response::builder()
+            .header(CONTENT_TYPE, MEDIA_TYPE)
+            .body(StreamBody::new(whole(chunks)).boxed_unsync())?,
+        Reply::OpenChunks(chunks) => {
+            let open = whole(chunks).chain(stream::pending());
+            Response::builder()
+                .header(CONTENT_TYPE, MEDIA_TYPE)
+                .body(StreamBody::new(open).boxed_unsync())?
+        }
     };
     Ok(answer)
+}
+
+fn whole(chunks: Vec<Vec<u8>>) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
+    stream::iter(chunks).map(|chunk| Ok(Frame::data(Bytes::from(chunk))))
 }
 
 fn frames(lines: Vec<Value>) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {

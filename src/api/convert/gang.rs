@@ -100,7 +100,7 @@ pub fn upstream_gang(group: &upstream::PodGroup) -> GangSpec {
         min_available,
         queue: queue.map(str::to_owned),
         priority: spec.priority,
-        priority_class: filled(spec.priority_class_name.as_ref()),
+        priority_class: filled(Some(&spec.priority_class_name)),
         invalid: joined(&problems),
         ..identity(&group.metadata, Source::Upstream)
     }

@@ -28,8 +28,10 @@ impl Reading {
     /// Whether a pod is ours to schedule.
     #[must_use]
     pub fn is_ours(&self, pod: &slim::Pod) -> bool {
-        let scheduler = pod.spec.scheduler_name.as_deref();
-        let scheduler = scheduler.unwrap_or("default-scheduler");
+        let scheduler = match pod.spec.scheduler_name.as_str() {
+            "" => "default-scheduler",
+            name => name,
+        };
         self.scheduler_names.iter().any(|name| name == scheduler)
     }
 }

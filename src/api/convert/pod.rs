@@ -30,7 +30,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         },
         created: created(meta),
         ours: reading.is_ours(pod),
-        node: filled(spec.node_name.as_ref()),
+        node: filled(Some(&spec.node_name)),
         phase: phase(&pod.status.phase),
         terminating: meta.deletion_timestamp.is_some(),
         gates: spec
@@ -42,7 +42,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         subgroup: text(names::SUBGROUP).map(str::to_owned),
         queue: text(names::QUEUE).map(str::to_owned),
         priority: spec.priority,
-        priority_class: filled(spec.priority_class_name.as_ref()),
+        priority_class: filled(Some(&spec.priority_class_name)),
         lifetime: lifetime(pod, &mut notes),
         shape,
         unsupported: notes.paths,
@@ -167,11 +167,13 @@ fn host_ports(spec: &slim::PodSpec, notes: &mut Unsupported) -> Vec<HostPort> {
     let mut ports = Vec::new();
     for container in spec.containers.iter().chain(sidecars) {
         for port in &container.ports {
-            let on_host = port.host_port.filter(|number| *number != 0);
-            let shared = port.container_port.filter(|_| spec.host_network);
-            let Some(number) = on_host.or(shared) else {
-                continue;
+            let number = match port.host_port {
+                0 if spec.host_network => port.container_port,
+                number => number,
             };
+            if number == 0 {
+                continue;
+            }
             let path = format!("spec.containers[{}].ports", container.name);
             match (u16::try_from(number), protocol(&port.protocol)) {
                 (Ok(number), Some(protocol)) if number > 0 => ports.push(HostPort {

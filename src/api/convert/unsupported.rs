@@ -53,13 +53,14 @@ pub(super) fn fields(pod: &slim::Pod) -> Unsupported {
 
 /// The kinds of a volume that bind a pod to some nodes, or count against a node's limit.
 fn node_bound_kinds(volume: &slim::Volume) -> impl Iterator<Item = &'static str> {
+    let source = &volume.source;
     let kinds = [
-        ("persistentVolumeClaim", volume.persistent_volume_claim),
-        ("ephemeral", volume.ephemeral),
-        ("gcePersistentDisk", volume.gce_persistent_disk),
-        ("awsElasticBlockStore", volume.aws_elastic_block_store),
-        ("iscsi", volume.iscsi),
-        ("rbd", volume.rbd),
+        ("persistentVolumeClaim", source.persistent_volume_claim),
+        ("ephemeral", source.ephemeral),
+        ("gcePersistentDisk", source.gce_persistent_disk),
+        ("awsElasticBlockStore", source.aws_elastic_block_store),
+        ("iscsi", source.iscsi),
+        ("rbd", source.rbd),
     ];
     kinds
         .into_iter()

@@ -1,8 +1,12 @@
 //! Nodes, namespaces and priority classes.
 
-use super::{Texts, nullable, trimmed};
+use super::meta::Metadata;
+use super::{Object, Texts, nullable, trimmed};
+use crate::api::protobuf::FromProtobuf;
+use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
+use prost::{DecodeError, Message};
 use serde::Deserialize;
 
 /// `v1` Node.
@@ -20,40 +24,58 @@ pub struct Node {
     pub status: NodeStatus,
 }
 
+impl FromProtobuf for Node {
+    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
+        let found = Object::decode(bytes)?;
+        Ok(Self {
+            metadata: found.metadata.into(),
+            spec: found.spec,
+            status: found.status,
+        })
+    }
+}
+
 /// `spec` of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct NodeSpec {
     /// Cordoned.
     #[serde(deserialize_with = "nullable")]
+    #[prost(bool, tag = "4")]
     pub unschedulable: bool,
     /// Taints.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "5")]
     pub taints: Vec<Taint>,
 }
 
 /// A taint as written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct Taint {
     /// The key.
+    #[prost(string, tag = "1")]
     pub key: String,
     /// The value.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "2")]
     pub value: String,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    #[prost(string, tag = "3")]
     pub effect: String,
 }
 
 /// `status` of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct NodeStatus {
     /// What pods may use.
     #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "2")]
     pub allocatable: Texts,
     /// What it has; counts where `allocatable` is absent, as it may be in a scenario.
     #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "1")]
     pub capacity: Texts,
 }
 
@@ -64,6 +86,15 @@ pub struct Namespace {
     /// Name, labels, annotations of ours.
     #[serde(deserialize_with = "trimmed")]
     pub metadata: ObjectMeta,
+}
+
+impl FromProtobuf for Namespace {
+    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
+        let found = Object::<(), ()>::decode(bytes)?;
+        Ok(Self {
+            metadata: found.metadata.into(),
+        })
+    }
 }
 
 /// `scheduling.k8s.io/v1` PriorityClass.
@@ -80,4 +111,26 @@ pub struct PriorityClass {
     /// Whether pods without a class get it.
     #[serde(default, deserialize_with = "nullable")]
     pub global_default: bool,
+}
+
+impl FromProtobuf for PriorityClass {
+    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
+        let found = PriorityClassMessage::decode(bytes)?;
+        Ok(Self {
+            metadata: found.metadata.into(),
+            value: found.value,
+            global_default: found.global_default,
+        })
+    }
+}
+
+/// A PriorityClass in protobuf.
+#[derive(Clone, PartialEq, Message)]
+struct PriorityClassMessage {
+    #[prost(message, required, tag = "1")]
+    metadata: Metadata,
+    #[prost(int32, tag = "2")]
+    value: i32,
+    #[prost(bool, tag = "3")]
+    global_default: bool,
 }

@@ -4,7 +4,10 @@
 //! reach memory. The type stays Kubernetes' own because kube asks for it.
 
 use crate::api::conventions;
+use bytes::Bytes;
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use prost::Message;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,10 +30,6 @@ struct Trimmed {
 /// Decodes metadata and keeps what is read.
 pub(crate) fn trimmed<'de, D: Deserializer<'de>>(decoder: D) -> Result<ObjectMeta, D::Error> {
     let found = Trimmed::deserialize(decoder)?;
-    let owners = found.owner_references.map(|mut owners| {
-        owners.retain(|owner| owner.controller == Some(true));
-        owners
-    });
     Ok(ObjectMeta {
         name: found.name,
         namespace: found.namespace,
@@ -40,10 +39,139 @@ pub(crate) fn trimmed<'de, D: Deserializer<'de>>(decoder: D) -> Result<ObjectMet
         creation_timestamp: found.creation_timestamp,
         deletion_timestamp: found.deletion_timestamp,
         labels: found.labels,
-        annotations: found.annotations.map(|kept| kept.0),
-        owner_references: owners.filter(|owners| !owners.is_empty()),
+        annotations: found
+            .annotations
+            .and_then(|kept| filled(kept.0, BTreeMap::is_empty)),
+        owner_references: found.owner_references.and_then(controllers),
         ..ObjectMeta::default()
     })
+}
+
+/// The owners that control the object: there is at most one.
+fn controllers(mut owners: Vec<OwnerReference>) -> Option<Vec<OwnerReference>> {
+    owners.retain(|owner| owner.controller == Some(true));
+    filled(owners, Vec::is_empty)
+}
+
+/// In protobuf what is empty is written all the same; in JSON it is absent.
+fn filled<T>(found: T, is_empty: impl FnOnce(&T) -> bool) -> Option<T> {
+    (!is_empty(&found)).then_some(found)
+}
+
+/// Metadata in protobuf.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Metadata {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "3")]
+    namespace: String,
+    #[prost(string, tag = "5")]
+    uid: String,
+    #[prost(string, tag = "6")]
+    resource_version: String,
+    #[prost(int64, tag = "7")]
+    generation: i64,
+    #[prost(message, optional, tag = "8")]
+    creation_timestamp: Option<Moment>,
+    #[prost(message, optional, tag = "9")]
+    deletion_timestamp: Option<Moment>,
+    #[prost(btree_map = "string, string", tag = "11")]
+    labels: BTreeMap<String, String>,
+    #[prost(message, repeated, tag = "12")]
+    annotations: Vec<Annotation>,
+    #[prost(message, repeated, tag = "13")]
+    owner_references: Vec<Owner>,
+}
+
+/// A point in time in protobuf; the zero time has no seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(crate) struct Moment {
+    #[prost(int64, optional, tag = "1")]
+    seconds: Option<i64>,
+}
+
+/// An annotation in protobuf, as slices of what came: it is copied only if it is read.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct Annotation {
+    #[prost(bytes = "bytes", tag = "1")]
+    key: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    value: Bytes,
+}
+
+/// An owner in protobuf.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct Owner {
+    #[prost(string, tag = "5")]
+    api_version: String,
+    #[prost(string, tag = "1")]
+    kind: String,
+    #[prost(string, tag = "3")]
+    name: String,
+    #[prost(string, tag = "4")]
+    uid: String,
+    #[prost(bool, optional, tag = "6")]
+    controller: Option<bool>,
+    #[prost(bool, optional, tag = "7")]
+    block_owner_deletion: Option<bool>,
+}
+
+impl From<Metadata> for ObjectMeta {
+    fn from(found: Metadata) -> Self {
+        let owners = found
+            .owner_references
+            .into_iter()
+            .map(Owner::into)
+            .collect();
+        let annotations: BTreeMap<_, _> = found
+            .annotations
+            .into_iter()
+            .filter_map(Annotation::if_read)
+            .collect();
+        Self {
+            name: filled(found.name, String::is_empty),
+            namespace: filled(found.namespace, String::is_empty),
+            uid: filled(found.uid, String::is_empty),
+            resource_version: filled(found.resource_version, String::is_empty),
+            generation: filled(found.generation, |generation| *generation == 0),
+            creation_timestamp: found.creation_timestamp.and_then(Moment::time),
+            deletion_timestamp: found.deletion_timestamp.and_then(Moment::time),
+            labels: filled(found.labels, BTreeMap::is_empty),
+            annotations: filled(annotations, BTreeMap::is_empty),
+            owner_references: controllers(owners),
+            ..Self::default()
+        }
+    }
+}
+
+impl Moment {
+    /// The time, if it is one.
+    pub(crate) fn time(self) -> Option<Time> {
+        Timestamp::from_second(self.seconds?).ok().map(Time)
+    }
+}
+
+impl Annotation {
+    fn if_read(self) -> Option<(String, String)> {
+        let key = str::from_utf8(&self.key).ok().filter(|key| is_read(key))?;
+        Some((
+            key.to_owned(),
+            String::from_utf8_lossy(&self.value).into_owned(),
+        ))
+    }
+}
+
+impl From<Owner> for OwnerReference {
+    fn from(found: Owner) -> Self {
+        Self {
+            api_version: found.api_version,
+            kind: found.kind,
+            name: found.name,
+            uid: found.uid,
+            controller: found.controller,
+            block_owner_deletion: found.block_owner_deletion,
+        }
+    }
 }
 
 /// Our own annotations and those of the conventions; values of others are not even copied.

@@ -2,9 +2,15 @@
 //!
 //! A full pod costs many kilobytes in memory; these skip the rest while decoding. They say what
 //! an object contains, not what it means: that is `convert`'s work. `null` reads as absent.
+//!
+//! One declaration serves both encodings: a field's name is that of the JSON, its tag that of the
+//! `generated.proto` beside the Go types (`k8s.io/api/core/v1` and so on). A text, a list or a
+//! number that is empty means the same as one that is absent, as it does in Go, so it has no
+//! `Option` but where Go has a pointer.
 
 mod cluster;
 mod meta;
+mod object;
 mod pod;
 mod selection;
 mod text;
@@ -12,12 +18,13 @@ mod text;
 pub use cluster::{Namespace, Node, NodeSpec, NodeStatus, PriorityClass, Taint};
 pub use pod::{
     Affinity, Container, ContainerPort, ContainerStatus, Gate, Pod, PodCondition, PodSpec,
-    PodStatus, PodTerms, Resources, SchedulingGroup, SpreadConstraint, Volume,
+    PodStatus, PodTerms, Resources, SchedulingGroup, SpreadConstraint, Volume, VolumeSource,
 };
 pub use selection::{NodeAffinity, NodeSelector, Requirement, Term, Toleration};
 pub use text::{Present, Text, Texts};
 
-pub(crate) use meta::trimmed;
+pub(crate) use meta::{Moment, trimmed};
+pub(crate) use object::Object;
 pub(crate) use text::nullable;
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! A pod: what decides where it may run and how far it is.
 
-use super::{NodeAffinity, Present, Texts, Toleration, nullable, trimmed};
+use super::{NodeAffinity, Object, Present, Texts, Toleration, nullable, trimmed};
+use crate::api::protobuf::FromProtobuf;
+use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
+use prost::{DecodeError, Message};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -21,88 +24,126 @@ pub struct Pod {
     pub status: PodStatus,
 }
 
+impl FromProtobuf for Pod {
+    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
+        let found = Object::decode(bytes)?;
+        Ok(Self {
+            metadata: found.metadata.into(),
+            spec: found.spec,
+            status: found.status,
+        })
+    }
+}
+
 /// `spec` of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
-    /// Who schedules it; absent means `default-scheduler`.
-    pub scheduler_name: Option<String>,
-    /// Where it is bound.
-    pub node_name: Option<String>,
+    /// Who schedules it; empty means `default-scheduler`.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "19")]
+    pub scheduler_name: String,
+    /// Where it is bound; empty while it is not.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "10")]
+    pub node_name: String,
     /// As admission resolved it.
+    #[prost(int32, optional, tag = "25")]
     pub priority: Option<i32>,
-    /// As the user named it.
-    pub priority_class_name: Option<String>,
+    /// As the user named it; empty where nobody did.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "24")]
+    pub priority_class_name: String,
     /// What holds it back.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "38")]
     pub scheduling_gates: Vec<Gate>,
     /// Upstream's way to name a gang.
+    #[prost(message, optional, tag = "43")]
     pub scheduling_group: Option<SchedulingGroup>,
     /// Containers.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "2")]
     pub containers: Vec<Container>,
     /// Init containers and sidecars, in order.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "20")]
     pub init_containers: Vec<Container>,
     /// What the runtime needs on top.
     #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "32")]
     pub overhead: Texts,
     /// Pod-level resources.
+    #[prost(message, optional, tag = "40")]
     pub resources: Option<Resources>,
     /// Labels that the node must have.
     #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, string", tag = "7")]
     pub node_selector: BTreeMap<String, String>,
     /// Affinity.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "18")]
     pub affinity: Affinity,
     /// Tolerations.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "22")]
     pub tolerations: Vec<Toleration>,
     /// Volumes, by kind only.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "1")]
     pub volumes: Vec<Volume>,
     /// Spread over domains.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "33")]
     pub topology_spread_constraints: Vec<SpreadConstraint>,
     /// Claims on devices.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "39")]
     pub resource_claims: Vec<Present>,
     /// Seconds it may run.
+    #[prost(int64, optional, tag = "5")]
     pub active_deadline_seconds: Option<i64>,
     /// Whether its ports are the node's.
     #[serde(deserialize_with = "nullable")]
+    #[prost(bool, tag = "11")]
     pub host_network: bool,
 }
 
 /// A scheduling gate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct Gate {
     /// Its name.
+    #[prost(string, tag = "1")]
     pub name: String,
 }
 
 /// `spec.schedulingGroup`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SchedulingGroup {
     /// Name of a `scheduling.k8s.io` PodGroup in the pod's namespace.
+    #[prost(string, optional, tag = "1")]
     pub pod_group_name: Option<String>,
 }
 
 /// A container of any sort.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
     /// Its name, by which its status is found.
+    #[prost(string, tag = "1")]
     pub name: String,
     /// Its resources.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "8")]
     pub resources: Resources,
     /// Its ports.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "6")]
     pub ports: Vec<ContainerPort>,
     /// `Always` on an init container makes it a sidecar.
+    #[prost(string, optional, tag = "24")]
     pub restart_policy: Option<String>,
 }
 
@@ -115,49 +156,60 @@ impl Container {
 }
 
 /// Requests and limits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct Resources {
     /// What is set aside.
     #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "2")]
     pub requests: Texts,
     /// What is never exceeded; stands in for an absent request.
     #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "1")]
     pub limits: Texts,
 }
 
 /// A port of a container.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerPort {
-    /// In the container.
-    pub container_port: Option<i64>,
-    /// On the node.
-    pub host_port: Option<i64>,
+    /// In the container; 0 where none is named.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(int32, tag = "3")]
+    pub container_port: i32,
+    /// On the node; 0 for none.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(int32, tag = "2")]
+    pub host_port: i32,
     /// On which address of the node.
     #[serde(rename = "hostIP", deserialize_with = "nullable")]
+    #[prost(string, tag = "5")]
     pub host_ip: String,
     /// `TCP` (or nothing), `UDP`, `SCTP`.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "4")]
     pub protocol: String,
 }
 
 /// `spec.affinity`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Affinity {
     /// To nodes.
+    #[prost(message, optional, tag = "1")]
     pub node_affinity: Option<NodeAffinity>,
     /// To pods.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "2")]
     pub pod_affinity: PodTerms,
     /// Away from pods.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "3")]
     pub pod_anti_affinity: PodTerms,
 }
 
 /// Terms over other pods: only how many are required.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct PodTerms {
     /// The required ones.
@@ -165,85 +217,146 @@ pub struct PodTerms {
         rename = "requiredDuringSchedulingIgnoredDuringExecution",
         deserialize_with = "nullable"
     )]
+    #[prost(message, repeated, tag = "1")]
     pub required: Vec<Present>,
 }
 
 /// A volume: only the kinds that decide where a pod may run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(from = "FlatVolume")]
 pub struct Volume {
     /// Its name.
+    #[prost(string, tag = "1")]
     pub name: String,
+    /// What it is.
+    #[prost(message, required, tag = "2")]
+    pub source: VolumeSource,
+}
+
+/// What a volume is, if it is one of these.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct VolumeSource {
     /// A claim.
+    #[prost(message, optional, tag = "10")]
     pub persistent_volume_claim: Option<Present>,
     /// A claim made for the pod.
+    #[prost(message, optional, tag = "29")]
     pub ephemeral: Option<Present>,
     /// A disk of GCE: attached to one node.
+    #[prost(message, optional, tag = "3")]
     pub gce_persistent_disk: Option<Present>,
     /// A disk of AWS: attached to one node.
+    #[prost(message, optional, tag = "4")]
     pub aws_elastic_block_store: Option<Present>,
     /// A disk by iSCSI: attached to one node.
+    #[prost(message, optional, tag = "8")]
     pub iscsi: Option<Present>,
     /// A Ceph block device: attached to one node.
+    #[prost(message, optional, tag = "11")]
     pub rbd: Option<Present>,
 }
 
+/// A volume in JSON, which has the source's fields beside the name.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct FlatVolume {
+    name: String,
+    persistent_volume_claim: Option<Present>,
+    ephemeral: Option<Present>,
+    gce_persistent_disk: Option<Present>,
+    aws_elastic_block_store: Option<Present>,
+    iscsi: Option<Present>,
+    rbd: Option<Present>,
+}
+
+impl From<FlatVolume> for Volume {
+    fn from(found: FlatVolume) -> Self {
+        Self {
+            name: found.name,
+            source: VolumeSource {
+                persistent_volume_claim: found.persistent_volume_claim,
+                ephemeral: found.ephemeral,
+                gce_persistent_disk: found.gce_persistent_disk,
+                aws_elastic_block_store: found.aws_elastic_block_store,
+                iscsi: found.iscsi,
+                rbd: found.rbd,
+            },
+        }
+    }
+}
+
 /// `spec.topologySpreadConstraints[]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SpreadConstraint {
     /// `DoNotSchedule` (or nothing) or `ScheduleAnyway`.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "3")]
     pub when_unsatisfiable: String,
 }
 
 /// `status` of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
     /// Pending, Running, Succeeded, Failed or Unknown.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "1")]
     pub phase: String,
     /// Conditions.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "2")]
     pub conditions: Vec<PodCondition>,
     /// Of the containers.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "8")]
     pub container_statuses: Vec<ContainerStatus>,
     /// Of the init containers and sidecars.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "10")]
     pub init_container_statuses: Vec<ContainerStatus>,
     /// Pod-level: what the kubelet set aside.
-    pub allocated_resources: Option<Texts>,
+    #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "19")]
+    pub allocated_resources: Texts,
     /// Pod-level: what is in force.
+    #[prost(message, optional, tag = "20")]
     pub resources: Option<Resources>,
 }
 
 /// A condition of a pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct PodCondition {
     /// Its type.
     #[serde(rename = "type")]
+    #[prost(string, tag = "1")]
     pub kind: String,
     /// `True`, `False`, `Unknown`.
+    #[prost(string, tag = "2")]
     pub status: String,
     /// Why.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "5")]
     pub reason: String,
     /// In words.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "6")]
     pub message: String,
 }
 
 /// What the kubelet says of a container's resources.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
     /// Which container.
+    #[prost(string, tag = "1")]
     pub name: String,
     /// What the kubelet set aside.
-    pub allocated_resources: Option<Texts>,
+    #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "10")]
+    pub allocated_resources: Texts,
     /// What is in force.
+    #[prost(message, optional, tag = "11")]
     pub resources: Option<Resources>,
 }

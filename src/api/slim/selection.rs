@@ -1,65 +1,77 @@
 //! Which nodes a pod asks for, as written.
 
 use super::nullable;
+use prost::Message;
 use serde::Deserialize;
 
 /// `spec.affinity.nodeAffinity`; preferences are not read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeAffinity {
     /// What a node must have.
     #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    #[prost(message, optional, tag = "1")]
     pub required: Option<NodeSelector>,
 }
 
 /// Terms of which one must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeSelector {
     /// The terms.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "1")]
     pub node_selector_terms: Vec<Term>,
 }
 
 /// Expressions that must all hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Term {
     /// Over labels.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "1")]
     pub match_expressions: Vec<Requirement>,
     /// Over fields.
     #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "2")]
     pub match_fields: Vec<Requirement>,
 }
 
 /// One expression.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct Requirement {
     /// Label key or field path.
+    #[prost(string, tag = "1")]
     pub key: String,
     /// `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`.
+    #[prost(string, tag = "2")]
     pub operator: String,
     /// What it is compared with.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, repeated, tag = "3")]
     pub values: Vec<String>,
 }
 
 /// One of `spec.tolerations`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct Toleration {
     /// The key; empty is every key.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "1")]
     pub key: String,
     /// `Equal` (or nothing), `Exists`, `Lt`, `Gt`.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "2")]
     pub operator: String,
     /// The value.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "3")]
     pub value: String,
     /// The effect; empty is every effect.
     #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "4")]
     pub effect: String,
 }

@@ -1,5 +1,6 @@
 //! Small pieces that all slim types are made of.
 
+use prost::Message;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,8 +18,8 @@ where
 pub type Texts = BTreeMap<String, Text>;
 
 /// A text that may be written as a number, as quantities may.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text(pub String);
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Text(#[prost(string, tag = "1")] pub String);
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(decoder: D) -> Result<Self, D::Error> {
@@ -57,11 +58,11 @@ impl Visitor<'_> for TextVisitor {
 }
 
 /// That something is there, whatever it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Present;
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct Present {}
 
 impl<'de> Deserialize<'de> for Present {
     fn deserialize<D: Deserializer<'de>>(decoder: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(decoder).map(|_| Self)
+        IgnoredAny::deserialize(decoder).map(|_| Self {})
     }
 }

@@ -5,7 +5,7 @@
 //! [`binding`](crate::cluster::binding); here it meets the network.
 
 use super::requests;
-use super::send::{read_pod, write};
+use super::send::{read_pod, write_in};
 use super::slow::SlowLane;
 use super::{Context, pending::Pending};
 use crate::cluster::News;
@@ -188,7 +188,10 @@ impl BindLane {
                 slot = self.slot().await;
             }
             let answer = match request {
-                Request::Post => write(&self.context, requests::bind(order)).await,
+                Request::Post => {
+                    let make = |encoding| requests::bind(order, encoding);
+                    write_in(&self.context, make).await
+                }
                 Request::Read => read_pod(client, requests::read(&order.pod), &order.pod.uid).await,
             };
             attempt.answered(&answer, clock.now());

@@ -15,8 +15,9 @@ mod send;
 mod slow;
 
 pub use evict::eviction;
-pub use requests::Made;
+pub use requests::{Made, bind as binding};
 
+use super::encoding::Encodings;
 use super::words::{Subject, Word};
 use super::{Clock, Fence, Metrics, NewsSender};
 use crate::api::said::Said;
@@ -47,6 +48,8 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// The name of this process in events.
     pub instance: Arc<str>,
+    /// In which encodings the API server takes writes.
+    pub encodings: Encodings,
 }
 
 /// Running lanes. Dropping them stops everything where it is, as a crash would.

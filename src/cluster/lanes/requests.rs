@@ -3,6 +3,9 @@
 //! Bodies are minimal. Every write to an object names its uid, so that it never touches another
 //! one that took the name.
 
+use crate::api::protobuf::{self, ObjectReference, WrittenMeta};
+use crate::cluster::clock::wall;
+use crate::cluster::encoding::Encoding;
 use crate::core::engine::{Bind, PodWaits, QueueStatus};
 use crate::core::model::{GangKey, PodKey, Source};
 use crate::core::units::Time;
@@ -23,20 +26,38 @@ const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 pub type Made = Result<Request<Body>, http::Error>;
 
 /// `POST pods/NAME/binding`.
-pub(super) fn bind(order: &Bind) -> Made {
+///
+/// # Errors
+/// When the pod's name cannot stand in a path.
+pub fn bind(order: &Bind, encoding: Encoding) -> Made {
     let pod = &order.pod;
-    let body = json!({
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
-        "target": {"apiVersion": "v1", "kind": "Node", "name": order.node},
-    });
-    write(
-        Method::POST,
-        &format!("{}/binding", path_of(pod)),
-        JSON,
-        &body,
-    )
+    let body = match encoding {
+        Encoding::Json => in_json(&json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": order.node},
+        })),
+        Encoding::Protobuf => protobuf::sealed("v1", "Binding", &binding(order)),
+    };
+    post(&format!("{}/binding", path_of(pod)), encoding, body)
+}
+
+fn binding(order: &Bind) -> protobuf::Binding {
+    let pod = order.pod.clone();
+    protobuf::Binding {
+        metadata: WrittenMeta {
+            name: pod.name,
+            namespace: pod.namespace,
+            uid: pod.uid,
+        },
+        target: ObjectReference {
+            api_version: "v1".to_owned(),
+            kind: "Node".to_owned(),
+            name: order.node.clone(),
+            ..ObjectReference::default()
+        },
+    }
 }
 
 /// `GET pods/NAME`.
@@ -130,40 +151,85 @@ pub(super) struct EventText<'a> {
     pub(super) note: &'a str,
 }
 
-/// `POST events` about a pod. `instance` names this process; `serial` makes the name unique.
-pub(super) fn event(
-    pod: &PodKey,
-    text: EventText<'_>,
-    instance: &str,
-    now: Time,
-    serial: u64,
-) -> Made {
-    let at = super::super::clock::wall(now);
-    let name = cut(&pod.name, MAX_NAME - 34);
-    let body = json!({
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {
-            "namespace": pod.namespace,
-            "name": format!("{name}.{:016x}{:016x}", now.0, serial),
-        },
-        "type": text.kind,
-        "reason": text.reason,
-        "action": text.action,
-        "note": cut(text.note, MAX_NOTE),
-        "eventTime": micros(at),
-        "reportingController": CONTROLLER,
-        "reportingInstance": cut(instance, MAX_INSTANCE),
-        "regarding": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "namespace": pod.namespace,
-            "name": pod.name,
-            "uid": pod.uid,
-        },
-    });
-    let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", pod.namespace);
-    write(Method::POST, &path, JSON, &body)
+/// An event about a pod that is to be posted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewEvent<'a> {
+    /// About this pod.
+    pub(super) pod: &'a PodKey,
+    /// What it says.
+    pub(super) text: EventText<'a>,
+    /// The name of this process.
+    pub(super) instance: &'a str,
+    /// When.
+    pub(super) now: Time,
+    /// Makes the name unique.
+    pub(super) serial: u64,
+}
+
+/// `POST events`.
+pub(super) fn event(new: NewEvent<'_>, encoding: Encoding) -> Made {
+    let body = match encoding {
+        Encoding::Json => in_json(&new.json()),
+        Encoding::Protobuf => protobuf::sealed("events.k8s.io/v1", "Event", &new.message()),
+    };
+    let namespace = &new.pod.namespace;
+    let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+    post(&path, encoding, body)
+}
+
+impl NewEvent<'_> {
+    fn name(&self) -> String {
+        let pod = cut(&self.pod.name, MAX_NAME - 34);
+        format!("{pod}.{:016x}{:016x}", self.now.0, self.serial)
+    }
+
+    fn json(&self) -> Value {
+        let (pod, text) = (self.pod, self.text);
+        json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"namespace": pod.namespace, "name": self.name()},
+            "type": text.kind,
+            "reason": text.reason,
+            "action": text.action,
+            "note": cut(text.note, MAX_NOTE),
+            "eventTime": micros(wall(self.now)),
+            "reportingController": CONTROLLER,
+            "reportingInstance": cut(self.instance, MAX_INSTANCE),
+            "regarding": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": pod.namespace,
+                "name": pod.name,
+                "uid": pod.uid,
+            },
+        })
+    }
+
+    fn message(&self) -> protobuf::Event {
+        let (pod, text) = (self.pod.clone(), self.text);
+        protobuf::Event {
+            metadata: WrittenMeta {
+                name: self.name(),
+                namespace: pod.namespace.clone(),
+                ..WrittenMeta::default()
+            },
+            kind: text.kind.to_owned(),
+            reason: text.reason.to_owned(),
+            action: text.action.to_owned(),
+            note: cut(text.note, MAX_NOTE).to_owned(),
+            event_time: wall(self.now).into(),
+            reporting_controller: CONTROLLER.to_owned(),
+            reporting_instance: cut(self.instance, MAX_INSTANCE).to_owned(),
+            regarding: ObjectReference {
+                api_version: "v1".to_owned(),
+                kind: "Pod".to_owned(),
+                namespace: pod.namespace,
+                name: pod.name,
+                uid: pod.uid,
+            },
+        }
+    }
 }
 
 /// Bytes in an object's name.
@@ -188,14 +254,31 @@ fn path_of(pod: &PodKey) -> String {
 const SERVER_TIMEOUT: &str = "2s";
 
 fn write(method: Method, path: &str, content: &'static str, body: &Value) -> Made {
+    send(method, path, [content, JSON], in_json(body))
+}
+
+/// What may be written in both encodings is answered in both.
+fn post(path: &str, encoding: Encoding, body: Vec<u8>) -> Made {
+    let content_and_accept = match encoding {
+        Encoding::Json => [JSON, JSON],
+        Encoding::Protobuf => [protobuf::MEDIA_TYPE, protobuf::EITHER],
+    };
+    send(Method::POST, path, content_and_accept, body)
+}
+
+fn in_json(body: &Value) -> Vec<u8> {
+    body.to_string().into_bytes()
+}
+
+fn send(method: Method, path: &str, [content, accept]: [&'static str; 2], body: Vec<u8>) -> Made {
     Request::builder()
         .method(method)
         .uri(format!(
             "{path}?fieldManager={CONTROLLER}&timeout={SERVER_TIMEOUT}"
         ))
         .header(CONTENT_TYPE, HeaderValue::from_static(content))
-        .header(ACCEPT, HeaderValue::from_static(JSON))
-        .body(Body::from(body.to_string().into_bytes()))
+        .header(ACCEPT, HeaderValue::from_static(accept))
+        .body(Body::from(body))
 }
 
 fn seconds(at: Timestamp) -> String {
@@ -238,7 +321,16 @@ mod tests {
             action: "Binding",
             note: "",
         };
-        assert!(event(&pod, text, "muster", Time(u64::MAX), u64::MAX).is_ok());
-        assert_eq!(cut(&pod.name, MAX_NAME - 34).len() + 1 + 32, 252);
+        let new = NewEvent {
+            pod: &pod,
+            text,
+            instance: "muster",
+            now: Time(u64::MAX),
+            serial: u64::MAX,
+        };
+        assert_eq!(new.name().len(), 252);
+        for encoding in [Encoding::Json, Encoding::Protobuf] {
+            assert!(event(new, encoding).is_ok());
+        }
     }
 }

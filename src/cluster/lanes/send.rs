@@ -2,9 +2,12 @@
 
 use super::Context;
 use super::requests::Made;
+use crate::api::protobuf;
 use crate::cluster::attempt::Answer;
+use crate::cluster::encoding::Encoding;
 use crate::cluster::fence::WRITE_ENDS_WITHIN;
 use crate::core::units::Millis;
+use bytes::Bytes;
 use http::Response;
 use http::header::RETRY_AFTER;
 use http_body_util::{BodyExt, Limited};
@@ -18,6 +21,20 @@ use tokio::time::timeout;
 const ANSWER_WITHIN: Duration = Duration::from_millis(WRITE_ENDS_WITHIN.0);
 /// How long an answer may be: a pod is never larger.
 const ANSWER_LIMIT: usize = 4 << 20;
+
+/// Sends a write in the encoding that the API server takes. Who does not know protobuf says so
+/// before anything is done.
+pub(super) async fn write_in(context: &Context, make: impl Fn(Encoding) -> Made) -> Answer {
+    let encoding = context.encodings.for_writes();
+    let answer = write(context, make(encoding)).await;
+    match answer {
+        Answer::Status { code: 415, .. } if encoding == Encoding::Protobuf => {
+            context.encodings.refused();
+            write(context, make(Encoding::Json)).await
+        }
+        answer => answer,
+    }
+}
 
 /// Sends a write, if one may be sent. 2xx is [`Answer::Accepted`].
 pub(super) async fn write(context: &Context, request: Made) -> Answer {
@@ -94,8 +111,12 @@ fn status(code: u16, retry_after: Option<Millis>, body: &[u8]) -> Answer {
         #[serde(default)]
         message: String,
     }
-    let message = serde_json::from_slice::<Status>(body)
-        .map_or_else(|_| String::new(), |status| status.message);
+    // In protobuf an object begins as no JSON does.
+    let in_protobuf = protobuf::status(&Bytes::copy_from_slice(body)).map(|status| status.message);
+    let message = in_protobuf.unwrap_or_else(|_| {
+        serde_json::from_slice::<Status>(body)
+            .map_or_else(|_| String::new(), |status| status.message)
+    });
     Answer::Status {
         code,
         message,

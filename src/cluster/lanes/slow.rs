@@ -8,8 +8,8 @@ use super::Context;
 use super::bucket::Bucket;
 use super::events::{Events, PodEvent};
 use super::pending::Pending;
-use super::requests::{self, EventText, Made};
-use super::send::write;
+use super::requests::{self, EventText, Made, NewEvent};
+use super::send::{write, write_in};
 use crate::api::said::Said;
 use crate::api::status;
 use crate::cluster::attempt::{Answer, is_transient};
@@ -284,9 +284,14 @@ impl SlowLane {
             note: &event.note,
         };
         let context = &self.context;
-        let now = context.clock.now();
-        let made = requests::event(&event.pod, text, &context.instance, now, serial);
-        let answer = write(context, made).await;
+        let new = NewEvent {
+            pod: &event.pod,
+            text,
+            instance: &context.instance,
+            now: context.clock.now(),
+            serial,
+        };
+        let answer = write_in(context, |encoding| requests::event(new, encoding)).await;
         let (result, rest) = judge(&answer);
         self.count("event", result);
         rest

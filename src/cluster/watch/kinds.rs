@@ -1,6 +1,7 @@
 //! What each watched kind says to the engine: one `impl` a kind.
 
-use super::Identity;
+use super::{Decode, Identity};
+use crate::api::protobuf::FromProtobuf;
 use crate::api::said::{self, Said};
 use crate::api::{Reading, convert, crd, slim, upstream, volcano};
 use crate::cluster::Kind;
@@ -17,6 +18,10 @@ pub trait Watchable:
 {
     /// Which one it is.
     const KIND: Kind;
+
+    /// How it is read in protobuf; `None` where the API server has it in JSON only, as it has what
+    /// a CustomResourceDefinition defines.
+    const PROTOBUF: Option<Decode<Self>> = None;
 
     /// The event when the object appeared or changed.
     ///
@@ -61,6 +66,7 @@ impl<K: Watchable> Watchable for DeserializeGuard<K> {
 
 impl Watchable for slim::Pod {
     const KIND: Kind = Kind::Pods;
+    const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
     fn exists(self, reading: &Reading) -> Result<Event, String> {
         Ok(Event::Pod(Box::new(convert::pod(&self, reading))))
@@ -76,11 +82,7 @@ impl Watchable for slim::Pod {
 
     /// Only why it waits is written on a pod, while it does.
     fn says(&self, reading: &Reading) -> Option<Said> {
-        let bound = self
-            .spec
-            .node_name
-            .as_ref()
-            .is_some_and(|node| !node.is_empty());
+        let bound = !self.spec.node_name.is_empty();
         let ours = reading.is_ours(self);
         (ours && !bound).then(|| said::on_pod(self).unwrap_or_default())
     }
@@ -92,6 +94,7 @@ impl Watchable for slim::Pod {
 
 impl Watchable for slim::Node {
     const KIND: Kind = Kind::Nodes;
+    const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
     fn exists(self, _: &Reading) -> Result<Event, String> {
         Ok(Event::Node(convert::node(&self)))
@@ -104,6 +107,7 @@ impl Watchable for slim::Node {
 
 impl Watchable for slim::Namespace {
     const KIND: Kind = Kind::Namespaces;
+    const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
     fn exists(self, _: &Reading) -> Result<Event, String> {
         Ok(Event::Namespace(convert::namespace(&self)))
@@ -116,6 +120,7 @@ impl Watchable for slim::Namespace {
 
 impl Watchable for slim::PriorityClass {
     const KIND: Kind = Kind::PriorityClasses;
+    const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
     fn exists(self, _: &Reading) -> Result<Event, String> {
         Ok(Event::PriorityClass(convert::priority_class(&self)))
@@ -188,6 +193,7 @@ impl Watchable for volcano::PodGroup {
 
 impl Watchable for upstream::PodGroup {
     const KIND: Kind = Kind::UpstreamPodGroups;
+    const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
     fn exists(self, _: &Reading) -> Result<Event, String> {
         Ok(Event::Gang(Box::new(convert::upstream_gang(&self))))

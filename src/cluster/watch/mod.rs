@@ -1,16 +1,20 @@
 //! Watches: one task per kind that lists, watches, and tells the engine what changed.
 //!
-//! kube's watcher does the listing in pages, the bookmarks and the 410 inside a stream. What it
-//! does not do stands here: it stays at one resourceVersion for ever when starting a watch is
-//! refused, keeps no account of what a new list lacks, and waits without end on a list that
-//! stalls. Nothing here decides anything.
+//! `source` does the listing in pages, the bookmarks and the 410. What is told of it stands here:
+//! what a new list lacks, a list that stalls, how long to wait after failures, and what `/readyz`
+//! says. Nothing here decides anything. kube's watcher would do some of it, but in JSON only.
 
+mod codec;
+mod frames;
 mod kinds;
 mod known;
+mod source;
 
+pub use codec::Decode;
 pub use kinds::Watchable;
 pub use known::{Identity, Known};
 
+use super::encoding::Encodings;
 use super::health::{Health, Watched, problem};
 use super::{Kind, Metrics, News, NewsSender, error_text};
 use crate::api::Reading;
@@ -19,16 +23,13 @@ use futures::StreamExt;
 use kube::core::DeserializeGuard;
 use kube::runtime::watcher;
 use kube::{Api, Client};
+use source::Source;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-/// After how long the server ends a watch, so that a new one begins where it ended.
-const WATCH_SECONDS: u32 = 120;
-/// Objects per page of a list.
-const PAGE: u32 = 500;
 /// How long a page of a list may take.
 const LIST_STALL: Duration = Duration::from_secs(60);
 /// How long a watch that failed must run before it counts as well again.
@@ -53,6 +54,8 @@ pub struct Outlet {
     pub health: Arc<Health>,
     /// How often it had to start anew.
     pub metrics: Arc<Metrics>,
+    /// In which encodings the API server answers.
+    pub encodings: Encodings,
 }
 
 /// Starts the watches of all kinds. They run until the set is dropped.
@@ -82,8 +85,9 @@ fn spawn<K: Watchable>(
 
 /// Tells of all objects of one kind, for as long as somebody listens.
 pub async fn follow<K: Watchable>(api: Api<K>, reading: Arc<Reading>, outlet: Outlet) {
+    let mut source = Source::new(api, outlet.encodings.clone());
     let mut follower = Follower::new(reading, outlet);
-    while follower.follow_once(&api).await.is_ok() {}
+    while follower.follow_once(&mut source).await.is_ok() {}
 }
 
 /// Nobody listens any more.
@@ -121,11 +125,8 @@ impl Follower {
     }
 
     /// One list and the watches after it, until a new list is needed.
-    async fn follow_once<K: Watchable>(&mut self, api: &Api<K>) -> Result<(), Deaf> {
-        let config = watcher::Config::default()
-            .timeout(WATCH_SECONDS)
-            .page_size(PAGE);
-        let mut stream = pin!(watcher(api.clone(), config));
+    async fn follow_once<K: Watchable>(&mut self, source: &mut Source<K>) -> Result<(), Deaf> {
+        let mut stream = pin!(source.events());
         self.listing = true;
         loop {
             let next = match self.patience() {
@@ -289,7 +290,7 @@ impl Follower {
         }
         let absent = kind.is_optional() && code == Some(404);
         sleep(if absent { LOOK_AGAIN } else { self.wait() }).await;
-        Ok(must_relist(error) || self.failures >= RELIST_AFTER)
+        Ok(self.failures >= RELIST_AFTER)
     }
 
     fn count_failure(&mut self) {
@@ -356,11 +357,6 @@ fn identity(meta: &kube::core::ObjectMeta) -> Identity {
         name: meta.name.clone().unwrap_or_default(),
         uid: meta.uid.clone().unwrap_or_default(),
     }
-}
-
-/// Whether going on at this resourceVersion is hopeless, and kube's watcher would try for ever.
-fn must_relist(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
 }
 
 /// Whether no answer came.

@@ -201,8 +201,10 @@ fn pod(
         return Err(format!("status.phase: {found:?} is none of {known}"));
     }
     // The simulated API server knows one scheduler, and so defaults to it.
-    if pod.spec.scheduler_name.is_none() {
-        pod.spec.scheduler_name = reading.scheduler_names.first().cloned();
+    if pod.spec.scheduler_name.is_empty()
+        && let Some(name) = reading.scheduler_names.first()
+    {
+        pod.spec.scheduler_name.clone_from(name);
     }
     Ok(PodPlan {
         spec: convert::pod(&pod, reading),

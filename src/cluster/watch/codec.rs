@@ -1,0 +1,152 @@
+//! Lists and watch events in JSON and in protobuf: all in which the two differ.
+
+use super::frames::{Frames, Framing};
+use crate::api::protobuf::{self, Change as Message};
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use kube::core::{ObjectList, Status, WatchEvent};
+use kube::{Error, Resource};
+use prost::DecodeError;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::{io, vec};
+use tower::BoxError;
+
+/// How one object of a kind is decoded from protobuf.
+pub type Decode<K> = fn(Bytes) -> Result<K, DecodeError>;
+
+/// The encoding of one answer.
+#[derive(Clone, Copy)]
+pub(super) enum Codec<K> {
+    Json,
+    Protobuf(Decode<K>),
+}
+
+/// A page of a list.
+pub(super) struct Page<K> {
+    /// The version of the whole list; empty where the server names none.
+    pub(super) version: String,
+    /// How the next page is asked for; empty after the last.
+    pub(super) next: String,
+    pub(super) items: Items<K>,
+}
+
+/// The objects of a page. Those in protobuf are decoded one by one, when their turn comes.
+pub(super) enum Items<K> {
+    Decoded(vec::IntoIter<K>),
+    Encoded(vec::IntoIter<Bytes>, Decode<K>),
+}
+
+/// What a watch tells.
+pub(super) enum Change<K> {
+    /// It appeared or changed.
+    Exists(K),
+    /// It is gone.
+    Gone(K),
+    /// Nothing happened up to this version.
+    Bookmark(String),
+    /// The watch is over, and why.
+    Failed(Box<Status>),
+}
+
+/// What came is not what was asked for.
+pub(super) fn malformed(error: impl Into<BoxError>) -> Error {
+    Error::ReadEvents(io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Whether an answer is in protobuf.
+pub(super) fn is_protobuf(headers: &HeaderMap) -> bool {
+    headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(protobuf::MEDIA_TYPE.as_bytes()))
+}
+
+/// What a server says when it refuses, in whichever encoding; any text will do.
+pub(super) fn refusal(headers: &HeaderMap, code: u16, body: &Bytes) -> Error {
+    let said = if is_protobuf(headers) {
+        protobuf::status(body).ok()
+    } else {
+        serde_json::from_slice(body).ok()
+    };
+    let status = said.unwrap_or_else(|| {
+        let text = String::from_utf8_lossy(body);
+        Status::failure(text.trim(), "").with_code(code)
+    });
+    Error::Api(status.boxed())
+}
+
+impl<K: Resource + DeserializeOwned + Clone + Debug> Codec<K> {
+    /// Where one event of a watch ends.
+    pub(super) fn frames(&self) -> Frames {
+        Frames::new(match self {
+            Self::Json => Framing::Lines,
+            Self::Protobuf(_) => Framing::Lengths,
+        })
+    }
+
+    pub(super) fn page(&self, body: &Bytes) -> Result<Page<K>, Error> {
+        match self {
+            Self::Json => {
+                let list: ObjectList<K> =
+                    serde_json::from_slice(body).map_err(Error::SerdeError)?;
+                Ok(Page {
+                    version: list.metadata.resource_version.unwrap_or_default(),
+                    next: list.metadata.continue_.unwrap_or_default(),
+                    items: Items::Decoded(list.items.into_iter()),
+                })
+            }
+            Self::Protobuf(decode) => {
+                let list = protobuf::page(body).map_err(malformed)?;
+                Ok(Page {
+                    version: list.version,
+                    next: list.next,
+                    items: Items::Encoded(list.items.into_iter(), *decode),
+                })
+            }
+        }
+    }
+
+    pub(super) fn change(&self, frame: Bytes) -> Result<Change<K>, Error> {
+        match self {
+            Self::Json => json_change(&frame),
+            Self::Protobuf(decode) => {
+                let decode = |object| decode(object).map_err(malformed);
+                Ok(match protobuf::change(frame).map_err(malformed)? {
+                    Message::Exists(object) => Change::Exists(decode(object)?),
+                    Message::Gone(object) => Change::Gone(decode(object)?),
+                    Message::Bookmark(version) => Change::Bookmark(version),
+                    Message::Failed(status) => Change::Failed(status),
+                })
+            }
+        }
+    }
+}
+
+fn json_change<K: DeserializeOwned>(line: &[u8]) -> Result<Change<K>, Error> {
+    let event = match serde_json::from_slice::<WatchEvent<K>>(line) {
+        Ok(event) => event,
+        // A server that is about to end may say so without an event around it.
+        Err(error) => match serde_json::from_slice::<Status>(line) {
+            Ok(status) => return Ok(Change::Failed(status.boxed())),
+            Err(_) => return Err(Error::SerdeError(error)),
+        },
+    };
+    Ok(match event {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) => Change::Exists(object),
+        WatchEvent::Deleted(object) => Change::Gone(object),
+        WatchEvent::Bookmark(mark) => Change::Bookmark(mark.metadata.resource_version),
+        WatchEvent::Error(status) => Change::Failed(status),
+    })
+}
+
+impl<K> Iterator for Items<K> {
+    type Item = Result<K, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Decoded(items) => items.next().map(Ok),
+            Self::Encoded(items, decode) => Some(decode(items.next()?).map_err(malformed)),
+        }
+    }
+}

@@ -1,0 +1,570 @@
+//! Objects of Kubernetes in protobuf, by a table and an encoder that are not the program's.
+//!
+//! The table has the messages that the program reads, with the tags of the `generated.proto` files
+//! of Kubernetes 1.37, and beside the fields that are read some that are not. It also says what
+//! random objects look like.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A message a paragraph; a field a line: name, tag, type. A `*` is a pointer in Go, which is
+/// absent when it is nil; all else is written even if it is empty. `inline` is a message whose
+/// fields stand beside its siblings in JSON.
+const TABLE: &str = "
+ObjectMeta
+  name 1 string
+  generateName 2 string
+  namespace 3 string
+  uid 5 string
+  resourceVersion 6 string
+  generation 7 int64
+  creationTimestamp 8 time
+  deletionTimestamp 9 *time
+  deletionGracePeriodSeconds 10 *int64
+  labels 11 map string
+  annotations 12 map string
+  ownerReferences 13 [] OwnerReference
+  finalizers 14 [] string
+  managedFields 17 [] ManagedFieldsEntry
+
+OwnerReference
+  kind 1 string
+  name 3 string
+  uid 4 string
+  apiVersion 5 string
+  controller 6 *bool
+  blockOwnerDeletion 7 *bool
+
+ManagedFieldsEntry
+  manager 1 string
+  operation 2 string
+
+Pod
+  metadata 1 ObjectMeta
+  spec 2 PodSpec
+  status 3 PodStatus
+
+PodSpec
+  volumes 1 [] Volume
+  containers 2 [] Container
+  restartPolicy 3 string
+  terminationGracePeriodSeconds 4 *int64
+  activeDeadlineSeconds 5 *int64
+  dnsPolicy 6 string
+  nodeSelector 7 map string
+  serviceAccountName 8 string
+  nodeName 10 string
+  hostNetwork 11 bool
+  hostPID 12 bool
+  affinity 18 *Affinity
+  schedulerName 19 string
+  initContainers 20 [] Container
+  tolerations 22 [] Toleration
+  priorityClassName 24 string
+  priority 25 *int32
+  overhead 32 map Quantity
+  topologySpreadConstraints 33 [] TopologySpreadConstraint
+  schedulingGates 38 [] PodSchedulingGate
+  resourceClaims 39 [] PodResourceClaim
+  resources 40 *ResourceRequirements
+  schedulingGroup 43 *PodSchedulingGroup
+
+Volume
+  name 1 string
+  volumeSource 2 inline VolumeSource
+
+VolumeSource
+  hostPath 1 *HostPathVolumeSource
+  emptyDir 2 *EmptyDirVolumeSource
+  gcePersistentDisk 3 *DiskSource
+  awsElasticBlockStore 4 *DiskSource
+  iscsi 8 *DiskSource
+  persistentVolumeClaim 10 *ClaimSource
+  rbd 11 *DiskSource
+  ephemeral 29 *EmptyDirVolumeSource
+
+HostPathVolumeSource
+  path 1 string
+
+EmptyDirVolumeSource
+
+DiskSource
+  pdName 1 string
+
+ClaimSource
+  claimName 1 string
+  readOnly 2 bool
+
+Container
+  name 1 string
+  image 2 string
+  command 3 [] string
+  ports 6 [] ContainerPort
+  env 7 [] EnvVar
+  resources 8 ResourceRequirements
+  restartPolicy 24 *string
+
+EnvVar
+  name 1 string
+  value 2 string
+
+ContainerPort
+  name 1 string
+  hostPort 2 int32
+  containerPort 3 int32
+  protocol 4 string
+  hostIP 5 string
+
+ResourceRequirements
+  limits 1 map Quantity
+  requests 2 map Quantity
+
+Quantity
+  string 1 string
+
+Affinity
+  nodeAffinity 1 *NodeAffinity
+  podAffinity 2 *PodAffinity
+  podAntiAffinity 3 *PodAffinity
+
+NodeAffinity
+  requiredDuringSchedulingIgnoredDuringExecution 1 *NodeSelector
+
+NodeSelector
+  nodeSelectorTerms 1 [] NodeSelectorTerm
+
+NodeSelectorTerm
+  matchExpressions 1 [] NodeSelectorRequirement
+  matchFields 2 [] NodeSelectorRequirement
+
+NodeSelectorRequirement
+  key 1 string
+  operator 2 string
+  values 3 [] string
+
+PodAffinity
+  requiredDuringSchedulingIgnoredDuringExecution 1 [] PodAffinityTerm
+
+PodAffinityTerm
+  topologyKey 3 string
+
+Toleration
+  key 1 string
+  operator 2 string
+  value 3 string
+  effect 4 string
+  tolerationSeconds 5 *int64
+
+TopologySpreadConstraint
+  maxSkew 1 int32
+  topologyKey 2 string
+  whenUnsatisfiable 3 string
+
+PodSchedulingGate
+  name 1 string
+
+PodResourceClaim
+  name 1 string
+
+PodSchedulingGroup
+  podGroupName 1 *string
+
+PodStatus
+  phase 1 string
+  conditions 2 [] PodCondition
+  message 3 string
+  hostIP 5 string
+  startTime 7 *time
+  containerStatuses 8 [] ContainerStatus
+  qosClass 9 string
+  initContainerStatuses 10 [] ContainerStatus
+  allocatedResources 19 map Quantity
+  resources 20 *ResourceRequirements
+
+PodCondition
+  type 1 string
+  status 2 string
+  lastTransitionTime 4 time
+  reason 5 string
+  message 6 string
+
+ContainerStatus
+  name 1 string
+  ready 4 bool
+  restartCount 5 int32
+  image 6 string
+  allocatedResources 10 map Quantity
+  resources 11 *ResourceRequirements
+
+Node
+  metadata 1 ObjectMeta
+  spec 2 NodeSpec
+  status 3 NodeStatus
+
+NodeSpec
+  podCIDR 1 string
+  providerID 3 string
+  unschedulable 4 bool
+  taints 5 [] Taint
+
+Taint
+  key 1 string
+  value 2 string
+  effect 3 string
+  timeAdded 4 *time
+
+NodeStatus
+  capacity 1 map Quantity
+  allocatable 2 map Quantity
+  phase 3 string
+
+Namespace
+  metadata 1 ObjectMeta
+
+PriorityClass
+  metadata 1 ObjectMeta
+  value 2 int32
+  globalDefault 3 bool
+  description 4 string
+
+PodGroup
+  metadata 1 ObjectMeta
+  spec 2 PodGroupSpec
+  status 3 PodGroupStatus
+
+PodGroupSpec
+  schedulingPolicy 3 SchedulingPolicy
+  schedulingConstraints 4 *SchedulingConstraints
+  resourceClaims 5 [] PodResourceClaim
+  priorityClassName 7 string
+  priority 8 *int32
+
+SchedulingPolicy
+  basic 1 *EmptyDirVolumeSource
+  gang 2 *GangSchedulingPolicy
+
+GangSchedulingPolicy
+  minCount 1 int32
+
+SchedulingConstraints
+  topology 1 [] TopologyConstraint
+
+TopologyConstraint
+  key 1 string
+
+PodGroupStatus
+  conditions 1 [] Condition
+
+Condition
+  type 1 string
+  status 2 string
+  observedGeneration 3 int64
+  lastTransitionTime 4 time
+  reason 5 string
+  message 6 string
+
+ListMeta
+  resourceVersion 2 string
+  continue 3 string
+
+PodList
+  metadata 1 ListMeta
+  items 2 [] Pod
+
+Binding
+  metadata 1 ObjectMeta
+  target 2 ObjectReference
+
+ObjectReference
+  kind 1 string
+  namespace 2 string
+  name 3 string
+  uid 4 string
+  apiVersion 5 string
+
+Status
+  status 2 string
+  message 3 string
+  reason 4 string
+  code 6 int32
+";
+
+static MESSAGES: LazyLock<BTreeMap<&str, Vec<Field>>> = LazyLock::new(|| {
+    let paragraphs = TABLE.split("\n\n").map(str::trim);
+    paragraphs
+        .map(|paragraph| {
+            let mut lines = paragraph.lines();
+            let name = lines.next().unwrap();
+            (name, lines.map(Field::read).collect())
+        })
+        .collect()
+});
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    One,
+    Pointer,
+    Inline,
+    List,
+    Map,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    name: &'static str,
+    tag: u64,
+    shape: Shape,
+    kind: &'static str,
+}
+
+impl Field {
+    fn read(line: &'static str) -> Self {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (shape, kind) = match words[2..] {
+            ["[]", kind] => (Shape::List, kind),
+            ["map", kind] => (Shape::Map, kind),
+            ["inline", kind] => (Shape::Inline, kind),
+            [kind] => match kind.strip_prefix('*') {
+                Some(kind) => (Shape::Pointer, kind),
+                None => (Shape::One, kind),
+            },
+            _ => panic!("{line}"),
+        };
+        Self {
+            name: words[0],
+            tag: words[1].parse().unwrap(),
+            shape,
+            kind,
+        }
+    }
+}
+
+/// How an encoder may write what means the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// Values that are empty are written too, as Go does.
+    pub(crate) zeros: bool,
+    /// Fields that no reader knows stand between the others.
+    pub(crate) noise: bool,
+}
+
+/// As little as may be written.
+pub(crate) const SPARSE: Style = Style {
+    zeros: false,
+    noise: false,
+};
+
+/// As Kubernetes writes.
+pub(crate) const GO: Style = Style {
+    zeros: true,
+    noise: false,
+};
+
+// ---- encoding -----------------------------------------------------------------------------------
+
+/// A message from what it is in JSON.
+pub(crate) fn encode(message: &str, value: &Value, style: Style) -> Vec<u8> {
+    let fields = MESSAGES.get(message).unwrap_or_else(|| panic!("{message}"));
+    let mut out = Vec::new();
+    for field in fields {
+        if style.noise {
+            noise(&mut out);
+        }
+        let value = if field.shape == Shape::Inline {
+            value
+        } else {
+            &value[field.name]
+        };
+        put(&mut out, *field, value, style);
+    }
+    out
+}
+
+/// An object with the envelope around it.
+pub(crate) fn envelope(message: &str, value: &Value, style: Style) -> Vec<u8> {
+    let mut names = Vec::new();
+    put_bytes(
+        &mut names,
+        1,
+        value["apiVersion"].as_str().unwrap_or("v1").as_bytes(),
+    );
+    put_bytes(&mut names, 2, message.as_bytes());
+    let mut unknown = Vec::new();
+    put_bytes(&mut unknown, 1, &names);
+    put_bytes(&mut unknown, 2, &encode(message, value, style));
+    if style.zeros {
+        put_bytes(&mut unknown, 3, b"");
+        put_bytes(&mut unknown, 4, b"");
+    }
+    [b"k8s\0".as_slice(), &unknown].concat()
+}
+
+/// A watch event about a message, with its length before it.
+pub(crate) fn frame(message: &str, event: &Value) -> Vec<u8> {
+    let kind = event["type"].as_str().unwrap();
+    let message = if kind == "ERROR" { "Status" } else { message };
+    let mut object = Vec::new();
+    put_bytes(&mut object, 1, &envelope(message, &event["object"], GO));
+    let mut out = Vec::new();
+    put_bytes(&mut out, 1, kind.as_bytes());
+    put_bytes(&mut out, 2, &object);
+    let length = u32::try_from(out.len()).unwrap();
+    [length.to_be_bytes().as_slice(), &out].concat()
+}
+
+fn put(out: &mut Vec<u8>, field: Field, value: &Value, style: Style) {
+    match field.shape {
+        Shape::List => {
+            for item in value.as_array().into_iter().flatten() {
+                put_one(out, field, item, style);
+            }
+        }
+        Shape::Map => {
+            for (key, item) in value.as_object().into_iter().flatten() {
+                let mut entry = Vec::new();
+                put_bytes(&mut entry, 1, key.as_bytes());
+                let item_field = Field {
+                    tag: 2,
+                    shape: Shape::One,
+                    ..field
+                };
+                put_one(&mut entry, item_field, item, style);
+                put_bytes(out, field.tag, &entry);
+            }
+        }
+        _ if value.is_null() && (field.shape == Shape::Pointer || !style.zeros) => {}
+        _ => put_one(out, field, value, style),
+    }
+}
+
+fn put_one(out: &mut Vec<u8>, field: Field, value: &Value, style: Style) {
+    match field.kind {
+        "string" => put_bytes(out, field.tag, value.as_str().unwrap_or("").as_bytes()),
+        "int32" | "int64" => put_varint(out, field.tag, value.as_i64().unwrap_or(0)),
+        "bool" => put_varint(out, field.tag, i64::from(value == &json!(true))),
+        "time" => put_bytes(out, field.tag, &time(value)),
+        "Quantity" => {
+            let text = json!({"string": value});
+            put_bytes(out, field.tag, &encode("Quantity", &text, style));
+        }
+        message => put_bytes(out, field.tag, &encode(message, value, style)),
+    }
+}
+
+fn time(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Some(text) = value.as_str() {
+        let at: jiff::Timestamp = text.parse().unwrap();
+        put_varint(&mut out, 1, at.as_second());
+        put_varint(&mut out, 2, 0);
+    }
+    out
+}
+
+/// One field of each wire type, with tags that no message has.
+fn noise(out: &mut Vec<u8>) {
+    put_varint(out, 1_000, -1);
+    key(out, 1_001, 1);
+    out.extend([7; 8]);
+    put_bytes(out, 1_002, b"k8s\0");
+    key(out, 1_003, 5);
+    out.extend([7; 4]);
+}
+
+fn put_bytes(out: &mut Vec<u8>, tag: u64, bytes: &[u8]) {
+    key(out, tag, 2);
+    varint(out, bytes.len() as u64);
+    out.extend(bytes);
+}
+
+fn put_varint(out: &mut Vec<u8>, tag: u64, value: i64) {
+    key(out, tag, 0);
+    varint(out, value.cast_unsigned());
+}
+
+fn key(out: &mut Vec<u8>, tag: u64, wire_type: u64) {
+    varint(out, tag << 3 | wire_type);
+}
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+// ---- random objects -----------------------------------------------------------------------------
+
+/// Keys that are read somewhere, and others.
+const KEYS: [&str; 8] = [
+    "muster.dev/lifetime",
+    "simulate.muster.dev/at",
+    "scheduling.k8s.io/group-name",
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "notmuster.dev/x",
+    "cpu",
+    "memory",
+    "é",
+];
+
+const TEXTS: [&str; 9] = [
+    "a", "muster", "Always", "True", "1500m", "2Gi", "é日", "\"{}\n", "x/y",
+];
+
+/// What a message may look like in JSON: what is empty is left out, as Go does.
+pub(crate) fn any_object(message: &'static str) -> BoxedStrategy<Value> {
+    let fields = &MESSAGES[message];
+    let each: Vec<_> = fields.iter().map(|field| any_field(*field)).collect();
+    each.prop_map(|found| {
+        let mut object = Map::new();
+        for (field, value) in fields.iter().zip(found) {
+            match value {
+                Some(Value::Object(fields)) if field.shape == Shape::Inline => {
+                    object.extend(fields);
+                }
+                Some(value) => _ = object.insert(field.name.to_owned(), value),
+                None => {}
+            }
+        }
+        Value::Object(object)
+    })
+    .boxed()
+}
+
+fn any_field(field: Field) -> BoxedStrategy<Option<Value>> {
+    let one = any_value(field.kind);
+    let filled = match field.shape {
+        Shape::List => prop::collection::vec(one, 1..3)
+            .prop_map(Value::from)
+            .boxed(),
+        Shape::Map => prop::collection::btree_map(select(&KEYS[..]), one, 1..4)
+            .prop_map(|map| json!(map))
+            .boxed(),
+        Shape::Pointer => one,
+        Shape::One | Shape::Inline => one.prop_filter("not zero", |one| !is_zero(one)).boxed(),
+    };
+    prop::option::weighted(0.6, filled).boxed()
+}
+
+fn is_zero(value: &Value) -> bool {
+    [json!(""), json!(0), json!(false)].contains(value)
+}
+
+fn any_value(kind: &'static str) -> BoxedStrategy<Value> {
+    match kind {
+        "string" | "Quantity" => select(&TEXTS[..]).prop_map(Value::from).boxed(),
+        "int32" => any::<i32>().prop_map(Value::from).boxed(),
+        "int64" => any::<i64>().prop_map(Value::from).boxed(),
+        "bool" => any::<bool>().prop_map(Value::from).boxed(),
+        "time" => (-1_i64 << 31..1 << 33)
+            .prop_map(|second| json!(jiff::Timestamp::from_second(second).unwrap().to_string()))
+            .boxed(),
+        message => any_object(message),
+    }
+}
