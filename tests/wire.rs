@@ -67,12 +67,7 @@ impl Rig {
     }
 
     fn with_slots(client: Client, binds_in_flight: usize) -> Self {
-        Self::with(
-            client,
-            binds_in_flight,
-            Fence::open(),
-            Encodings::default(),
-        )
+        Self::with(client, binds_in_flight, Fence::open(), Encodings::default())
     }
 
     fn with_fence(client: Client, binds_in_flight: usize, fence: Fence) -> Self {

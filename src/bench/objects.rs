@@ -6,7 +6,6 @@
 use super::{Convention, Options};
 use crate::cluster::encoding::Encoding;
 use crate::cluster::lanes::{self, Made};
-use crate::core::engine::Bind;
 use crate::core::model::PodKey;
 use serde_json::{Value, json};
 
@@ -155,11 +154,8 @@ impl Objects {
 
     /// What a scheduler sends to bind a pod, whatever its uid.
     pub(super) fn binding(&self, prefix: &str, index: usize, encoding: Encoding) -> Made {
-        let order = Bind {
-            pod: self.pod_key(prefix, index, ""),
-            node: self.node_name(index),
-        };
-        lanes::binding(&order, encoding)
+        let pod = self.pod_key(prefix, index, "");
+        lanes::binding(&pod, &self.node_name(index), encoding)
     }
 }
 

@@ -1,9 +1,34 @@
-//! What the protocols of all writes share: steps, answers, back-off.
+//! What the protocols of all writes share: requests, steps, answers, back-off.
 //!
 //! No I/O and no clock: whoever drives an attempt sends, waits, and says what came back.
 
-use crate::core::units::Millis;
-use crate::core::units::Time;
+use crate::core::units::{Millis, Time};
+
+/// A write on its way to an outcome that is known for sure: a [bind](super::binding), an
+/// [eviction](super::evicting).
+pub trait Protocol {
+    /// How it may end.
+    type Outcome;
+
+    /// What to do now. Asked again before [`answered`](Self::answered), it says the same.
+    fn next(&self, now: Time) -> Step<PodRequest, Self::Outcome>;
+
+    /// Takes what came back for the request last sent. After the outcome nothing matters.
+    fn answered(&mut self, answer: &Answer, now: Time);
+}
+
+/// What is sent about a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodRequest {
+    /// `POST pods/binding` to this node, with the pod's uid.
+    Bind(String),
+    /// `PATCH` the pod's status: its condition `DisruptionTarget`.
+    Tell,
+    /// `DELETE` the pod, with its uid as precondition.
+    Delete,
+    /// `GET` the pod.
+    Read,
+}
 
 /// What an attempt wants next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +39,21 @@ pub enum Step<Request, Outcome> {
     WaitUntil(Time),
     /// It is over; the outcome is known for sure.
     Done(Outcome),
+}
+
+impl<Request, Outcome> Step<Request, Outcome> {
+    /// The same for somebody who sends other things, or calls the end otherwise.
+    pub fn map<R, O>(
+        self,
+        send: impl FnOnce(Request) -> R,
+        done: impl FnOnce(Outcome) -> O,
+    ) -> Step<R, O> {
+        match self {
+            Self::Send(request) => Step::Send(send(request)),
+            Self::WaitUntil(time) => Step::WaitUntil(time),
+            Self::Done(outcome) => Step::Done(done(outcome)),
+        }
+    }
 }
 
 /// What came back for a request.

@@ -5,21 +5,12 @@
 //! the first and only request or the pod was afterwards read as unbound. While the pod cannot be
 //! read the attempt goes on reading and says nothing. No I/O, no clock.
 
-use super::attempt::{Answer, Backoff, Step, is_transient};
+use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, is_transient};
 use crate::core::model::BindOutcome;
 use crate::core::units::{Millis, Time};
 
 /// For how long an attempt asks again after errors that may pass. After it no bind is sent.
 pub const BUDGET: Millis = Millis(2_500);
-
-/// What an attempt wants to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// `POST pods/binding`, with the pod's uid.
-    Post,
-    /// `GET` the pod.
-    Read,
-}
 
 /// One bind on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,33 +52,6 @@ impl Attempt {
             doubtful: false,
             state: State::Post { at: now },
         }
-    }
-
-    /// What to do now. Asked again before [`answered`](Self::answered), it says the same.
-    #[must_use]
-    pub fn next(&self, now: Time) -> Step<Request, BindOutcome> {
-        let (at, request) = match &self.state {
-            State::Post { at } => (*at, Request::Post),
-            State::Read { at, .. } => (*at, Request::Read),
-            State::Done(outcome) => return Step::Done(outcome.clone()),
-        };
-        if now < at {
-            Step::WaitUntil(at)
-        } else {
-            Step::Send(request)
-        }
-    }
-
-    /// Takes what came back for the request last sent. After the outcome nothing matters.
-    pub fn answered(&mut self, answer: &Answer, now: Time) {
-        self.state = match &self.state {
-            State::Post { .. } => self.posted(answer, now),
-            State::Read { unbound, .. } => {
-                let unbound = unbound.clone();
-                self.read(answer, unbound, now)
-            }
-            State::Done(_) => return,
-        };
     }
 
     fn posted(&mut self, answer: &Answer, now: Time) -> State {
@@ -178,11 +142,43 @@ impl Attempt {
     }
 }
 
+impl Protocol for Attempt {
+    type Outcome = BindOutcome;
+
+    fn next(&self, now: Time) -> Step<PodRequest, BindOutcome> {
+        let (at, request) = match &self.state {
+            State::Post { at } => (*at, PodRequest::Bind(self.node.clone())),
+            State::Read { at, .. } => (*at, PodRequest::Read),
+            State::Done(outcome) => return Step::Done(outcome.clone()),
+        };
+        if now < at {
+            Step::WaitUntil(at)
+        } else {
+            Step::Send(request)
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer, now: Time) {
+        self.state = match &self.state {
+            State::Post { .. } => self.posted(answer, now),
+            State::Read { unbound, .. } => {
+                let unbound = unbound.clone();
+                self.read(answer, unbound, now)
+            }
+            State::Done(_) => return,
+        };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const NODE: &str = "n1";
+
+    fn post() -> PodRequest {
+        PodRequest::Bind(NODE.to_owned())
+    }
 
     fn status(code: u16) -> Answer {
         Answer::Status {
@@ -210,7 +206,7 @@ mod tests {
 
     /// Feeds answers one after the other, each 10 ms after its request; returns what was sent
     /// and the outcome, if there is one by then.
-    fn play(answers: &[Answer]) -> (Vec<Request>, Option<BindOutcome>) {
+    fn play(answers: &[Answer]) -> (Vec<PodRequest>, Option<BindOutcome>) {
         let mut now = Time(7);
         let mut attempt = Attempt::new(NODE, now);
         let mut sent = Vec::new();
@@ -274,10 +270,10 @@ mod tests {
     #[test]
     fn a_lost_answer_is_read_before_anything_is_sent_again() {
         let (sent, found) = play(&[Answer::Lost, pod(true, Some(NODE), false)]);
-        assert_eq!(sent, [Request::Post, Request::Read]);
+        assert_eq!(sent, [post(), PodRequest::Read]);
         assert_eq!(found, Some(bound(NODE)));
         let (sent, found) = play(&[Answer::Lost, unbound_pod(), Answer::Accepted]);
-        assert_eq!(sent, [Request::Post, Request::Read, Request::Post]);
+        assert_eq!(sent, [post(), PodRequest::Read, post()]);
         assert_eq!(found, Some(bound(NODE)));
     }
 
@@ -301,7 +297,7 @@ mod tests {
     #[test]
     fn errors_that_may_pass_are_tried_again_within_the_budget_then_read() {
         let (sent, found) = play(&vec![status(503); 20]);
-        let posts = sent.iter().filter(|one| **one == Request::Post).count();
+        let posts = sent.iter().filter(|one| **one == post()).count();
         assert_eq!((posts, found), (6, None));
         let mut answers = vec![status(503); 6];
         answers.push(unbound_pod());
@@ -321,7 +317,7 @@ mod tests {
         assert_eq!(attempt.next(Time(0)), Step::WaitUntil(Time(700)));
         let mut attempt = Attempt::new(NODE, Time(0));
         attempt.answered(&busy(10_000), Time(0));
-        assert_eq!(attempt.next(Time(0)), Step::Send(Request::Read));
+        assert_eq!(attempt.next(Time(0)), Step::Send(PodRequest::Read));
     }
 
     #[test]
@@ -332,7 +328,7 @@ mod tests {
         let mut reads = 0;
         while now < Time(62_000) {
             match attempt.next(now) {
-                Step::Send(Request::Read) => {
+                Step::Send(PodRequest::Read) => {
                     reads += 1;
                     attempt.answered(&status(if reads % 2 == 0 { 500 } else { 403 }), now);
                 }
@@ -368,7 +364,7 @@ mod tests {
     }
 
     /// Walks every sequence of `depth` answers and checks what must hold of each.
-    fn walk(attempt: &Attempt, now: Time, depth: u32, path: &mut Vec<(Request, Answer)>) {
+    fn walk(attempt: &Attempt, now: Time, depth: u32, path: &mut Vec<(PodRequest, Answer)>) {
         let (now, request) = match attempt.next(now) {
             Step::Done(outcome) => return judge(attempt, &outcome, now, path),
             Step::Send(request) => (now, request),
@@ -378,10 +374,14 @@ mod tests {
             },
         };
         assert!(
-            request == Request::Read || now < Time::ZERO + BUDGET,
+            request == PodRequest::Read || now < Time::ZERO + BUDGET,
             "{path:?}"
         );
-        assert_eq!(attempt.next(now), Step::Send(request), "asked twice");
+        assert_eq!(
+            attempt.next(now),
+            Step::Send(request.clone()),
+            "asked twice"
+        );
         if depth == 0 {
             return;
         }
@@ -389,17 +389,17 @@ mod tests {
             let mut after = attempt.clone();
             let then = now + Millis(100);
             after.answered(&answer, then);
-            path.push((request, answer));
+            path.push((request.clone(), answer));
             walk(&after, then, depth - 1, path);
             path.pop();
         }
     }
 
-    fn judge(attempt: &Attempt, outcome: &BindOutcome, now: Time, path: &[(Request, Answer)]) {
+    fn judge(attempt: &Attempt, outcome: &BindOutcome, now: Time, path: &[(PodRequest, Answer)]) {
         let (request, last) = path.last().expect("an outcome needs an answer");
-        let read_unbound = *last == unbound_pod() && *request == Request::Read;
+        let read_unbound = *last == unbound_pod() && *request == PodRequest::Read;
         let doubtful = path.iter().any(|(request, answer)| {
-            *request == Request::Post
+            *request == post()
                 && !matches!(
                     answer,
                     Answer::Accepted
@@ -411,7 +411,7 @@ mod tests {
         });
         match outcome {
             BindOutcome::Bound { node } => match last {
-                Answer::Accepted => assert_eq!((request, node.as_str()), (&Request::Post, NODE)),
+                Answer::Accepted => assert_eq!((request, node.as_str()), (&post(), NODE)),
                 other => assert_eq!(*other, pod(true, Some(node), false)),
             },
             BindOutcome::Refused { .. } => assert!(read_unbound || !doubtful, "{path:?}"),

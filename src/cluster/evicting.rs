@@ -5,23 +5,12 @@
 //! API server speaks of a conflict. An attempt is short: whoever ordered it orders again what was
 //! refused, for as long as it takes. No I/O, no clock.
 
-use super::attempt::{Answer, Backoff, Step, is_transient};
+use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, is_transient};
 use crate::core::model::EvictOutcome;
 use crate::core::units::{Millis, Time};
 
 /// For how long an attempt asks again after errors that may pass. After it nothing is sent.
 pub const BUDGET: Millis = Millis(1_000);
-
-/// What an attempt wants to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// `PATCH` the pod's status: its condition `DisruptionTarget`.
-    Tell,
-    /// `DELETE` the pod, with its uid as precondition.
-    Delete,
-    /// `GET` the pod.
-    Read,
-}
 
 /// One eviction on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +22,7 @@ pub struct Attempt {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    Send { request: Request, at: Time },
+    Send { request: PodRequest, at: Time },
     Done(EvictOutcome),
 }
 
@@ -41,7 +30,11 @@ impl Attempt {
     /// Starts to evict a pod; `told` is whether it was told why before.
     #[must_use]
     pub fn new(told: bool, now: Time) -> Self {
-        let request = if told { Request::Delete } else { Request::Tell };
+        let request = if told {
+            PodRequest::Delete
+        } else {
+            PodRequest::Tell
+        };
         Self {
             deadline: now + BUDGET,
             backoff: Backoff::new(),
@@ -49,59 +42,7 @@ impl Attempt {
         }
     }
 
-    /// What to do now. Asked again before [`answered`](Self::answered), it says the same.
-    #[must_use]
-    pub fn next(&self, now: Time) -> Step<Request, EvictOutcome> {
-        match &self.state {
-            State::Done(outcome) => Step::Done(outcome.clone()),
-            State::Send { at, .. } if now < *at => Step::WaitUntil(*at),
-            State::Send { request, .. } => Step::Send(*request),
-        }
-    }
-
-    /// Takes what came back for the request last sent. After the outcome nothing matters.
-    pub fn answered(&mut self, answer: &Answer, now: Time) {
-        let State::Send { request, .. } = self.state else {
-            return;
-        };
-        self.state = match (request, answer) {
-            (_, Answer::Status { code: 404, .. }) => State::Done(EvictOutcome::Gone),
-            // An eviction does not depend on what the pod is told.
-            (Request::Tell, _) => {
-                self.deadline = now + BUDGET;
-                State::Send {
-                    request: Request::Delete,
-                    at: now,
-                }
-            }
-            (Request::Delete, Answer::Accepted) => State::Done(EvictOutcome::Accepted),
-            // Another uid under this name, or a write in between: the pod can tell.
-            (Request::Delete, Answer::Status { code: 409, .. }) => State::Send {
-                request: Request::Read,
-                at: now,
-            },
-            (Request::Delete, Answer::Status { code, .. })
-                if !is_transient(*code) && (400..500).contains(code) =>
-            {
-                self.refused(answer)
-            }
-            (
-                Request::Read,
-                Answer::Pod {
-                    uid_matches,
-                    terminating,
-                    ..
-                },
-            ) => match (uid_matches, terminating) {
-                (false, _) => State::Done(EvictOutcome::Gone),
-                (true, true) => State::Done(EvictOutcome::Accepted),
-                (true, false) => self.again(Request::Delete, answer, now),
-            },
-            _ => self.again(request, answer, now),
-        };
-    }
-
-    fn again(&mut self, request: Request, answer: &Answer, now: Time) -> State {
+    fn again(&mut self, request: PodRequest, answer: &Answer, now: Time) -> State {
         let wait = self.backoff.step();
         let wait = answer.retry_after().map_or(wait, |asked| asked.max(wait));
         let at = now + wait;
@@ -118,6 +59,60 @@ impl Attempt {
             other => other.message(),
         };
         State::Done(EvictOutcome::Refused { message })
+    }
+}
+
+impl Protocol for Attempt {
+    type Outcome = EvictOutcome;
+
+    fn next(&self, now: Time) -> Step<PodRequest, EvictOutcome> {
+        match &self.state {
+            State::Done(outcome) => Step::Done(outcome.clone()),
+            State::Send { at, .. } if now < *at => Step::WaitUntil(*at),
+            State::Send { request, .. } => Step::Send(request.clone()),
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer, now: Time) {
+        let State::Send { request, .. } = &self.state else {
+            return;
+        };
+        let request = request.clone();
+        self.state = match (&request, answer) {
+            (_, Answer::Status { code: 404, .. }) => State::Done(EvictOutcome::Gone),
+            // An eviction does not depend on what the pod is told.
+            (PodRequest::Tell, _) => {
+                self.deadline = now + BUDGET;
+                State::Send {
+                    request: PodRequest::Delete,
+                    at: now,
+                }
+            }
+            (PodRequest::Delete, Answer::Accepted) => State::Done(EvictOutcome::Accepted),
+            // Another uid under this name, or a write in between: the pod can tell.
+            (PodRequest::Delete, Answer::Status { code: 409, .. }) => State::Send {
+                request: PodRequest::Read,
+                at: now,
+            },
+            (PodRequest::Delete, Answer::Status { code, .. })
+                if !is_transient(*code) && (400..500).contains(code) =>
+            {
+                self.refused(answer)
+            }
+            (
+                PodRequest::Read,
+                Answer::Pod {
+                    uid_matches,
+                    terminating,
+                    ..
+                },
+            ) => match (uid_matches, terminating) {
+                (false, _) => State::Done(EvictOutcome::Gone),
+                (true, true) => State::Done(EvictOutcome::Accepted),
+                (true, false) => self.again(PodRequest::Delete, answer, now),
+            },
+            _ => self.again(request, answer, now),
+        };
     }
 }
 
@@ -192,9 +187,9 @@ mod tests {
     fn a_pod_is_told_why_first_and_goes_whatever_comes_of_that() {
         for answer in [Answer::Accepted, Answer::Lost, status(403), status(409)] {
             let mut attempt = Attempt::new(false, Time(0));
-            assert_eq!(attempt.next(Time(0)), Step::Send(Request::Tell));
+            assert_eq!(attempt.next(Time(0)), Step::Send(PodRequest::Tell));
             attempt.answered(&answer, Time(9));
-            assert_eq!(attempt.next(Time(9)), Step::Send(Request::Delete));
+            assert_eq!(attempt.next(Time(9)), Step::Send(PodRequest::Delete));
         }
         let mut attempt = Attempt::new(false, Time(0));
         attempt.answered(&status(404), Time(9));
@@ -220,14 +215,14 @@ mod tests {
         answers
     }
 
-    fn walk(attempt: &Attempt, now: Time, depth: u32, last: Option<(Request, &Answer)>) {
+    fn walk(attempt: &Attempt, now: Time, depth: u32, last: Option<(&PodRequest, &Answer)>) {
         let (now, request) = match attempt.next(now) {
             Step::Done(outcome) => {
                 let (request, last) = last.expect("an outcome needs an answer");
                 match outcome {
                     EvictOutcome::Accepted => assert!(
-                        (request == Request::Delete && *last == Answer::Accepted)
-                            || (request == Request::Read && *last == pod(true, true))
+                        (*request == PodRequest::Delete && *last == Answer::Accepted)
+                            || (*request == PodRequest::Read && *last == pod(true, true))
                     ),
                     EvictOutcome::Gone => {
                         assert!([status(404), pod(false, false)].contains(last));
@@ -259,7 +254,7 @@ mod tests {
                 &after,
                 now + Millis(100),
                 depth - 1,
-                Some((request, &answer)),
+                Some((&request, &answer)),
             );
         }
     }

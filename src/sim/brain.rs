@@ -4,7 +4,7 @@
 
 use super::network::Request;
 use super::server::Told;
-use crate::cluster::attempt::{Answer, Step};
+use crate::cluster::attempt::{Answer, Protocol, Step};
 use crate::cluster::clock::wall;
 use crate::cluster::words::{Word, Words, Write};
 use crate::cluster::{binding, evicting};
@@ -34,7 +34,7 @@ pub struct Brain {
 /// A write on its way.
 #[derive(Debug)]
 enum Call {
-    Bind(PodKey, String, binding::Attempt),
+    Bind(PodKey, binding::Attempt),
     Evict(PodKey, evicting::Attempt),
     Say(Box<Write>),
 }
@@ -147,8 +147,8 @@ impl Brain {
 
     /// Begins to bind; returns the call's number.
     pub fn bind(&mut self, bind: Bind, now: Time) -> u64 {
-        let attempt = binding::Attempt::new(bind.node.clone(), now);
-        let call = self.begin(Call::Bind(bind.pod, bind.node, attempt));
+        let attempt = binding::Attempt::new(bind.node, now);
+        let call = self.begin(Call::Bind(bind.pod, attempt));
         self.binds.insert(call);
         call
     }
@@ -177,48 +177,35 @@ impl Brain {
 
     /// What a call wants next; `None` once it is over, and then the core knows the outcome.
     pub fn proceed(&mut self, number: u64, now: Time) -> Option<Step<Request, ()>> {
-        match self.calls.get_mut(&number)? {
-            Call::Bind(pod, node, attempt) => match attempt.next(now) {
-                Step::Send(binding::Request::Post) => {
-                    Some(Step::Send(Request::Bind(pod.clone(), node.clone())))
-                }
-                Step::Send(binding::Request::Read) => Some(Step::Send(Request::Read(pod.clone()))),
-                Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
-                Step::Done(outcome) => {
-                    let event = Event::BindResult(pod.clone(), outcome);
-                    self.end(number, event, now)
-                }
-            },
-            Call::Evict(pod, attempt) => match attempt.next(now) {
-                Step::Send(evicting::Request::Tell) => Some(Step::Send(Request::Tell(pod.clone()))),
-                Step::Send(evicting::Request::Delete) => {
-                    Some(Step::Send(Request::Delete(pod.clone())))
-                }
-                Step::Send(evicting::Request::Read) => Some(Step::Send(Request::Read(pod.clone()))),
-                Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
-                Step::Done(outcome) => {
-                    let event = Event::EvictResult(pod.clone(), outcome);
-                    self.end(number, event, now)
-                }
-            },
+        let step = match self.calls.get(&number)? {
+            Call::Bind(pod, attempt) => attempt.next(now).map(
+                |request| Request::about(pod.clone(), request),
+                |outcome| Event::BindResult(pod.clone(), outcome),
+            ),
+            Call::Evict(pod, attempt) => attempt.next(now).map(
+                |request| Request::about(pod.clone(), request),
+                |outcome| Event::EvictResult(pod.clone(), outcome),
+            ),
             Call::Say(write) => {
                 let said = write.outcome(wall(now));
-                let subject = write.subject.clone();
-                Some(Step::Send(Request::Say(subject, said)))
+                Step::Send(Request::Say(write.subject.clone(), said))
+            }
+        };
+        match step {
+            Step::Send(request) => Some(Step::Send(request)),
+            Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
+            Step::Done(event) => {
+                self.calls.remove(&number);
+                self.hear(event, now);
+                None
             }
         }
-    }
-
-    fn end(&mut self, number: u64, event: Event, now: Time) -> Option<Step<Request, ()>> {
-        self.calls.remove(&number);
-        self.hear(event, now);
-        None
     }
 
     /// An answer for a call came back.
     pub fn answered(&mut self, number: u64, answer: &Answer, now: Time) {
         match self.calls.get_mut(&number) {
-            Some(Call::Bind(_, _, attempt)) => attempt.answered(answer, now),
+            Some(Call::Bind(_, attempt)) => attempt.answered(answer, now),
             Some(Call::Evict(_, attempt)) => attempt.answered(answer, now),
             Some(Call::Say(write)) => {
                 let written = write.answered(answer, wall(now));
@@ -232,7 +219,7 @@ impl Brain {
     /// The pods with a write on its way.
     pub fn pods_in_flight(&self) -> impl Iterator<Item = &PodKey> {
         self.calls.values().filter_map(|call| match call {
-            Call::Bind(pod, ..) | Call::Evict(pod, _) => Some(pod),
+            Call::Bind(pod, _) | Call::Evict(pod, _) => Some(pod),
             Call::Say(_) => None,
         })
     }

@@ -10,7 +10,7 @@
 use super::random::Random;
 use super::server::Stream;
 use crate::api::said::Said;
-use crate::cluster::attempt::Answer;
+use crate::cluster::attempt::{Answer, PodRequest};
 use crate::cluster::words::Subject;
 use crate::core::model::PodKey;
 use crate::core::units::{Millis, Time};
@@ -32,6 +32,19 @@ pub enum Request {
     Tell(PodKey),
     /// `PATCH` what an object says.
     Say(Subject, Said),
+}
+
+impl Request {
+    /// What an attempt wants to be sent about a pod.
+    #[must_use]
+    pub fn about(pod: PodKey, request: PodRequest) -> Self {
+        match request {
+            PodRequest::Bind(node) => Self::Bind(pod, node),
+            PodRequest::Tell => Self::Tell(pod),
+            PodRequest::Delete => Self::Delete(pod),
+            PodRequest::Read => Self::Read(pod),
+        }
+    }
 }
 
 /// What becomes of a request.

@@ -4,20 +4,18 @@
 //! knowledge, and it is decided anew. The protocol of one that is sent is in
 //! [`binding`](crate::cluster::binding); here it meets the network.
 
-use super::requests;
-use super::send::{read_pod, write_in};
+use super::drive::{About, Slot, Slots, drive};
 use super::slow::SlowLane;
 use super::{Context, pending::Pending};
 use crate::cluster::News;
-use crate::cluster::attempt::Step;
-use crate::cluster::binding::{Attempt, Request};
+use crate::cluster::binding::Attempt;
 use crate::cluster::clock::Clock;
 use crate::cluster::orders::{Order, Orders};
 use crate::core::engine::Bind;
 use crate::core::model::{BindOutcome, Event, PodKey};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
@@ -27,7 +25,7 @@ pub(super) struct BindLane {
     context: Context,
     pending: Arc<Pending>,
     slow: SlowLane,
-    slots: Arc<Semaphore>,
+    slots: Slots,
     /// There is at most one order a pod, and the engine never waits for the API server.
     orders: Arc<Mutex<Orders<Bind>>>,
     /// Something was put in, or asked back.
@@ -45,7 +43,7 @@ impl BindLane {
             context,
             pending,
             slow,
-            slots: Arc::new(Semaphore::new(in_flight.max(1))),
+            slots: Slots::new(in_flight),
             orders: Arc::default(),
             moved: Arc::new(Notify::new()),
         }
@@ -94,7 +92,7 @@ impl BindLane {
             };
             if slot.is_none() {
                 tokio::select! {
-                    free = self.slot() => slot = free,
+                    free = self.slots.take() => slot = free,
                     () = self.moved.notified() => {}
                     () = sleep_until(self.clock().instant(expires_at)) => {}
                 }
@@ -124,11 +122,7 @@ impl BindLane {
         }
     }
 
-    async fn slot(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.slots).acquire_owned().await.ok()
-    }
-
-    async fn carry_out(self, order: Order<Bind>, slot: Option<OwnedSemaphorePermit>) {
+    async fn carry_out(self, order: Order<Bind>, slot: Option<Slot>) {
         let outcome = self.attempt(&order.what, slot).await;
         self.answer(order, outcome).await;
     }
@@ -162,39 +156,16 @@ impl BindLane {
         self.pending.done();
     }
 
-    /// One bind to its end. While it waits for its next try, others use its slot.
-    async fn attempt(&self, order: &Bind, mut slot: Option<OwnedSemaphorePermit>) -> BindOutcome {
-        let Context {
-            client,
-            clock,
-            fence,
-            ..
-        } = &self.context;
-        if !fence.is_open() {
+    /// One bind to its end.
+    async fn attempt(&self, order: &Bind, slot: Option<Slot>) -> BindOutcome {
+        if !self.context.fence.is_open() {
             return BindOutcome::Unsent;
         }
-        let mut attempt = Attempt::new(order.node.as_str(), clock.now());
-        loop {
-            let request = match attempt.next(clock.now()) {
-                Step::Done(outcome) => return outcome,
-                Step::WaitUntil(time) => {
-                    slot = None;
-                    sleep_until(clock.instant(time)).await;
-                    continue;
-                }
-                Step::Send(request) => request,
-            };
-            if slot.is_none() {
-                slot = self.slot().await;
-            }
-            let answer = match request {
-                Request::Post => {
-                    let make = |encoding| requests::bind(order, encoding);
-                    write_in(&self.context, make).await
-                }
-                Request::Read => read_pod(client, requests::read(&order.pod), &order.pod.uid).await,
-            };
-            attempt.answered(&answer, clock.now());
-        }
+        let about = About {
+            pod: &order.pod,
+            message: "",
+        };
+        let attempt = Attempt::new(order.node.as_str(), self.clock().now());
+        drive(&self.context, about, attempt, &self.slots, slot).await
     }
 }

@@ -5,22 +5,21 @@
 //! and reported; whoever ordered it orders it again.
 
 use super::Context;
+use super::drive::{About, Slots, drive};
 use super::pending::Pending;
-use super::requests::{self, Made};
-use super::send::{read_pod, write};
+use super::requests::Made;
 use super::slow::SlowLane;
 use crate::cluster::News;
-use crate::cluster::attempt::{Answer, Step};
-use crate::cluster::clock::wall;
-use crate::cluster::evicting::{Attempt, Request};
+use crate::cluster::attempt::{Answer, Protocol, Step};
+use crate::cluster::encoding::Encoding;
+use crate::cluster::evicting::Attempt;
 use crate::core::engine::Evict;
 use crate::core::model::{Event, EvictOutcome, PodKey};
 use crate::core::units::Time;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::sleep_until;
 
 /// Evictions under way at once. The API server is the faster the more it has at once
 /// (docs/performance.md).
@@ -38,8 +37,8 @@ pub(super) struct EvictLane {
     /// takes, and nobody gives way to it.
     pending: Arc<Pending>,
     slow: SlowLane,
-    namespaces: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
-    slots: Arc<Semaphore>,
+    namespaces: Arc<Mutex<BTreeMap<String, Slots>>>,
+    slots: Slots,
 }
 
 impl EvictLane {
@@ -49,7 +48,7 @@ impl EvictLane {
             pending,
             slow,
             namespaces: Arc::default(),
-            slots: Arc::new(Semaphore::new(IN_FLIGHT)),
+            slots: Slots::new(IN_FLIGHT),
         }
     }
 
@@ -66,27 +65,26 @@ impl EvictLane {
         while attempts.join_next().await.is_some() {}
     }
 
-    fn namespace(&self, order: &Evict) -> Arc<Semaphore> {
+    fn namespace(&self, order: &Evict) -> Slots {
         let mut namespaces = self
             .namespaces
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         // Those that nobody waits for any more are made anew when they are needed.
         if namespaces.len() > 1_000 {
-            namespaces.retain(|_, slots| Arc::strong_count(slots) > 1);
+            namespaces.retain(|_, slots| !slots.are_unused());
         }
         let name = order.pod.namespace.clone();
         let slots = namespaces
             .entry(name)
-            .or_insert_with(|| Arc::new(Semaphore::new(IN_FLIGHT_IN_NAMESPACE)));
-        Arc::clone(slots)
+            .or_insert_with(|| Slots::new(IN_FLIGHT_IN_NAMESPACE));
+        slots.clone()
     }
 
     async fn carry_out(self, order: Evict) {
-        let _of_namespace = self.namespace(&order).acquire_owned().await.ok();
-        let slot = Arc::clone(&self.slots).acquire_owned().await.ok();
+        let of_namespace = self.namespace(&order).take().await;
         let outcome = self.attempt(&order).await;
-        drop(slot);
+        drop(of_namespace);
         let result = match &outcome {
             EvictOutcome::Accepted => "accepted",
             EvictOutcome::Gone => "gone",
@@ -117,53 +115,30 @@ impl EvictLane {
     }
 
     async fn attempt(&self, order: &Evict) -> EvictOutcome {
-        let Context {
-            client,
-            clock,
-            fence,
-            ..
-        } = &self.context;
-        if !fence.is_open() {
+        let slot = self.slots.take().await;
+        if !self.context.fence.is_open() {
             return EvictOutcome::Unsent;
         }
-        let mut attempt = Attempt::new(order.again, clock.now());
-        loop {
-            let request = match attempt.next(clock.now()) {
-                Step::Done(outcome) => return outcome,
-                Step::WaitUntil(time) => {
-                    sleep_until(clock.instant(time)).await;
-                    continue;
-                }
-                Step::Send(request) => request,
-            };
-            let made = make(request, &order.pod, &order.message, clock.now());
-            let answer = match request {
-                Request::Tell | Request::Delete => write(&self.context, made).await,
-                Request::Read => read_pod(client, made, &order.pod.uid).await,
-            };
-            attempt.answered(&answer, clock.now());
-        }
+        let about = About {
+            pod: &order.pod,
+            message: &order.message,
+        };
+        let attempt = Attempt::new(order.again, self.context.clock.now());
+        drive(&self.context, about, attempt, &self.slots, slot).await
     }
 }
 
 /// What is sent for an eviction that nothing stands in the way of, one after the other.
 #[must_use]
 pub fn eviction(pod: &PodKey, message: &str, now: Time) -> Vec<Made> {
+    let about = About { pod, message };
     let mut attempt = Attempt::new(false, now);
     let mut sent = Vec::new();
     while let Step::Send(request) = attempt.next(now) {
-        sent.push(make(request, pod, message, now));
+        sent.push(about.make(&request, now, Encoding::Json));
         attempt.answered(&Answer::Accepted, now);
     }
     sent
-}
-
-fn make(request: Request, pod: &PodKey, message: &str, now: Time) -> Made {
-    match request {
-        Request::Tell => requests::disruption_target(pod, message, wall(now)),
-        Request::Delete => requests::delete(pod),
-        Request::Read => requests::read(pod),
-    }
 }
 
 #[cfg(test)]

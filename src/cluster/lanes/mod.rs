@@ -7,6 +7,7 @@
 
 mod bind;
 mod bucket;
+mod drive;
 mod events;
 mod evict;
 mod pending;

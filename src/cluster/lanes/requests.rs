@@ -6,7 +6,7 @@
 use crate::api::protobuf::{self, ObjectReference, WrittenMeta};
 use crate::cluster::clock::wall;
 use crate::cluster::encoding::Encoding;
-use crate::core::engine::{Bind, PodWaits, QueueStatus};
+use crate::core::engine::{PodWaits, QueueStatus};
 use crate::core::model::{GangKey, PodKey, Source};
 use crate::core::units::Time;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -29,22 +29,21 @@ pub type Made = Result<Request<Body>, http::Error>;
 ///
 /// # Errors
 /// When the pod's name cannot stand in a path.
-pub fn bind(order: &Bind, encoding: Encoding) -> Made {
-    let pod = &order.pod;
+pub fn bind(pod: &PodKey, node: &str, encoding: Encoding) -> Made {
     let body = match encoding {
         Encoding::Json => in_json(&json!({
             "apiVersion": "v1",
             "kind": "Binding",
             "metadata": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": order.node},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         })),
-        Encoding::Protobuf => protobuf::sealed("v1", "Binding", &binding(order)),
+        Encoding::Protobuf => protobuf::sealed("v1", "Binding", &binding(pod, node)),
     };
     post(&format!("{}/binding", path_of(pod)), encoding, body)
 }
 
-fn binding(order: &Bind) -> protobuf::Binding {
-    let pod = order.pod.clone();
+fn binding(pod: &PodKey, node: &str) -> protobuf::Binding {
+    let pod = pod.clone();
     protobuf::Binding {
         metadata: WrittenMeta {
             name: pod.name,
@@ -54,7 +53,7 @@ fn binding(order: &Bind) -> protobuf::Binding {
         target: ObjectReference {
             api_version: "v1".to_owned(),
             kind: "Node".to_owned(),
-            name: order.node.clone(),
+            name: node.to_owned(),
             ..ObjectReference::default()
         },
     }
