@@ -81,7 +81,12 @@ profile:
         .map(|one| one.name())
         .collect();
     assert_eq!(sorts, ["Submission", "Priority"]);
-    assert_eq!(policy.profile.filter.len(), 1);
+    let filters = policy.profile.filter.iter().map(|one| one.name());
+    assert_eq!(
+        filters.collect::<Vec<_>>(),
+        ["GangSelector", "NodeResourcesFit"],
+        "the gang's own is not for a configuration to leave out"
+    );
     assert_eq!(policy.profile.score[0].weight, 7);
     assert!(
         !policy.profile.pre_enqueue.is_empty(),

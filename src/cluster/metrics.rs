@@ -48,8 +48,12 @@ pub struct Metrics {
     pub bind_seconds: HistogramVec,
     /// Binds decided on whose outcome is not known yet.
     pub binds_pending: IntGauge,
+    /// How many binds may be on the wire at once now.
+    pub bind_slots: IntGauge,
     /// Evictions under way that were not refused before.
     pub evictions_pending: IntGauge,
+    /// How many evictions may be on the wire at once now.
+    pub eviction_slots: IntGauge,
     /// Evictions by result: `accepted`, `gone`, `refused`, `unsent`.
     pub evictions: IntCounterVec,
     /// Gangs by phase; a pod without a group is one.
@@ -109,6 +113,14 @@ impl Metrics {
             binds_pending: make.gauge(
                 "binds_pending",
                 "Binds decided on whose outcome is not known.",
+            )?,
+            bind_slots: make.gauge(
+                "bind_slots",
+                "Binds that may be on the wire at once: bindConcurrency, or fewer while the API server does not keep up.",
+            )?,
+            eviction_slots: make.gauge(
+                "eviction_slots",
+                "Evictions that may be on the wire at once.",
             )?,
             evictions_pending: make.gauge(
                 "evictions_pending",

@@ -4,7 +4,8 @@
 //! knowledge, and it is decided anew. The protocol of one that is sent is in
 //! [`binding`](crate::cluster::binding); here it meets the network.
 
-use super::drive::{About, Slot, Slots, drive};
+use super::drive::{About, drive};
+use super::pace::{Slot, Slots};
 use super::slow::SlowLane;
 use super::{Context, pending::Pending};
 use crate::cluster::News;
@@ -40,10 +41,10 @@ impl BindLane {
         in_flight: usize,
     ) -> Self {
         Self {
+            slots: Slots::new(in_flight, Some(context.metrics.bind_slots.clone())),
             context,
             pending,
             slow,
-            slots: Slots::new(in_flight),
             orders: Arc::default(),
             moved: Arc::new(Notify::new()),
         }
@@ -92,7 +93,7 @@ impl BindLane {
             };
             if slot.is_none() {
                 tokio::select! {
-                    free = self.slots.take() => slot = free,
+                    free = self.slots.take() => slot = Some(free),
                     () = self.moved.notified() => {}
                     () = sleep_until(self.clock().instant(expires_at)) => {}
                 }

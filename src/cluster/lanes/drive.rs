@@ -1,6 +1,7 @@
 //! Drives the protocols of writes about pods: the one loop in which they meet the network.
 
 use super::Context;
+use super::pace::{Slot, Slots};
 use super::requests::{self, Made};
 use super::send::{read_pod, write_in};
 use crate::cluster::attempt::{PodRequest, Protocol, Step};
@@ -8,8 +9,6 @@ use crate::cluster::clock::wall;
 use crate::cluster::encoding::Encoding;
 use crate::core::model::PodKey;
 use crate::core::units::Time;
-use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep_until;
 
 /// What an attempt is about.
@@ -33,30 +32,6 @@ impl About<'_> {
     }
 }
 
-/// How many requests may be on the wire at once.
-#[derive(Clone)]
-pub(super) struct Slots(Arc<Semaphore>);
-
-/// One of them; free again when it is dropped.
-pub(super) type Slot = OwnedSemaphorePermit;
-
-impl Slots {
-    pub(super) fn new(count: usize) -> Self {
-        Self(Arc::new(Semaphore::new(count.max(1))))
-    }
-
-    /// A slot, once one is free.
-    pub(super) async fn take(&self) -> Option<Slot> {
-        // It is never closed.
-        Arc::clone(&self.0).acquire_owned().await.ok()
-    }
-
-    /// Whether nobody else knows of these.
-    pub(super) fn are_unused(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
-    }
-}
-
 /// Carries an attempt to its end. While it waits for its next try, others use its slot.
 pub(super) async fn drive<P: Protocol>(
     context: &Context,
@@ -77,15 +52,18 @@ pub(super) async fn drive<P: Protocol>(
             Step::Send(request) => request,
         };
         if slot.is_none() {
-            slot = slots.take().await;
+            slot = Some(slots.take().await);
         }
-        let make = |encoding| about.make(&request, clock.now(), encoding);
+        let sent = clock.now();
+        let make = |encoding| about.make(&request, sent, encoding);
         let answer = match request {
             PodRequest::Read => {
                 read_pod(&context.client, make(Encoding::Json), &about.pod.uid).await
             }
             _ => write_in(context, make).await,
         };
-        attempt.answered(&answer, clock.now());
+        let now = clock.now();
+        slots.answered(&answer, sent, now);
+        attempt.answered(&answer, now);
     }
 }

@@ -5,7 +5,8 @@
 //! and reported; whoever ordered it orders it again.
 
 use super::Context;
-use super::drive::{About, Slots, drive};
+use super::drive::{About, drive};
+use super::pace::Slots;
 use super::pending::Pending;
 use super::requests::Made;
 use super::slow::SlowLane;
@@ -44,11 +45,11 @@ pub(super) struct EvictLane {
 impl EvictLane {
     pub(super) fn new(context: Context, pending: Arc<Pending>, slow: SlowLane) -> Self {
         Self {
+            slots: Slots::new(IN_FLIGHT, Some(context.metrics.eviction_slots.clone())),
             context,
             pending,
             slow,
             namespaces: Arc::default(),
-            slots: Slots::new(IN_FLIGHT),
         }
     }
 
@@ -77,7 +78,7 @@ impl EvictLane {
         let name = order.pod.namespace.clone();
         let slots = namespaces
             .entry(name)
-            .or_insert_with(|| Slots::new(IN_FLIGHT_IN_NAMESPACE));
+            .or_insert_with(|| Slots::new(IN_FLIGHT_IN_NAMESPACE, None));
         slots.clone()
     }
 
@@ -115,7 +116,7 @@ impl EvictLane {
     }
 
     async fn attempt(&self, order: &Evict) -> EvictOutcome {
-        let slot = self.slots.take().await;
+        let slot = Some(self.slots.take().await);
         if !self.context.fence.is_open() {
             return EvictOutcome::Unsent;
         }

@@ -10,6 +10,7 @@ mod bucket;
 mod drive;
 mod events;
 mod evict;
+mod pace;
 mod pending;
 mod requests;
 mod send;
