@@ -46,7 +46,8 @@ impl Round {
     }
 }
 
-/// Queues the next gangs whose words speak of nodes that have changed since.
+/// Queues the next gangs whose words speak of nodes that have changed since. Says which of them
+/// nothing could have helped: one that gets a place all the same is rescued.
 pub fn restate(cx: &mut Cycle<'_>, round: &mut Round) -> BTreeSet<GangId> {
     let mark = cx.state.nodes().mark();
     if round.mark != mark && round.due.is_none() {
@@ -85,8 +86,9 @@ pub fn restate(cx: &mut Cycle<'_>, round: &mut Round) -> BTreeSet<GangId> {
     if ended {
         round.cursor = None;
     }
-    for key in &stale {
-        cx.agenda.set_stage(cx.state, key.gang, Stage::Queued(*key));
+    let out_of_turn = cx.agenda.out_of_turn(stale.iter().map(|key| key.gang));
+    for key in stale {
+        cx.agenda.set_stage(cx.state, key.gang, Stage::Queued(key));
     }
-    stale.into_iter().map(|key| key.gang).collect()
+    out_of_turn
 }

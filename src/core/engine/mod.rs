@@ -24,8 +24,8 @@ pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, MAX_RANKS, Orders, Progress, Round, Stage, allocate, ask_again, fire_timers,
-    give_back, partial_since, refresh, restate, wake_parked,
+    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Round, Stage, allocate, ask_again,
+    fire_timers, give_back, partial_since, refresh, restate, wake_parked,
 };
 use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
@@ -318,16 +318,14 @@ fn take_in(cycle: &mut Cycle<'_>, voice: &mut Voice) -> Changes {
     changes
 }
 
-/// Queues everything that waits, if it is time. Says who was waiting.
+/// Queues everything that waits, if it is time. Says who was waiting out of turn.
 fn sweep_if_due(cycle: &mut Cycle<'_>, due: Option<Time>) -> Option<BTreeSet<GangId>> {
     due.filter(|due| *due <= cycle.now)?;
-    let parked: BTreeSet<GangId> = cycle.agenda.parked().map(|key| key.gang).collect();
-    for gang in &parked {
-        if let Stage::Parked(key) = cycle.agenda.progress(*gang).stage() {
-            cycle
-                .agenda
-                .set_stage(cycle.state, *gang, Stage::Queued(key));
-        }
+    let parked: Vec<OrderKey> = cycle.agenda.parked().copied().collect();
+    let out_of_turn = cycle.agenda.out_of_turn(parked.iter().map(|key| key.gang));
+    for key in parked {
+        let stage = Stage::Queued(key);
+        cycle.agenda.set_stage(cycle.state, key.gang, stage);
     }
-    Some(parked)
+    Some(out_of_turn)
 }

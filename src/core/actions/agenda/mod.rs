@@ -104,6 +104,18 @@ impl Agenda {
         std::mem::take(&mut self.next)
     }
 
+    /// Those of some parked gangs who would not have had their turn anyway: nobody with their want
+    /// was woken.
+    pub fn out_of_turn(&self, gangs: impl IntoIterator<Item = GangId>) -> BTreeSet<GangId> {
+        let turns: BTreeSet<Want> = self.woken.values().chain(&self.next).copied().collect();
+        let in_turn = |gang: &GangId| {
+            self.parked
+                .want(*gang)
+                .is_some_and(|one| turns.contains(&one))
+        };
+        gangs.into_iter().filter(|gang| !in_turn(gang)).collect()
+    }
+
     /// Forgets a gang that is gone. What was held of it is to be undone.
     pub fn forget(&mut self, gang: GangId) -> Option<Committed> {
         let stage = self.notes.forget(gang);

@@ -76,6 +76,11 @@ impl Parked {
                 .all(|key| with_its_want(key) != self.others.contains(key))
     }
 
+    /// What a gang wants, if it is simple.
+    pub(super) fn want(&self, gang: GangId) -> Option<Want> {
+        self.wants.get(&gang).copied()
+    }
+
     /// The first with each want.
     pub(super) fn heads(&self) -> impl Iterator<Item = (Want, GangId)> {
         let heads = self.alike.iter();

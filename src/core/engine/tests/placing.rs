@@ -395,3 +395,21 @@ fn a_kind_goes_on_after_its_first_was_refused_for_a_reason_of_its_own() {
     story.tell(Event::PodDeleted(runs));
     assert_eq!(names(&story.run()), ["second"]);
 }
+
+/// Both of a kind fit on the new node: the first is woken, the second after it. That the second was
+/// about to be tried for its words' sake makes it no rescue.
+#[test]
+fn who_is_tried_for_its_words_when_its_turn_has_come_is_not_rescued() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    for name in ["p", "q"] {
+        story.submit(pod(name, None, 2));
+    }
+    assert_eq!(story.binds(), []);
+    story.node("x", 1);
+    assert_eq!(story.binds(), []);
+    story.node("m", 4);
+    story.pass(12_000);
+    assert_eq!(names(&story.binds()), ["p", "q"]);
+    assert_eq!(story.scheduler.stats().sweep_rescues, 0);
+}
