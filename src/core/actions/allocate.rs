@@ -3,7 +3,6 @@
 use super::agenda::Want;
 use super::park::{park, park_without_room, want_of};
 use super::refresh::queue_or_wait;
-use super::wake::wake_head;
 use super::{Cycle, admit, finish};
 use crate::core::framework::Reason;
 use crate::core::model::Why;
@@ -36,8 +35,8 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
     let mut refused = Refused::new();
     let before = cx.orders.attempts;
     loop {
-        for want in cx.agenda.take_next() {
-            wake_head(cx, want);
+        for (want, after) in cx.agenda.take_next() {
+            cx.agenda.wake(cx.state, want, Some(after));
         }
         let Some(gang) = cx.agenda.first_queued() else {
             return false;

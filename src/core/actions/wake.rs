@@ -16,7 +16,7 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
     let heads: Vec<(Want, GangId)> = cx.agenda.heads().collect();
     for (want, gang_id) in heads {
         if could_fit(cx, gang_id, changed) {
-            wake_head(cx, want);
+            cx.agenda.wake(cx.state, want, None);
         }
     }
     let others: Vec<GangId> = cx.agenda.parked_others().map(|key| key.gang).collect();
@@ -25,14 +25,6 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
         if not_admitted || could_fit(cx, gang_id, changed) {
             queue(cx, gang_id);
         }
-    }
-}
-
-/// Queues the first with a want.
-pub(super) fn wake_head(cx: &mut Cycle<'_>, want: Want) {
-    if let Some(gang_id) = cx.agenda.head(want) {
-        let key = order_key(cx, gang_id);
-        cx.agenda.wake(cx.state, key, want);
     }
 }
 

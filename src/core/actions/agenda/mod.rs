@@ -27,9 +27,9 @@ pub struct Agenda {
     queued: Queued,
     parked: Parked,
     /// Gangs that were woken for all with their want, until it is known what came of that.
-    woken: BTreeMap<GangId, Want>,
-    /// Kinds of which the next may fit as well.
-    next: BTreeSet<Want>,
+    woken: BTreeMap<GangId, (Want, OrderKey)>,
+    /// Wants of which somebody else may fit as well: the first after this place.
+    next: BTreeMap<Want, OrderKey>,
     lines: Lines,
     timers: BTreeSet<(Time, GangId)>,
     /// Gangs that back off after a release.
@@ -80,34 +80,48 @@ impl Agenda {
         self.line_up(state, key.gang, stage);
     }
 
-    /// Queues a gang for all with its want: if it gets a place, the next of them is woken.
-    pub(super) fn wake(&mut self, state: &ClusterState, key: OrderKey, want: Want) {
+    /// Queues the first with a want, if `after` is given the first after that place, for all who want
+    /// the same: if it gets a place, or fails for a reason of its own, the next is woken.
+    pub(super) fn wake(&mut self, state: &ClusterState, want: Want, after: Option<OrderKey>) {
+        let Some(key) = self.parked.first_with(want, after) else {
+            return;
+        };
         self.set_stage(state, key.gang, Stage::Queued(key));
-        self.woken.insert(key.gang, want);
+        self.woken.insert(key.gang, (want, key));
     }
 
-    /// A gang got a place: the next with its want may get one, too.
+    /// A gang got a place, or was not tried for all with its want: the next may get one.
     pub fn seated(&mut self, gang: GangId) {
-        self.next.extend(self.woken.remove(&gang));
+        if let Some((want, key)) = self.woken.remove(&gang) {
+            self.wake_after(want, key);
+        }
+    }
+
+    fn wake_after(&mut self, want: Want, key: OrderKey) {
+        let after = self.next.entry(want).or_insert(key);
+        *after = key.max(*after);
     }
 
     /// There is no room for a gang, so there is none for any other with its want. It may have
     /// another want by now than that for which it was woken.
     pub(super) fn found_no_room(&mut self, gang: GangId, want: Option<Want>) {
-        let woken_for = self.woken.remove(&gang);
-        self.next
-            .extend(woken_for.filter(|woken| Some(*woken) != want));
+        if let Some((woken_for, key)) = self.woken.remove(&gang)
+            && Some(woken_for) != want
+        {
+            self.wake_after(woken_for, key);
+        }
     }
 
-    /// Wants of which the next may fit.
-    pub(super) fn take_next(&mut self) -> BTreeSet<Want> {
+    /// The wants with which somebody else may fit, and after whom.
+    pub(super) fn take_next(&mut self) -> BTreeMap<Want, OrderKey> {
         std::mem::take(&mut self.next)
     }
 
     /// Those of some parked gangs who would not have had their turn anyway: nobody with their want
     /// was woken.
     pub fn out_of_turn(&self, gangs: impl IntoIterator<Item = GangId>) -> BTreeSet<GangId> {
-        let turns: BTreeSet<Want> = self.woken.values().chain(&self.next).copied().collect();
+        let woken = self.woken.values().map(|(want, _)| *want);
+        let turns: BTreeSet<Want> = woken.chain(self.next.keys().copied()).collect();
         let in_turn = |gang: &GangId| {
             self.parked
                 .want(*gang)
@@ -172,12 +186,6 @@ impl Agenda {
     /// The first with each want that was tried in vain.
     pub(super) fn heads(&self) -> impl Iterator<Item = (Want, GangId)> {
         self.parked.heads()
-    }
-
-    /// The first with a want that was tried in vain.
-    #[must_use]
-    pub(super) fn head(&self, want: Want) -> Option<GangId> {
-        self.parked.head(want)
     }
 
     /// Gangs tried in vain that come after `key`, in order.

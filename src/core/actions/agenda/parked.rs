@@ -3,6 +3,7 @@
 use super::OrderKey;
 use crate::core::state::{GangId, ShapeId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 /// What a gang wants whose members are all equal and may go anywhere. Where one does not fit, no
 /// other with the same want does; and who goes first among them is a matter of order alone.
@@ -87,8 +88,10 @@ impl Parked {
         heads.filter_map(|(want, alike)| Some((*want, alike.first()?.gang)))
     }
 
-    /// The first with a want.
-    pub(super) fn head(&self, want: Want) -> Option<GangId> {
-        Some(self.alike.get(&want)?.first()?.gang)
+    /// The first with a want; the first after a place, if one is given.
+    pub(super) fn first_with(&self, want: Want, after: Option<OrderKey>) -> Option<OrderKey> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let alike = self.alike.get(&want)?;
+        alike.range((from, Bound::Unbounded)).next().copied()
     }
 }

@@ -1,6 +1,8 @@
 //! Who gets a place, and in which order.
 
 use super::*;
+use crate::core::framework::{Permit, PermitVerdict, Plugin, Reason};
+use crate::core::state::{NodeId, PodId};
 
 #[test]
 fn a_gang_starts_whole_or_not_at_all() {
@@ -412,4 +414,43 @@ fn who_is_tried_for_its_words_when_its_turn_has_come_is_not_rescued() {
     story.pass(12_000);
     assert_eq!(names(&story.binds()), ["p", "q"]);
     assert_eq!(story.scheduler.stats().sweep_rescues, 0);
+}
+
+/// Lets nobody through whose name says so.
+#[derive(Debug)]
+struct Doorman;
+
+impl Plugin for Doorman {
+    fn name(&self) -> &'static str {
+        "Doorman"
+    }
+}
+
+impl Permit for Doorman {
+    fn permit(&self, state: &ClusterState, pod: PodId, _: NodeId, _: Time) -> PermitVerdict {
+        let name = state.pod(pod).map_or("", |pod| &pod.key.name);
+        if name.starts_with("denied") {
+            PermitVerdict::Deny(Reason::Other("not you".to_owned()))
+        } else {
+            PermitVerdict::Allow
+        }
+    }
+}
+
+/// Gangs with the same want are woken one after the other; one that fails for a reason of its own
+/// makes way for the next, and has had its turn.
+#[test]
+fn who_is_denied_hides_nobody_behind_it_and_is_not_tried_again_and_again() {
+    let mut story = Story::new();
+    let mut policy = Policy::default();
+    policy.profile.permit.push(Arc::new(Doorman));
+    story.scheduler = Scheduler::new(policy);
+    for name in ["denied-a", "denied-b", "welcome"] {
+        story.pod(name, None);
+    }
+    assert_eq!(story.binds(), []);
+    story.node("n", 1);
+    assert_eq!(names(&story.binds()), ["welcome"]);
+    assert!(!story.scheduler.wants_cycle());
+    assert!(story.scheduler.stats().attempts < 10);
 }
