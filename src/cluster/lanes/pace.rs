@@ -3,8 +3,10 @@
 //!
 //! API Priority and Fairness queues a client's requests and, when its queues are full, answers 429;
 //! a server without it answers 429 as soon as its limits are reached; one that is overloaded takes
-//! longer for each, and then all time out together. Each of these halves what is on the wire, once a
-//! round; every answer that came in time gives a little back, until it is what was configured.
+//! longer for each, and then all time out together. The first two halve what is on the wire, answers
+//! that come late cut it by a quarter, once a round; answers that come in time give it back, some in
+//! each round, until it is what was configured. A second's pause, as collecting garbage takes a busy
+//! API server, cuts once and is made good within a second.
 
 use crate::cluster::attempt::{Answer, is_transient};
 use crate::core::units::{Millis, Time};
@@ -14,8 +16,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// No fewer than so many, if more than that are configured.
 const LEAST: usize = 4;
-/// An answer is late if it took longer than this, and [`TIMES_THE_FASTEST`] times as long as others.
-const LATE: Millis = Millis(250);
+/// An answer is late if it took longer than this, half of what the server is given, and
+/// [`TIMES_THE_FASTEST`] times as long as others.
+const LATE: Millis = Millis(1_000);
+/// How many more there may be after a round in which all came in time.
+const MORE_A_ROUND: f64 = 4.0;
 const TIMES_THE_FASTEST: u64 = 8;
 /// For how long the fastest answer counts.
 const MEMORY: Millis = Millis(30_000);
@@ -78,10 +83,11 @@ impl Pace {
         let fastest = self.fastest.get().0.max(1);
         let late = took > LATE && took.0 > fastest.saturating_mul(TIMES_THE_FASTEST);
         if !too_many && !late {
-            self.limit = (self.limit + 1.0 / self.limit).min(self.most as f64);
+            self.limit = (self.limit + MORE_A_ROUND / self.limit).min(self.most as f64);
         } else if sent >= self.cut_at {
             let least = LEAST.min(self.most) as f64;
-            self.limit = (self.limit / 2.0).max(least);
+            let part = if too_many { 0.5 } else { 0.75 };
+            self.limit = (self.limit * part).max(least);
             self.cut_at = now;
         }
     }
@@ -243,7 +249,7 @@ mod tests {
     #[test]
     fn a_server_that_is_always_slow_is_not_overloaded() {
         let (mut pace, mut now) = (Pace::new(64), Time(1_000));
-        play(&mut pace, &mut now, 100, Millis(900), &Answer::Accepted);
+        play(&mut pace, &mut now, 100, Millis(1_900), &Answer::Accepted);
         assert_eq!(pace.limit(), 64);
     }
 
@@ -251,10 +257,10 @@ mod tests {
     fn a_server_that_gets_much_slower_is() {
         let (mut pace, mut now) = (Pace::new(64), Time(1_000));
         play(&mut pace, &mut now, 100, Millis(10), &Answer::Accepted);
-        play(&mut pace, &mut now, 1, Millis(900), &Answer::Accepted);
-        assert_eq!(pace.limit(), 32);
+        play(&mut pace, &mut now, 1, Millis(1_900), &Answer::Accepted);
+        assert_eq!(pace.limit(), 48);
         // After a while that is how fast it is.
-        play(&mut pace, &mut now, 10_000, Millis(900), &Answer::Accepted);
+        play(&mut pace, &mut now, 10_000, Millis(1_900), &Answer::Accepted);
         assert_eq!(pace.limit(), 64);
     }
 
