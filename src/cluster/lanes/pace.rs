@@ -260,7 +260,13 @@ mod tests {
         play(&mut pace, &mut now, 1, Millis(1_900), &Answer::Accepted);
         assert_eq!(pace.limit(), 48);
         // After a while that is how fast it is.
-        play(&mut pace, &mut now, 10_000, Millis(1_900), &Answer::Accepted);
+        play(
+            &mut pace,
+            &mut now,
+            10_000,
+            Millis(1_900),
+            &Answer::Accepted,
+        );
         assert_eq!(pace.limit(), 64);
     }
 

@@ -52,7 +52,7 @@ impl Agenda {
         self.notes.of_mut(gang)
     }
 
-    /// Moves a gang to another stage, but for parking: that is [`Agenda::park`].
+    /// Moves a gang to another stage, but for parking: that is `park`.
     pub fn set_stage(&mut self, state: &ClusterState, gang: GangId, stage: Stage) {
         let old = self.notes.set_stage(gang, stage);
         if let (Stage::Queued(old), Stage::Queued(new)) = (old, stage) {
