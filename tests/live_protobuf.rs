@@ -21,7 +21,7 @@ use kube::{Api, Client};
 use live::{Cluster, PODS};
 use muster::api::protobuf::{self, Change, FromProtobuf, MEDIA_TYPE};
 use muster::api::{Reading, slim, upstream};
-use muster::cluster::client::{self, Transport};
+use muster::cluster::client::Transport;
 use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::lanes::{Context, Lanes};
 use muster::cluster::watch::{Outlet, Watchable, follow};
@@ -129,15 +129,7 @@ struct Reader {
 
 impl Reader {
     fn of(plane: &ControlPlane) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
-        let client = runtime.block_on(async {
-            let config = client::kube_config(Some(&plane.kubeconfig())).await;
-            client::client(&config.unwrap(), Transport::Http2, Duration::from_secs(30)).unwrap()
-        });
+        let (runtime, client) = admin::connect(plane, Transport::Http2);
         Self { client, runtime }
     }
 

@@ -10,6 +10,22 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
+/// The admin's client, and a runtime to block on for its answers.
+pub(crate) fn connect(plane: &ControlPlane, transport: Transport) -> (Runtime, Client) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let client = runtime.block_on(async {
+        let config = client::kube_config(Some(&plane.kubeconfig()))
+            .await
+            .unwrap();
+        client::client(&config, transport, Duration::from_secs(30)).unwrap()
+    });
+    (runtime, client)
+}
+
 /// The admin's client, blocking.
 pub(crate) struct Admin {
     runtime: Runtime,
@@ -18,17 +34,7 @@ pub(crate) struct Admin {
 
 impl Admin {
     pub(crate) fn of(plane: &ControlPlane) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
-        let client = runtime.block_on(async {
-            let config = client::kube_config(Some(&plane.kubeconfig()))
-                .await
-                .unwrap();
-            client::client(&config, Transport::Http1, Duration::from_secs(30)).unwrap()
-        });
+        let (runtime, client) = connect(plane, Transport::Http1);
         Self { runtime, client }
     }
 

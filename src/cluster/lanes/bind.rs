@@ -41,7 +41,7 @@ impl BindLane {
         in_flight: usize,
     ) -> Self {
         Self {
-            slots: Slots::new(in_flight, Some(context.metrics.bind_slots.clone())),
+            slots: Slots::new(in_flight, context.metrics.bind_slots.clone()),
             context,
             pending,
             slow,
@@ -91,17 +91,18 @@ impl BindLane {
                 self.moved.notified().await;
                 continue;
             };
-            if slot.is_none() {
+            let Some(free) = slot.take() else {
                 tokio::select! {
                     free = self.slots.take() => slot = Some(free),
                     () = self.moved.notified() => {}
                     () = sleep_until(self.clock().instant(expires_at)) => {}
                 }
                 continue;
-            }
+            };
             let order = self.orders().take();
-            if let Some(order) = order {
-                attempts.spawn(self.clone().carry_out(order, slot.take()));
+            match order {
+                Some(order) => _ = attempts.spawn(self.clone().carry_out(order, free)),
+                None => slot = Some(free),
             }
         }
     }
@@ -123,7 +124,7 @@ impl BindLane {
         }
     }
 
-    async fn carry_out(self, order: Order<Bind>, slot: Option<Slot>) {
+    async fn carry_out(self, order: Order<Bind>, slot: Slot) {
         let outcome = self.attempt(&order.what, slot).await;
         self.answer(order, outcome).await;
     }
@@ -158,7 +159,7 @@ impl BindLane {
     }
 
     /// One bind to its end.
-    async fn attempt(&self, order: &Bind, slot: Option<Slot>) -> BindOutcome {
+    async fn attempt(&self, order: &Bind, slot: Slot) -> BindOutcome {
         if !self.context.fence.is_open() {
             return BindOutcome::Unsent;
         }

@@ -38,9 +38,10 @@ pub(super) async fn drive<P: Protocol>(
     about: About<'_>,
     mut attempt: P,
     slots: &Slots,
-    mut slot: Option<Slot>,
+    slot: Slot,
 ) -> P::Outcome {
     let clock = context.clock;
+    let mut slot = Some(slot);
     loop {
         let request = match attempt.next(clock.now()) {
             Step::Done(outcome) => return outcome,

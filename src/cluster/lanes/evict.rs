@@ -19,7 +19,7 @@ use crate::core::model::{Event, EvictOutcome, PodKey};
 use crate::core::units::Time;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 /// Evictions under way at once. The API server is the faster the more it has at once
@@ -38,14 +38,14 @@ pub(super) struct EvictLane {
     /// takes, and nobody gives way to it.
     pending: Arc<Pending>,
     slow: SlowLane,
-    namespaces: Arc<Mutex<BTreeMap<String, Slots>>>,
+    namespaces: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
     slots: Slots,
 }
 
 impl EvictLane {
     pub(super) fn new(context: Context, pending: Arc<Pending>, slow: SlowLane) -> Self {
         Self {
-            slots: Slots::new(IN_FLIGHT, Some(context.metrics.eviction_slots.clone())),
+            slots: Slots::new(IN_FLIGHT, context.metrics.eviction_slots.clone()),
             context,
             pending,
             slow,
@@ -66,24 +66,25 @@ impl EvictLane {
         while attempts.join_next().await.is_some() {}
     }
 
-    fn namespace(&self, order: &Evict) -> Slots {
+    fn namespace(&self, order: &Evict) -> Arc<Semaphore> {
         let mut namespaces = self
             .namespaces
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         // Those that nobody waits for any more are made anew when they are needed.
         if namespaces.len() > 1_000 {
-            namespaces.retain(|_, slots| !slots.are_unused());
+            namespaces.retain(|_, slots| Arc::strong_count(slots) > 1);
         }
         let name = order.pod.namespace.clone();
         let slots = namespaces
             .entry(name)
-            .or_insert_with(|| Slots::new(IN_FLIGHT_IN_NAMESPACE, None));
-        slots.clone()
+            .or_insert_with(|| Arc::new(Semaphore::new(IN_FLIGHT_IN_NAMESPACE)));
+        Arc::clone(slots)
     }
 
     async fn carry_out(self, order: Evict) {
-        let of_namespace = self.namespace(&order).take().await;
+        // It is never closed.
+        let of_namespace = self.namespace(&order).acquire_owned().await.ok();
         let outcome = self.attempt(&order).await;
         drop(of_namespace);
         let result = match &outcome {
@@ -116,7 +117,7 @@ impl EvictLane {
     }
 
     async fn attempt(&self, order: &Evict) -> EvictOutcome {
-        let slot = Some(self.slots.take().await);
+        let slot = self.slots.take().await;
         if !self.context.fence.is_open() {
             return EvictOutcome::Unsent;
         }

@@ -108,7 +108,7 @@ pub(super) struct Slots {
     free: Arc<Semaphore>,
     state: Arc<Mutex<State>>,
     /// Shows how many there are.
-    gauge: Option<IntGauge>,
+    gauge: IntGauge,
 }
 
 #[derive(Debug)]
@@ -129,11 +129,9 @@ pub(super) struct Slot {
 
 impl Slots {
     /// At most so many, and at least one; `gauge` shows how many.
-    pub(super) fn new(most: usize, gauge: Option<IntGauge>) -> Self {
+    pub(super) fn new(most: usize, gauge: IntGauge) -> Self {
         let count = most.max(1);
-        if let Some(gauge) = &gauge {
-            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
-        }
+        gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         let state = State {
             pace: Pace::new(count),
             count,
@@ -168,9 +166,7 @@ impl Slots {
         if limit == effective {
             return;
         }
-        if let Some(gauge) = &self.gauge {
-            gauge.set(i64::try_from(limit).unwrap_or(i64::MAX));
-        }
+        self.gauge.set(i64::try_from(limit).unwrap_or(i64::MAX));
         if limit > effective {
             let kept = (limit - effective).min(state.surplus);
             state.surplus -= kept;
@@ -182,11 +178,6 @@ impl Slots {
             state.count -= gone;
             state.surplus += effective - limit - gone;
         }
-    }
-
-    /// Whether nobody else knows of these.
-    pub(super) fn are_unused(&self) -> bool {
-        Arc::strong_count(&self.free) == 1
     }
 }
 
@@ -285,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn as_many_slots_are_given_as_the_pace_allows() {
         let gauge = IntGauge::new("a", "b").unwrap();
-        let slots = Slots::new(8, Some(gauge.clone()));
+        let slots = Slots::new(8, gauge.clone());
         assert_eq!(gauge.get(), 8);
         let mut held = Vec::new();
         for _ in 0..8 {

@@ -77,7 +77,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     {
         let shortage = known.shortage_of(cx, gang_id, want);
         let why = explain(cx.state, gang_id, &shortage);
-        return park_without_room(cx, gang_id, why);
+        return park_without_room(cx, gang_id, Some(want), why);
     }
     match place(cx, gang_id) {
         Ok(()) => cx.agenda.seated(gang_id),
@@ -93,7 +93,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
                 };
                 refused.insert(shape, known);
             }
-            park_without_room(cx, gang_id, why);
+            park_without_room(cx, gang_id, want, why);
         }
     }
 }

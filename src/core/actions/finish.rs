@@ -64,8 +64,7 @@ fn until_permitted(cx: &Cycle<'_>, committed: &Committed) -> Result<Option<Time>
 pub(super) fn still_stands(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     let intact = |held: &Committed| held.assumed().all(|step| is_assumed(cx.state, step));
     let intact = cx.agenda.held.get(&gang_id).is_some_and(intact);
-    let gang = cx.state.gang(gang_id);
-    if intact && gang.is_some_and(|gang| gang.missing() == 0) {
+    if intact && cx.state[gang_id].missing() == 0 {
         return true;
     }
     if let Some(held) = cx.agenda.held.remove(&gang_id) {
@@ -136,7 +135,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     progress.why = None;
     if progress.scheduled_at.is_none() {
         progress.scheduled_at = Some(now);
-        let submitted = cx.state.gang(gang_id).and_then(|gang| gang.submitted);
+        let submitted = cx.state[gang_id].submitted;
         cx.measure(gang_id, SpanKind::Waiting, submitted.unwrap_or(now));
     }
     let nodes = u32::try_from(nodes.len()).unwrap_or(u32::MAX);

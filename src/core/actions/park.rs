@@ -7,7 +7,18 @@ use crate::core::model::Why;
 use crate::core::state::GangId;
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
-pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
+pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
+    let want = want_of(cx, gang_id);
+    put_aside(cx, gang_id, want, why);
+}
+
+/// The same for a gang that found no room, as no other with its want will.
+pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, want: Option<Want>, why: Why) {
+    cx.agenda.found_no_room(gang_id, want);
+    put_aside(cx, gang_id, want, why);
+}
+
+fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, want: Option<Want>, mut why: Why) {
     if let Some(gang) = cx.state.gang(gang_id) {
         for plugin in &cx.profile.post_filter {
             if let Some(more) = plugin.post_filter(cx.state, gang) {
@@ -20,15 +31,7 @@ pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     let progress = cx.agenda.progress_mut(gang_id);
     progress.why = Some(why);
     progress.words_mark = mark;
-    let want = want_of(cx, gang_id);
     cx.agenda.park(cx.state, key, want);
-}
-
-/// The same for a gang that found no room, as no other with its want will.
-pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
-    let want = want_of(cx, gang_id);
-    cx.agenda.found_no_room(gang_id, want);
-    park(cx, gang_id, why);
 }
 
 /// What a gang wants, where its members to place are all equal and nothing but their shape says

@@ -51,8 +51,7 @@ pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
     let gang = &cx.state[gang_id];
     if !cx.agenda.progress(gang_id).admitted {
-        let key = order_key(cx, gang_id);
-        return set_queued(cx, gang_id, key);
+        return queue(cx, gang_id);
     }
     let missing = gang.missing();
     if missing == 0 && !can_grow(gang) {
@@ -68,14 +67,13 @@ pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
             }
             wait(cx, gang_id, why);
         }
-        None => {
-            let key = order_key(cx, gang_id);
-            set_queued(cx, gang_id, key);
-        }
+        None => queue(cx, gang_id),
     }
 }
 
-fn set_queued(cx: &mut Cycle<'_>, gang_id: GangId, key: OrderKey) {
+/// Puts a gang into the queue, at the place where it stands now.
+pub(super) fn queue(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let key = order_key(cx, gang_id);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Queued(key));
 }
 

@@ -9,7 +9,7 @@ use super::back_off::back_off_from_release;
 use super::{Cycle, Outcome, recall};
 use crate::core::model::{Evict, EvictCause, Why, cut};
 use crate::core::state::{
-    ClusterState, Counts, Eviction, Gang, GangId, Place, Pod, PodId, Standing, Subgroup,
+    ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Standing, Subgroup,
 };
 use crate::core::units::{Millis, Time};
 use std::sync::Arc;
@@ -51,8 +51,8 @@ pub(super) fn proceed(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Whether a release has lost its reason: the minimum was lowered to what is still bound.
 pub(super) fn is_needless(cx: &Cycle<'_>, gang_id: GangId) -> bool {
-    let gang = cx.state.gang(gang_id);
-    gang.is_some_and(|gang| gang.unsecured() == 0 && gang.counts().bound() > 0)
+    let gang = &cx.state[gang_id];
+    gang.unsecured() == 0 && gang.counts().bound() > 0
 }
 
 /// Ends a release that has lost its reason; evictions under way go on.
@@ -64,9 +64,8 @@ pub(super) fn call_off(cx: &mut Cycle<'_>, gang_id: GangId) {
 }
 
 fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let counts = cx.state.gang(gang_id).map(Gang::counts);
-    let done = |counts: Counts| counts.holding() == 0 && counts.of(Standing::Assumed) == 0;
-    if counts.is_some_and(done) {
+    let counts = cx.state[gang_id].counts();
+    if counts.holding() == 0 && counts.of(Standing::Assumed) == 0 {
         back_off_from_release(cx, gang_id);
         cx.state.expel(gang_id);
         let progress = cx.agenda.progress_mut(gang_id);

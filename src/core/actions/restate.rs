@@ -71,8 +71,7 @@ pub fn restate(cx: &mut Cycle<'_>, round: &mut Round) -> BTreeSet<GangId> {
         }
         round.cursor = Some(*key);
         if cx.agenda.progress(key.gang).words_mark != mark {
-            let gang = cx.state.gang(key.gang);
-            members += gang.map_or(0, |gang| gang.pending.len());
+            members += cx.state[key.gang].pending.len();
             stale.push(*key);
         }
     }

@@ -1,14 +1,14 @@
 //! Looking again at gangs: when something changed that could help them, or when it is time.
 
 use super::agenda::{Stage, Want};
-use super::{Cycle, refresh::order_key};
+use super::{Cycle, refresh::queue};
 use crate::core::state::{GangId, NodeId, Place, PodId};
 use std::collections::BTreeSet;
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits
-/// there. Of those with the same want that is the first; the next follows if that one gets a place. For all others
-/// the answer would be the one they have. One that is not admitted is also helped by room that was
-/// set aside for others and is not any more.
+/// there. Of those with the same want that is the first; the next follows if that one gets a place.
+/// For all others the answer would be the one they have. One that is not admitted is also helped by
+/// room that was set aside for others and is not any more.
 pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free: bool) {
     if changed.is_empty() && !room_set_free {
         return;
@@ -26,11 +26,6 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
             queue(cx, gang_id);
         }
     }
-}
-
-fn queue(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let key = order_key(cx, gang_id);
-    cx.agenda.set_stage(cx.state, gang_id, Stage::Queued(key));
 }
 
 /// Whether a member fits one of the nodes, or the nodes cannot tell.

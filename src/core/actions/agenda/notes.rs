@@ -3,7 +3,7 @@
 use crate::core::model::Why;
 use crate::core::state::{GangId, Id, QueueId};
 use crate::core::units::Time;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// How many ranks decide the order of gangs: no profile may have more queue-sort plugins.
 pub const MAX_RANKS: usize = 6;
@@ -99,24 +99,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of a gang that nobody has looked at yet.
-    const BLANK: Self = Self {
-        stage: Stage::Settled,
-        why: None,
-        words_mark: 0,
-        admitted: false,
-        not_admitted: None,
-        partial_since: None,
-        partial_timer: None,
-        ran_with: None,
-        scheduled_at: None,
-        retry_at: None,
-        backoffs: 0,
-        releases: 0,
-        release: None,
-        disrupted: None,
-    };
-
     /// What is next.
     #[must_use]
     pub const fn stage(&self) -> Stage {
@@ -131,7 +113,8 @@ pub(super) struct Notes(Vec<Progress>);
 impl Notes {
     /// The notes on a gang.
     pub(super) fn of(&self, gang: GangId) -> &Progress {
-        static BLANK: Progress = Progress::BLANK;
+        /// Of a gang that nobody has looked at yet.
+        static BLANK: LazyLock<Progress> = LazyLock::new(Progress::default);
         self.0.get(gang.index()).unwrap_or(&BLANK)
     }
 

@@ -454,3 +454,18 @@ fn who_is_denied_hides_nobody_behind_it_and_is_not_tried_again_and_again() {
     assert!(!story.scheduler.wants_cycle());
     assert!(story.scheduler.stats().attempts < 10);
 }
+
+/// A configuration cannot name an order twice, so that none is ever left out.
+#[test]
+fn every_order_has_its_rank() {
+    assert!(registry::queue_sorts().len() <= MAX_RANKS);
+}
+
+#[test]
+#[should_panic(expected = "10 queue-sort plugins, and 6 at most have a rank")]
+fn no_order_is_left_out_silently() {
+    let mut policy = Policy::default();
+    let known = registry::queue_sorts();
+    policy.profile.queue_sort = [known.clone(), known].concat();
+    let _ = Scheduler::new(policy);
+}
