@@ -151,7 +151,11 @@ impl World {
                     ..QueueSpec::default()
                 };
                 let gone = Event::QueueDeleted("q".into());
-                self.tell(if there { Event::Queue(spec) } else { gone });
+                self.tell(if there {
+                    Event::Queue(Box::new(spec))
+                } else {
+                    gone
+                });
             }
             Step::Answer(how) => self.answer(how),
             Step::Cycle { later_ms } => {
@@ -298,8 +302,12 @@ impl World {
                 "{bind:?} to a node that is gone"
             );
             for dimension in state.dimensions().iter() {
+                // Room that is held may be taken still by those who are leaving.
+                let held = state.pods().filter(|(_, pod)| pod.nominated == Some(node));
+                let held = held.filter_map(|(id, _)| state.shape_of(id));
+                let held: i64 = held.map(|shape| shape.request.get(dimension)).sum();
                 assert!(
-                    state.nodes().free(node, dimension) >= 0,
+                    state.nodes().free(node, dimension) + held >= 0,
                     "{bind:?} over-commits"
                 );
             }

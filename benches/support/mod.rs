@@ -83,11 +83,11 @@ pub(crate) fn fillers(nodes: usize) -> Vec<Event> {
 /// Queues with names by number.
 pub(crate) fn queues(count: usize) -> Vec<Event> {
     let queue = |index| {
-        Event::Queue(QueueSpec {
+        Event::Queue(Box::new(QueueSpec {
             name: queue_name(index),
             uid: format!("uid-of-queue-{index}"),
             ..QueueSpec::default()
-        })
+        }))
     };
     (0..count).map(queue).collect()
 }

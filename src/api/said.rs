@@ -5,7 +5,8 @@
 //! and what was read from the API server (`Said::from`).
 
 use super::status::{
-    queue_counts, scheduled, upstream_condition, volcano_condition, volcano_phase,
+    QUEUE_FIELDS, QueueBooks, queue_books, queue_counts, scheduled, upstream_condition,
+    volcano_condition, volcano_phase,
 };
 use super::upstream::INITIALLY_SCHEDULED;
 use super::{crd, slim, upstream, volcano};
@@ -163,7 +164,17 @@ fn upstream_digest(condition: (&str, bool, &str, &str, i64)) -> u64 {
 /// What is to be said of a queue.
 #[must_use]
 pub fn wanted_of_queue(status: &QueueStatus) -> Said {
-    Said::with_text(digest::of(&queue_counts(status)))
+    queue_said(&queue_counts(status), &queue_books(status))
+}
+
+fn queue_said(counts: &[u32; QUEUE_FIELDS.len()], books: &QueueBooks) -> Said {
+    Said::with_text(digest::of(&(counts, books)))
+}
+
+/// The conditions of a Queue.
+#[must_use]
+pub fn conditions_of_queue(status: &QueueStatus) -> Vec<(String, bool)> {
+    vec![("Ready".to_owned(), status.ready.status)]
 }
 
 /// What is to be said on a pod.
@@ -289,7 +300,35 @@ impl From<&crd::Queue> for Said {
             .map(|count| u32::try_from(count?).ok())
             .collect();
         let counts = counts.and_then(|counts| <[u32; 6]>::try_from(counts).ok());
-        counts.map_or_else(Self::default, |counts| Self::with_text(digest::of(&counts)))
+        let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
+        let (Some(counts), Some(ready)) = (counts, ready) else {
+            return Self::default();
+        };
+        let books = QueueBooks {
+            usage: status.usage.clone().unwrap_or_default(),
+            flow: status.flow.clone().unwrap_or_default(),
+            flow_at: status
+                .flow_time
+                .as_ref()
+                .map_or(0, |at| at.0.as_millisecond()),
+            share: status.fair_share.clone().unwrap_or_default(),
+            budget_left: status.budget_left.unwrap_or(-1),
+            ready: (
+                ready.status == "True",
+                ready.reason.clone(),
+                ready.message.clone(),
+                ready.observed_generation.unwrap_or(0),
+            ),
+        };
+        let since = Since {
+            condition: ready.type_.clone(),
+            is_true: ready.status == "True",
+            at: ready.last_transition_time.0,
+        };
+        Self {
+            since: vec![since],
+            ..queue_said(&counts, &books)
+        }
     }
 }
 
@@ -426,7 +465,7 @@ mod tests {
         let status = QueueStatus {
             queue: "q".into(),
             uid: "u".into(),
-            gangs: [0; crate::core::engine::PHASES],
+            ..QueueStatus::default()
         };
         let read = |status: Value| {
             let queue: crd::Queue = serde_json::from_value(json!({
@@ -436,7 +475,7 @@ mod tests {
             .unwrap();
             Said::from(&queue).text
         };
-        let zero = status::queue_patch(&status)["status"].clone();
+        let zero = status::queue_patch(&status, &|_, _| Timestamp::UNIX_EPOCH)["status"].clone();
         assert_eq!(read(zero), wanted_of_queue(&status).text);
         assert_ne!(read(json!({})), wanted_of_queue(&status).text);
         assert_ne!(read(Value::Null), wanted_of_queue(&status).text);

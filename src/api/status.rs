@@ -3,6 +3,7 @@
 use super::upstream::INITIALLY_SCHEDULED;
 use crate::core::engine::{Condition, GangPhase, GangStatus, QueueStatus};
 use crate::core::model::Source;
+use crate::core::resources::CORE;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -40,13 +41,84 @@ pub const QUEUE_FIELDS: [&str; 6] = [
     "pending", "inqueue", "running", "unknown", "finished", "failed",
 ];
 
-/// The JSON merge patch `{"status": ...}` of a Queue: how many of its gangs are where.
+/// What a Queue's status says of its books, as texts and numbers of the API.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct QueueBooks {
+    /// `usage`.
+    pub usage: String,
+    /// `flow`.
+    pub flow: String,
+    /// `flowTime`, in milliseconds since 1970.
+    pub flow_at: i64,
+    /// `fairShare`.
+    pub share: String,
+    /// `budgetLeft`, in core-minutes.
+    pub budget_left: i64,
+    /// The condition `Ready`: its status, reason, message and generation.
+    pub ready: (bool, String, String, i64),
+}
+
+/// The books of a Queue as the API has them.
 #[must_use]
-pub fn queue_patch(status: &QueueStatus) -> Value {
+pub fn queue_books(status: &QueueStatus) -> QueueBooks {
+    let ready = &status.ready;
+    QueueBooks {
+        usage: cores(status.usage),
+        flow: cores(status.flow),
+        flow_at: i64::try_from(status.flow_at.0).unwrap_or(i64::MAX),
+        share: cores(status.share),
+        budget_left: i64::try_from(status.budget_left / 60_000).unwrap_or(i64::MAX),
+        ready: (
+            ready.status,
+            ready.reason.to_owned(),
+            ready.message.clone(),
+            status.observed_generation,
+        ),
+    }
+}
+
+/// Worth as a quantity of cores, to the thousandth.
+fn cores(worth: u64) -> String {
+    let milli = worth / (CORE / 1_000);
+    if milli.is_multiple_of(1_000) {
+        (milli / 1_000).to_string()
+    } else {
+        format!("{milli}m")
+    }
+}
+
+/// The JSON merge patch `{"status": ...}` of a Queue: how many of its gangs are where, and its books.
+#[must_use]
+pub fn queue_patch(status: &QueueStatus, since: SinceOf<'_>) -> Value {
     let counts = QUEUE_FIELDS.into_iter().zip(queue_counts(status));
-    let fields: serde_json::Map<String, Value> = counts
+    let mut fields: serde_json::Map<String, Value> = counts
         .map(|(field, count)| (field.to_owned(), json!(count)))
         .collect();
+    let books = queue_books(status);
+    let at = Timestamp::from_millisecond(books.flow_at).unwrap_or_default();
+    let (is_true, reason, message, generation) = &books.ready;
+    let texts = [
+        ("usage", json!(books.usage)),
+        ("flow", json!(books.flow)),
+        (
+            "flowTime",
+            json!(at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()),
+        ),
+        ("fairShare", json!(books.share)),
+        ("budgetLeft", json!(books.budget_left)),
+        (
+            "conditions",
+            json!([{
+                "type": "Ready",
+                "status": if *is_true { "True" } else { "False" },
+                "reason": reason,
+                "message": message,
+                "lastTransitionTime": stamp(since("Ready", *is_true)),
+                "observedGeneration": generation,
+            }]),
+        ),
+    ];
+    fields.extend(texts.map(|(field, value)| (field.to_owned(), value)));
     json!({ "status": fields })
 }
 

@@ -104,7 +104,8 @@ impl Write {
         let mut said = self.word.said().unwrap_or_default();
         let conditions = match &self.word {
             Word::Gang(status) => said::conditions_of_gang(status),
-            Word::Queue(_) | Word::Pod(_) => Vec::new(),
+            Word::Queue(status) => said::conditions_of_queue(status),
+            Word::Pod(_) => Vec::new(),
         };
         let since = conditions.into_iter().map(|(condition, is_true)| Since {
             at: self.since(&condition, is_true, now),
@@ -404,7 +405,7 @@ mod tests {
         let queue = QueueStatus {
             queue: "q".into(),
             uid: "1".into(),
-            gangs: [0; crate::core::engine::PHASES],
+            ..QueueStatus::default()
         };
         words.want(Word::Queue(queue.clone()), Time(0));
         let more = QueueStatus {

@@ -14,6 +14,8 @@ mod values;
 pub use error::ConfigError;
 pub use load::{load, load_or_default, parse};
 pub use types::{
-    ApiVersion, Kind, LeaderElection, Profile, SchedulerConfiguration, WeightedPlugin,
+    ApiVersion, Kind, LeaderElection, Profile, SchedulerConfiguration, Usage, WeightedPlugin,
 };
-pub use values::{Address, Bounded, ObjectName, PluginName, Point, SchedulerName, Span};
+pub use values::{
+    Address, Bounded, CoresWorth, ObjectName, PluginName, Point, SchedulerName, Span,
+};

@@ -1,10 +1,11 @@
 //! From a configuration to what the core decides by, and for whom.
 
 use super::values::{FilterPoint, PluginName, Point, QueueSortPoint, ScorePoint};
-use super::{ConfigError, SchedulerConfiguration};
+use super::{ConfigError, SchedulerConfiguration, Usage};
 use crate::core::engine::Policy;
 use crate::core::framework::{Plugin, Profile, Weighted};
 use crate::core::plugins::registry;
+use crate::core::resources::{Measure, Worth};
 use std::sync::Arc;
 
 impl SchedulerConfiguration {
@@ -13,6 +14,19 @@ impl SchedulerConfiguration {
     pub fn names(&self) -> Vec<String> {
         let names = self.scheduler_names.iter().cloned();
         names.map(String::from).collect()
+    }
+
+    fn worth(&self) -> Worth {
+        let of_unit = self.usage_weights.iter();
+        Worth {
+            measure: match self.usage {
+                Usage::Weighted => Measure::Weighted,
+                Usage::Dominant => Measure::Dominant,
+            },
+            of_unit: of_unit
+                .map(|(name, worth)| (name.clone(), worth.millionths()))
+                .collect(),
+        }
     }
 
     /// What the core decides by. Points that the file cannot set keep their default plugins.
@@ -41,6 +55,8 @@ impl SchedulerConfiguration {
                 ..registry::default_profile()
             },
             sweep_interval: self.sweep_interval.millis(),
+            worth: self.worth(),
+            half_life: self.half_life.millis(),
         })
     }
 }

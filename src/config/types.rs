@@ -3,11 +3,12 @@
 //! A field that is not known is refused. What a field may hold is a matter of its type: `values`.
 
 use super::values::{
-    Address, Bounded, FilterPoint, ObjectName, PluginName, Point, QueueSortPoint, SchedulerName,
-    ScorePoint, Span, filled, unique,
+    Address, Bounded, CoresWorth, FilterPoint, ObjectName, PluginName, Point, QueueSortPoint,
+    SchedulerName, ScorePoint, Span, filled, unique,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How Muster runs on a cluster, and how it decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +30,17 @@ pub struct SchedulerConfiguration {
     #[serde(default)]
     #[schemars(with = "String")]
     pub sweep_interval: Span<1, 86_400, 300>,
+    /// How amounts of several resources count together in a queue's usage.
+    #[serde(default)]
+    pub usage: Usage,
+    /// What a unit of a resource is worth in cores.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub usage_weights: BTreeMap<String, CoresWorth>,
+    /// After how long half of what a queue used beyond what it uses now is forgotten.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub half_life: Span<1, 31_536_000, 3_600>,
     /// Where metrics and health are served.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -39,6 +51,16 @@ pub struct SchedulerConfiguration {
     /// The plugins.
     #[serde(default)]
     pub profile: Profile,
+}
+
+/// How amounts of several resources count together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Usage {
+    /// Their weighted sum.
+    #[default]
+    Weighted,
+    /// The one that is the largest part of the cluster's.
+    Dominant,
 }
 
 /// The version of the format.
@@ -114,6 +136,9 @@ impl Default for SchedulerConfiguration {
             scheduler_names: scheduler_names(),
             bind_concurrency: Bounded::default(),
             sweep_interval: Span::default(),
+            usage: Usage::default(),
+            usage_weights: BTreeMap::new(),
+            half_life: Span::default(),
             listen: Address::default(),
             leader_election: LeaderElection::default(),
             profile: Profile::default(),

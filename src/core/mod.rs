@@ -6,6 +6,7 @@
 
 pub mod actions;
 pub mod engine;
+pub mod fairness;
 pub mod framework;
 pub mod lint;
 pub mod model;

@@ -147,7 +147,7 @@ impl Server {
         let subject = Subject::Queue(queue.uid.clone());
         let said = self.said_of(&subject);
         Told {
-            event: Event::Queue(queue.clone()),
+            event: Event::Queue(Box::new(queue.clone())),
             says: Some((subject, Some(said))),
         }
     }

@@ -120,9 +120,12 @@ fn queues(random: &mut Random, entries: &mut Vec<Entry>) {
         Object::Queue(QueueSpec {
             name: name.to_owned(),
             tier,
+            // What a queue may hold stands in nobody's way here: who fits is to start.
+            over_share: 1_000_000,
             ..QueueSpec::default()
         })
     };
+    entries.push(entry(0, queue("default", 0)));
     entries.push(entry(0, queue("steady", 1)));
     let at = random.below(5_000);
     let mut first = entry(at, queue("moody", -1));

@@ -10,6 +10,7 @@ mod gangs;
 mod live;
 mod nodes;
 mod plugins;
+mod queues;
 #[path = "../support/tables.rs"]
 mod tables;
 
@@ -48,7 +49,10 @@ fn read_all(cluster: &Cluster, sentences: &[Sentence]) {
 
 /// What keeps gangs waiting: the first table of the document.
 fn reasons() -> BTreeSet<String> {
-    let of_gangs = gangs::WAITING.iter().chain(plugins::WAITING);
+    let of_gangs = gangs::WAITING
+        .iter()
+        .chain(plugins::WAITING)
+        .chain(queues::WAITING);
     let named = of_gangs.map(|sentence| sentence.reason);
     let on_pods = gangs::ON_PODS.iter().map(|(reason, ..)| *reason);
     named.chain(on_pods).map(str::to_owned).collect()
@@ -56,7 +60,8 @@ fn reasons() -> BTreeSet<String> {
 
 /// The other conditions: the second table.
 fn conditions() -> BTreeSet<String> {
-    let all = gangs::CONDITIONS.iter().chain(plugins::CONDITIONS);
+    let all = gangs::CONDITIONS.iter();
+    let all = all.chain(plugins::CONDITIONS).chain(queues::CONDITIONS);
     all.map(|sentence| format!("{}/{}", sentence.kind, sentence.reason))
         .collect()
 }

@@ -1,10 +1,8 @@
-//! Nodes, namespaces, priority classes and queues.
+//! Nodes, namespaces and priority classes.
 
 use crate::api::requests::{Reader, in_core_units};
-use crate::api::{crd, names, slim};
-use crate::core::model::{
-    NamespaceSpec, NodeSpec, PriorityClassSpec, QueueSpec, Taint, TaintEffect,
-};
+use crate::api::{names, slim};
+use crate::core::model::{NamespaceSpec, NodeSpec, PriorityClassSpec, Taint, TaintEffect};
 
 /// A node. Amounts that cannot be read, or are negative, count as nothing.
 #[must_use]
@@ -77,18 +75,6 @@ pub fn priority_class(class: &slim::PriorityClass) -> PriorityClassSpec {
     }
 }
 
-/// A queue. A weight below 1, which the API server refuses, counts as 1.
-#[must_use]
-pub fn queue(queue: &crd::Queue) -> QueueSpec {
-    QueueSpec {
-        name: queue.metadata.name.clone().unwrap_or_default(),
-        uid: queue.metadata.uid.clone().unwrap_or_default(),
-        generation: queue.metadata.generation.unwrap_or(0),
-        tier: queue.spec.priority,
-        weight: u32::try_from(queue.spec.weight).unwrap_or(1).max(1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,22 +124,5 @@ mod tests {
             (found.name.as_str(), found.value, found.global_default),
             ("high", 7, true)
         );
-    }
-
-    #[test]
-    fn a_queue_has_a_weight_of_at_least_one() {
-        let read = |spec| {
-            queue(
-                &serde_json::from_value(json!({
-                    "apiVersion": "muster.dev/v1alpha1", "kind": "Queue",
-                    "metadata": {"name": "q"}, "spec": spec,
-                }))
-                .unwrap(),
-            )
-        };
-        let found = read(json!({"weight": 3, "priority": -2}));
-        assert_eq!((found.weight, found.tier), (3, -2));
-        assert_eq!(read(json!({})).weight, 1);
-        assert_eq!(read(json!({"weight": -4})).weight, 1);
     }
 }

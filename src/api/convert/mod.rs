@@ -7,11 +7,13 @@
 mod cluster;
 mod gang;
 mod pod;
+mod queue;
 mod unsupported;
 
-pub use cluster::{namespace, node, priority_class, queue, unreadable_amounts};
+pub use cluster::{namespace, node, priority_class, unreadable_amounts};
 pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
+pub use queue::queue;
 
 use super::slim;
 use crate::core::units::Time;

@@ -8,7 +8,7 @@ mod queue;
 mod schema;
 
 pub use pod_group::{PodGroup, PodGroupSpec, PodGroupStatus, Subgroup};
-pub use queue::{Queue, QueueSpec, QueueStatus};
+pub use queue::{Queue, QueueOrder, QueueSpec, QueueState, QueueStatus};
 
 use crate::core::units::Quantity;
 use kube::CustomResourceExt;
@@ -50,7 +50,16 @@ pub fn validate(group: &PodGroup) -> Result<(), Vec<String>> {
 /// # Errors
 /// Everything that is wrong with it, each with its field path.
 pub fn validate_queue(queue: &Queue) -> Result<(), Vec<String>> {
-    none(QUEUE.problems(queue))
+    let mut problems = QUEUE.problems(queue);
+    let spec = &queue.spec;
+    for (field, amounts) in [("guaranteed", &spec.guaranteed), ("limit", &spec.limit)] {
+        for (name, quantity) in amounts {
+            if let Err(error) = Quantity::parse(&quantity.0) {
+                problems.push(format!("spec.{field}.{name}: {error}"));
+            }
+        }
+    }
+    none(problems)
 }
 
 fn none(problems: Vec<String>) -> Result<(), Vec<String>> {

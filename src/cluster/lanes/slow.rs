@@ -128,6 +128,7 @@ impl SlowLane {
         self.inner().refused.remove(&order.pod.uid);
         let (reason, action) = match order.cause {
             EvictCause::Release => ("Released", "Releasing"),
+            EvictCause::Preemption => ("Preempted", "Preempting"),
         };
         self.event(PodEvent {
             pod: order.pod.clone(),
@@ -359,7 +360,10 @@ fn request(write: &Write, now: jiff::Timestamp) -> Made {
             let patch = status::patch(status, &since);
             requests::gang_status(&status.gang, status.source, &status.uid, patch)
         }
-        Word::Queue(status) => requests::queue_status(status, status::queue_patch(status)),
+        Word::Queue(status) => {
+            let since = |kind: &str, is_true: bool| write.since(kind, is_true, now);
+            requests::queue_status(status, status::queue_patch(status, &since))
+        }
         Word::Pod(order) => requests::waits(order, write.is_news.then_some(now)),
     }
 }

@@ -135,7 +135,7 @@ impl Watchable for crd::Queue {
     const KIND: Kind = Kind::Queues;
 
     fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Queue(convert::queue(&self)))
+        Ok(Event::Queue(Box::new(convert::queue(&self))))
     }
 
     fn gone(object: Identity) -> Event {

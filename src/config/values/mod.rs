@@ -7,7 +7,7 @@ mod numbers;
 
 pub use names::{Address, ObjectName, PluginName, Point, SchedulerName};
 pub(super) use names::{FilterPoint, QueueSortPoint, ScorePoint};
-pub use numbers::{Bounded, Span};
+pub use numbers::{Bounded, CoresWorth, Span};
 
 use serde::{Deserialize, Deserializer, de::Error};
 

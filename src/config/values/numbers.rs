@@ -1,6 +1,7 @@
 //! Numbers and spans of time within bounds.
 
 use crate::api::duration;
+use crate::core::resources::CORE;
 use crate::core::units::Millis;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -113,6 +114,42 @@ impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> TryFrom<String>
 impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> From<Span<MIN, MAX, DEFAULT>> for String {
     fn from(span: Span<MIN, MAX, DEFAULT>) -> Self {
         span.0.to_string()
+    }
+}
+
+/// What a unit of a resource is worth, in cores: a number from 0 to a million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoresWorth(u64);
+
+impl CoresWorth {
+    /// In millionths of a core.
+    #[must_use]
+    pub const fn millionths(self) -> u64 {
+        self.0
+    }
+}
+
+impl Serialize for CoresWorth {
+    #[expect(clippy::cast_precision_loss, reason = "at most a million millions")]
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / CORE as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for CoresWorth {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "it is within bounds"
+    )]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let cores = f64::deserialize(deserializer)?;
+        if !(0.0..=1e6).contains(&cores) {
+            let problem = format!("found {cores}: expected a number from 0 to 1000000");
+            return Err(Error::custom(problem));
+        }
+        Ok(Self((cores * CORE as f64).round() as u64))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
-use super::agenda::Want;
+use super::agenda::{Block, Stage, Want};
 use super::park::{park, park_without_room, want_of};
 use super::refresh::queue_or_wait;
-use super::{Cycle, admit, finish};
+use super::{Cycle, admit, finish, preempt};
+use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::Reason;
 use crate::core::model::Why;
 use crate::core::placement::{Demand, Diagnosis, Shortage};
@@ -33,12 +34,14 @@ struct Known {
 /// Tries all queued gangs in order. Says whether it stopped at its bound with work left.
 pub fn allocate(cx: &mut Cycle<'_>) -> bool {
     let mut refused = Refused::new();
+    let mut contest = Contest::default();
     let before = cx.orders.attempts;
+    cx.agenda.begin_choosing(cx.now);
     loop {
         for (want, after) in cx.agenda.take_next() {
-            cx.agenda.wake(cx.state, want, Some(after));
+            cx.agenda.wake(cx.state, want, after);
         }
-        let Some(gang) = cx.agenda.first_queued() else {
+        let Some(gang) = next_gang(cx, &mut contest) else {
             return false;
         };
         let bound = cx.orders.placed >= MAX_PLACEMENTS
@@ -50,6 +53,23 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
         cx.orders.attempts += 1;
         try_gang(cx, gang, &mut refused);
     }
+}
+
+/// Who is next: who is partly bound, else the head of the queue that is next.
+fn next_gang(cx: &mut Cycle<'_>, contest: &mut Contest) -> Option<GangId> {
+    if let Some(urgent) = cx.agenda.first_urgent() {
+        return Some(urgent);
+    }
+    // With nobody to compare it with, a queue's standing is of no interest.
+    if let Some(only) = cx.agenda.only_ready() {
+        return cx.agenda.head_of(only);
+    }
+    for queue in cx.agenda.take_moved() {
+        let head = cx.agenda.head_of(queue);
+        let head = head.map(|gang| Demand::amounts(cx.state, gang));
+        contest.update(cx.state, queue, head);
+    }
+    cx.agenda.head_of(contest.first()?)
 }
 
 /// Why a gang got no place.
@@ -70,6 +90,10 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         }
         return queue_or_wait(cx, gang_id);
     }
+    let charge = match ask_the_queue(cx, gang_id) {
+        Ok(charge) => charge,
+        Err(blocked) => return hold_back(cx, gang_id, &blocked),
+    };
     let want = want_of(cx, gang_id);
     if let Some(want) = want
         && let Some(known) = refused.get(&want.shape)
@@ -77,10 +101,17 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     {
         let shortage = known.shortage_of(cx, gang_id, want);
         let why = explain(cx.state, gang_id, &shortage);
-        return park_without_room(cx, gang_id, Some(want), why);
+        let why = make_room(cx, gang_id, charge).unwrap_or(why);
+        let want = want_of(cx, gang_id);
+        return park_without_room(cx, gang_id, want, why);
     }
     match place(cx, gang_id) {
-        Ok(()) => cx.agenda.seated(gang_id),
+        Ok(()) => {
+            if charge > 0 {
+                cx.state.charge_budget(gang_id, charge);
+            }
+            cx.agenda.seated(gang_id);
+        }
         Err(Refusal::Own(why)) => park(cx, gang_id, why),
         Err(Refusal::Shortage(shortage)) => {
             let why = explain(cx.state, gang_id, &shortage);
@@ -93,9 +124,58 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
                 };
                 refused.insert(shape, known);
             }
+            let why = make_room(cx, gang_id, charge).unwrap_or(why);
+            // Who has room held for it wants what nobody else does.
+            let want = want_of(cx, gang_id);
             park_without_room(cx, gang_id, want, why);
         }
     }
+}
+
+/// Has others make room for a gang, if they may; what it is charged it is charged from then on.
+fn make_room(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128) -> Option<Why> {
+    let why = preempt::make_room(cx, gang_id)?;
+    cx.state.charge_budget(gang_id, charge);
+    Some(why)
+}
+
+/// Whether its queue gives a gang what it asks for; what it is charged. One that is partly bound was
+/// let in before.
+fn ask_the_queue(cx: &Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
+    if cx.state[gang_id].is_partly_bound() {
+        return Ok(0);
+    }
+    if cx.agenda.nominated.contains(&gang_id) {
+        // It was let in when the room was found, and what is held counts already.
+        let queue = cx.state.queues().get(cx.state.queue_of(gang_id));
+        return Ok(queue.map_or(0, |queue| queue.account.charge_of(gang_id)));
+    }
+    let amounts = Demand::amounts(cx.state, gang_id);
+    fairness::check(cx.state, gang_id, &amounts)
+}
+
+/// Leaves a gang at the head of its queue, of which nobody is tried before the books change; one that
+/// only wants to grow, or that asks for more than the queue may ever give, stands in nobody's way.
+fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
+    let why = super::quota_words::why(cx.state, gang_id, blocked);
+    if cx.state[gang_id].missing() == 0 || blocked.for_good {
+        cx.agenda.hold_apart(blocked.by, gang_id);
+        return park(cx, gang_id, why);
+    }
+    let progress = cx.agenda.progress_mut(gang_id);
+    progress.why = Some(why);
+    let Stage::Queued(from) = progress.stage() else {
+        return;
+    };
+    cx.agenda.block(
+        from.queue,
+        Block {
+            from,
+            by: blocked.by,
+            all: blocked.hold.holds_all() || cx.state[gang_id].lifetime.is_zero(),
+            until: blocked.until,
+        },
+    );
 }
 
 fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
@@ -105,6 +185,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         Demand::surplus(cx.state, gang_id)
     };
     let mut statement = Statement::new(cx.state);
+    statement.lift_nominations(gang_id);
     let found = cx
         .placer
         .place(&mut statement, cx.profile, gang_id, &demand);
@@ -115,6 +196,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         let why = Why::new("NotEnoughPods", "no member is left to be placed");
         return Err(Refusal::Own(why));
     }
+    cx.agenda.nominated.remove(&gang_id);
     cx.orders.placed += placed as u64;
     finish::permit(cx, gang_id, committed).map_err(Refusal::Own)
 }

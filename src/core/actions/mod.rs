@@ -11,17 +11,20 @@ mod decision;
 mod finish;
 mod park;
 mod partial;
+mod preempt;
+mod quota_words;
 mod recall;
 mod refresh;
 mod release;
 mod restate;
 mod wake;
 
-pub use agenda::{Agenda, MAX_RANKS, OrderKey, Progress, Release, Stage};
+pub use agenda::{Agenda, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage};
 pub use allocate::allocate;
 pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::{ask_again, give_back};
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND};
+pub use quota_words::behind;
 pub use refresh::refresh;
 pub use restate::{AGAIN, Round, restate};
 pub use wake::{fire_timers, wake_parked};
@@ -48,6 +51,8 @@ pub struct Cycle<'a> {
     pub agenda: &'a mut Agenda,
     /// Orders so far.
     pub orders: Orders,
+    /// How many plans were made to take others off their nodes.
+    pub plans: u32,
 }
 
 /// What a cycle ordered.

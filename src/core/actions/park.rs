@@ -40,7 +40,8 @@ pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
     let gang = &cx.state[gang_id];
     let one_group = gang.subgroups.len() == 1;
     let admitted = cx.agenda.progress(gang_id).admitted;
-    if !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
+    let held = cx.agenda.nominated.contains(&gang_id);
+    if held || !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
         return None;
     }
     let shape = gang.pending.only_class()?.shape;

@@ -1,9 +1,11 @@
 //! What is next for a gang of which something changed.
 
-use super::agenda::{MAX_RANKS, OrderKey, Stage};
+use super::agenda::{Lane, MAX_RANKS, OrderKey, Stage};
 use super::back_off::back_off_from_refusal;
-use super::{Cycle, finish, partial, recall, release};
+use super::{Cycle, finish, partial, preempt, recall, release};
+use crate::core::fairness;
 use crate::core::model::Why;
+use crate::core::resources::Tally;
 use crate::core::state::{Gang, GangId, Place, Standing};
 
 /// Finds out what is next for a gang: nothing, waiting, the queue, or a release.
@@ -13,6 +15,8 @@ pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
         return;
     }
     cx.orders.seen.insert(gang_id);
+    keep_the_charge(cx, gang_id);
+    cx.agenda.progress_mut(gang_id).planned = None;
     let stage = cx.agenda.progress(gang_id).stage();
     if stage == Stage::Releasing {
         if !release::is_needless(cx, gang_id) {
@@ -31,6 +35,19 @@ pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
     retry_after_setbacks(cx, gang_id);
     queue_or_wait(cx, gang_id);
+}
+
+/// A gang that holds nothing any more gives its charge back; one that was found running, by another
+/// process that is gone, is charged as if it started now.
+fn keep_the_charge(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let holds = cx.state[gang_id].in_use != Tally::default();
+    let charged = std::mem::replace(&mut cx.agenda.progress_mut(gang_id).charged, holds);
+    if holds && !charged {
+        let charge = fairness::charge_of_running(cx.state, gang_id);
+        cx.state.charge_budget(gang_id, charge);
+    } else if charged && !holds {
+        cx.state.give_back_budget(gang_id);
+    }
 }
 
 /// Puts a gang into the queue if it has something to place and nothing holds it back.
@@ -54,11 +71,17 @@ pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
         return queue(cx, gang_id);
     }
     let missing = gang.missing();
-    if missing == 0 && !can_grow(gang) {
+    let can_grow = can_grow(gang);
+    if missing == 0 {
+        preempt::give_up(cx, gang_id);
+        preempt::note_refusals(cx, gang_id);
+    }
+    if missing == 0 && !can_grow {
         cx.agenda.progress_mut(gang_id).why = None;
         let agenda = &mut *cx.agenda;
         return agenda.set_stage(cx.state, gang_id, Stage::Settled);
     }
+    let gang = &cx.state[gang_id];
     match held_back(cx, gang, false) {
         Some(why) => {
             if missing > 0 {
@@ -79,6 +102,7 @@ pub(super) fn queue(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Has a gang wait for news.
 fn wait(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
+    preempt::give_up(cx, gang_id);
     cx.agenda.progress_mut(gang_id).why = Some(why);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }
@@ -99,6 +123,13 @@ fn can_grow(gang: &Gang) -> bool {
 /// Where a gang stands in the order.
 pub(super) fn order_key(cx: &Cycle<'_>, gang_id: GangId) -> OrderKey {
     let gang = &cx.state[gang_id];
+    let lane = if gang.is_partly_bound() {
+        Lane::Urgent
+    } else if gang.lifetime.is_zero() {
+        Lane::Free
+    } else {
+        Lane::Charged
+    };
     let mut ranks = [0; MAX_RANKS];
     for (rank, plugin) in ranks.iter_mut().zip(&cx.profile.queue_sort) {
         *rank = plugin.rank(cx.state, gang);
@@ -108,6 +139,7 @@ pub(super) fn order_key(cx: &Cycle<'_>, gang_id: GangId) -> OrderKey {
         arrival: gang.arrival,
         gang: gang_id,
         queue: cx.state.queue_of(gang_id),
+        lane,
     }
 }
 

@@ -22,16 +22,38 @@ const PROBES: usize = 16;
 /// Starts the release: members that are bound are evicted, binds that are not sent yet are asked
 /// back, those on their way follow when their outcome is known.
 pub(super) fn release(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let gang = &cx.state[gang_id];
-    let message: Arc<str> = cut(&explain(cx.state, gang, cx.agenda.progress(gang_id))).into();
+    let progress = cx.agenda.progress(gang_id);
+    let message = explain(cx.state, &cx.state[gang_id], progress);
+    begin(cx, gang_id, None, &message);
+}
+
+/// The same to make room for somebody.
+pub(super) fn preempt(cx: &mut Cycle<'_>, gang_id: GangId, beneficiary: GangId, message: &str) {
+    cx.orders.seen.insert(gang_id);
+    begin(cx, gang_id, Some(beneficiary), message);
+}
+
+fn begin(cx: &mut Cycle<'_>, gang_id: GangId, beneficiary: Option<GangId>, message: &str) {
+    let cause = if beneficiary.is_some() {
+        EvictCause::Preemption
+    } else {
+        EvictCause::Release
+    };
+    let message: Arc<str> = cut(message).into();
     cx.end_partial(gang_id);
     let progress = cx.agenda.progress_mut(gang_id);
     progress.ran_with = None;
     progress.scheduled_at = None;
     progress.retry_at = None;
-    progress.disrupted = Some(Arc::clone(&message));
-    progress.why = Some(Why::new("Released", &message));
+    let why = match cause {
+        EvictCause::Release => Why::new("Released", &message),
+        EvictCause::Preemption => Why::new("Preempted", &message),
+    };
+    progress.disrupted = Some(why.clone());
+    progress.why = Some(why);
     progress.release = Some(Release {
+        cause,
+        beneficiary,
         message: Arc::clone(&message),
         refused: None,
         not_before: Time::ZERO,
@@ -51,6 +73,10 @@ pub(super) fn proceed(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Whether a release has lost its reason: the minimum was lowered to what is still bound.
 pub(super) fn is_needless(cx: &Cycle<'_>, gang_id: GangId) -> bool {
+    let release = cx.agenda.progress(gang_id).release.as_ref();
+    if release.is_some_and(|release| release.cause == EvictCause::Preemption) {
+        return false;
+    }
     let gang = &cx.state[gang_id];
     gang.unsecured() == 0 && gang.counts().bound() > 0
 }
@@ -88,7 +114,7 @@ fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId) -> u32 {
         if let Some(pod) = cx.state.pod(id) {
             cx.orders.evictions.push(Evict {
                 pod: pod.key.clone(),
-                cause: EvictCause::Release,
+                cause: release.cause,
                 message: Arc::clone(&message),
                 again,
             });
@@ -180,11 +206,16 @@ fn note_refusal(
         .refused
         .as_ref()
         .map_or(now, |refused| refused.since);
+    let beneficiary = release.beneficiary.filter(|_| refusal.is_some());
     release.refused = refusal.map(|(pod, message)| RefusedRelease {
         since,
         pod,
         message,
     });
+    // Who waits for its room looks for another.
+    if let Some(beneficiary) = beneficiary.filter(|id| cx.state.gang(*id).is_some()) {
+        cx.agenda.at(cx.now, beneficiary);
+    }
 }
 
 /// Says how incomplete the gang is, and why: who was lost, what was raised, who is to blame.

@@ -3,7 +3,7 @@
 use super::agenda::{Stage, Want};
 use super::{Cycle, refresh::queue};
 use crate::core::state::{GangId, NodeId, Place, PodId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits
 /// there. Of those with the same want that is the first; the next follows if that one gets a place.
@@ -13,10 +13,16 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
     if changed.is_empty() && !room_set_free {
         return;
     }
+    let nominated: Vec<GangId> = cx.agenda.nominated.iter().copied().collect();
+    for gang_id in nominated {
+        if matches!(cx.agenda.progress(gang_id).stage(), Stage::Parked(_)) {
+            queue(cx, gang_id);
+        }
+    }
     let heads: Vec<(Want, GangId)> = cx.agenda.heads().collect();
     for (want, gang_id) in heads {
         if could_fit(cx, gang_id, changed) {
-            cx.agenda.wake(cx.state, want, None);
+            cx.agenda.wake(cx.state, want, BTreeMap::new());
         }
     }
     let others: Vec<GangId> = cx.agenda.parked_others().map(|key| key.gang).collect();

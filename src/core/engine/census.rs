@@ -1,6 +1,7 @@
 //! How many gangs of which queue are in which phase.
 
 use super::plan::{GangPhase, PHASES, QueueStatus};
+use super::words;
 use crate::core::state::{ClusterState, GangId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,8 +66,7 @@ impl Census {
             };
             if let Some(spec) = queue.spec.as_ref().filter(|spec| !spec.uid.is_empty()) {
                 let gangs = self.queues.get(&id).copied().unwrap_or_default();
-                let (queue, uid) = (spec.name.clone(), spec.uid.clone());
-                news.push(QueueStatus { queue, uid, gangs });
+                news.push(words::queue_status(state, queue, spec, gangs));
             }
         }
         news
@@ -88,7 +88,7 @@ mod tests {
             uid: "1".into(),
             ..QueueSpec::default()
         };
-        state.apply(Time::ZERO, Event::Queue(spec));
+        state.apply(Time::ZERO, Event::Queue(Box::new(spec)));
         state
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let queue = state
             .queues()
             .iter()
-            .find(|(_, queue)| queue.name == "q")
+            .find(|(_, queue)| &*queue.name == "q")
             .unwrap()
             .0;
         let (mut census, gang) = (Census::default(), GangId::from_index(0));

@@ -31,7 +31,8 @@ use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
-use crate::core::state::{Changes, ClusterState, GangId, Place};
+use crate::core::resources::Worth;
+use crate::core::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId, Place};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,6 +45,10 @@ pub struct Policy {
     pub profile: Profile,
     /// How often every waiting gang is looked at again, whether anything changed or not.
     pub sweep_interval: Millis,
+    /// What amounts of resources are worth together.
+    pub worth: Worth,
+    /// The half-life of flows.
+    pub half_life: Millis,
 }
 
 impl Default for Policy {
@@ -51,6 +56,8 @@ impl Default for Policy {
         Self {
             profile: registry::default_profile(),
             sweep_interval: Millis::from_secs(300),
+            worth: Worth::default(),
+            half_life: DEFAULT_HALF_LIFE,
         }
     }
 }
@@ -92,9 +99,11 @@ impl Scheduler {
             sorts <= MAX_RANKS,
             "{sorts} queue-sort plugins, and {MAX_RANKS} at most have a rank"
         );
+        let mut state = ClusterState::default();
+        state.set_worth(policy.worth.clone(), policy.half_life);
         Self {
             policy,
-            state: ClusterState::default(),
+            state,
             placer: Placer::default(),
             agenda: Agenda::default(),
             voice: Voice::default(),
@@ -159,6 +168,7 @@ impl Scheduler {
             placer: &mut self.placer,
             agenda: &mut self.agenda,
             orders: Orders::default(),
+            plans: 0,
         };
         fire_timers(&mut cycle);
         let changes = take_in(&mut cycle, &mut self.voice);
@@ -172,7 +182,11 @@ impl Scheduler {
         }
         let more = allocate(&mut cycle);
         // The actions have dealt with the gangs they changed; room they gave back is for next time.
+        cycle.state.settle();
         let own = cycle.state.take_changes();
+        for id in own.queues {
+            self.voice.census.note_queue(id);
+        }
         cycle.state.note_room(own.nodes);
         let orders = cycle.orders;
         self.stats.placements += orders.placed;
@@ -182,10 +196,13 @@ impl Scheduler {
         self.plan(orders, now, more)
     }
 
-    /// Counts whom a sweep helped, and sets the time of the next one while anybody waits.
+    /// Counts whom a sweep helped to a place, and sets the time of the next one while anybody waits.
     fn account_for_sweep(&mut self, swept: &BTreeSet<GangId>, now: Time) {
         let rescued = |gang: &&GangId| match self.state.gang(**gang) {
-            Some(_) => !matches!(self.agenda.progress(**gang).stage(), Stage::Parked(_)),
+            Some(_) => {
+                let stage = self.agenda.progress(**gang).stage();
+                matches!(stage, Stage::Settled | Stage::Held(_))
+            }
             None => false,
         };
         self.stats.sweep_rescues += swept.iter().filter(rescued).count() as u64;
@@ -232,8 +249,7 @@ impl Scheduler {
     pub fn gang_status(&self, key: &GangKey) -> Option<GangStatus> {
         let id = self.state.find_gang(key)?;
         let position = self.agenda.position(id, u32::MAX);
-        let progress = self.agenda.progress(id);
-        Some(words::status(&self.state, id, progress, position))
+        Some(words::status(&self.state, id, &self.agenda, position))
     }
 
     /// The status of every gang, each as [`Self::gang_status`] gives it, for the cost of all once.
@@ -242,16 +258,19 @@ impl Scheduler {
         let gangs = self.state.gangs();
         gangs.map(move |(id, _)| {
             let position = positions.get(&id).copied();
-            words::status(&self.state, id, self.agenda.progress(id), position)
+            words::status(&self.state, id, &self.agenda, position)
         })
     }
 
     /// The pods without a place, and why each has none as of now.
     pub fn waiting_pods(&self) -> impl Iterator<Item = (&PodKey, Arc<str>)> {
         self.state.gangs().flat_map(move |(id, gang)| {
-            let why = self.agenda.progress(id).why.as_ref();
+            let why = words::why(&self.state, &self.agenda, id);
             let members = gang.members.iter().filter_map(|pod| self.state.pod(*pod));
-            members.filter_map(move |pod| Some((&pod.key, words::on_pod(&self.state, pod, why)?)))
+            members.filter_map(move |pod| {
+                let message = words::on_pod(&self.state, pod, why.as_deref())?;
+                Some((&pod.key, message))
+            })
         })
     }
 
@@ -266,10 +285,14 @@ impl Scheduler {
 
     /// Why a gang waits, if it does.
     #[must_use]
-    pub fn why(&self, key: &GangKey) -> Option<(&'static str, &str)> {
-        let progress = self.progress(key)?;
-        let why = progress.not_admitted.as_ref().or(progress.why.as_ref())?;
-        Some((why.reason, &why.message))
+    pub fn why(&self, key: &GangKey) -> Option<(&'static str, Arc<str>)> {
+        let id = self.state.find_gang(key)?;
+        let not_admitted = self.agenda.progress(id).not_admitted.as_ref();
+        let why = match not_admitted {
+            Some(why) => why.clone(),
+            None => words::why(&self.state, &self.agenda, id)?.into_owned(),
+        };
+        Some((why.reason, why.message))
     }
 
     /// When the gang's minimum first got its place.
@@ -308,11 +331,19 @@ fn take_in(cycle: &mut Cycle<'_>, voice: &mut Voice) -> Changes {
     for id in std::mem::take(&mut changes.gangs) {
         refresh(cycle, id);
     }
+    // What refreshing gave back or set free counts in this cycle.
+    cycle.state.settle();
+    for by in cycle.state.take_eased() {
+        cycle.agenda.ease(by);
+    }
+    for id in cycle.agenda.take_eased() {
+        refresh(cycle, id);
+    }
+    let more = cycle.state.take_changes();
+    changes.queues.extend(more.queues);
     for id in std::mem::take(&mut changes.queues) {
         voice.census.note_queue(id);
     }
-    // What refreshing gave back or set free counts in this cycle.
-    let more = cycle.state.take_changes();
     changes.nodes.extend(more.nodes);
     changes.room_set_free |= more.room_set_free;
     changes

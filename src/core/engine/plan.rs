@@ -69,14 +69,28 @@ pub struct GangStatus {
 }
 
 /// The status of one Queue object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueStatus {
     /// Its name.
     pub queue: String,
     /// Its uid.
     pub uid: String,
+    /// `metadata.generation` of what this is about.
+    pub observed_generation: i64,
     /// How many of its gangs are in each [`GangPhase`], in the order of that type.
     pub gangs: [u32; PHASES],
+    /// What its gangs and those below it hold, in worth.
+    pub usage: u64,
+    /// Its flow, in worth, as of `flow_at`.
+    pub flow: u64,
+    /// When its usage last changed.
+    pub flow_at: Time,
+    /// Its fair share, in worth.
+    pub share: u64,
+    /// What is left of its excess budget, in core-milliseconds.
+    pub budget_left: u64,
+    /// Whether gangs may start in it: condition `Ready`.
+    pub ready: Condition,
 }
 
 /// How many phases there are.
@@ -130,9 +144,9 @@ impl GangPhase {
 }
 
 /// One condition of a PodGroup. Since when it holds is known to whoever writes it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Condition {
-    /// `Admitted`, `Scheduled`, `Repairing`, `Disrupted` or `ReleaseRefused`.
+    /// `Admitted`, `Scheduled`, `Repairing`, `Disrupted` or `ReleaseRefused`; of a Queue `Ready`.
     pub kind: &'static str,
     /// `True` or `False`.
     pub status: bool,

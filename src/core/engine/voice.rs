@@ -8,7 +8,7 @@
 use super::census::Census;
 use super::plan::{Effect, GangStatus};
 use super::words;
-use crate::core::actions::{AGAIN, Agenda, Decision, Outcome};
+use crate::core::actions::{AGAIN, Agenda, Decision, Outcome, Stage};
 use crate::core::model::{PodWaits, Why, digest};
 use crate::core::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing};
 use crate::core::units::{Millis, Time};
@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub(super) const LASTS: Millis = Millis(1_000);
 /// How often positions in changed lines are looked at.
 const LINES: Millis = Millis(1_000);
+/// How many gangs are looked at in one cycle for whether there is something to say by now.
+const LOOKS: usize = 1_000;
 /// A position is shown to the first so many of a queue: when the first one leaves, no more
 /// statuses than these have to be written.
 pub const SHOWN_POSITIONS: u32 = 50;
@@ -46,6 +48,8 @@ pub(super) struct Voice {
     spoken: BTreeMap<GangId, Spoken>,
     due: BTreeSet<(Time, GangId)>,
     lines_due: Option<Time>,
+    /// Gangs to be tried of which nobody knows yet what becomes of them.
+    untold: BTreeSet<GangId>,
     pub(super) census: Census,
 }
 
@@ -61,6 +65,7 @@ impl Voice {
         if let Some(Spoken { due: Some(at), .. }) = self.spoken.remove(&gang) {
             self.due.remove(&(at, gang));
         }
+        self.untold.remove(&gang);
         self.census.forget(gang);
     }
 
@@ -80,17 +85,18 @@ impl Voice {
         outlet: &mut Outlet<'_>,
     ) {
         self.look_at_lines(agenda, now, seen);
+        self.look_at_untold(agenda, seen);
         for id in seen.iter() {
             self.status_of(state, agenda, *id, outlet);
-            let why = agenda.progress(*id).why.as_ref();
-            self.plan_words(state, *id, why, now);
+            let why = words::why(state, agenda, *id);
+            self.plan_words(state, *id, why.as_deref(), now);
         }
         while let Some((at, id)) = self.due.first().copied()
             && at <= now
         {
             self.due.pop_first();
-            let why = agenda.progress(id).why.as_ref();
-            self.tell_pods(state, id, why, now, outlet);
+            let why = words::why(state, agenda, id);
+            self.tell_pods(state, id, why.as_deref(), now, outlet);
         }
         let queues = self.census.take_news(state);
         let effects = queues.into_iter().map(Effect::QueueStatus);
@@ -108,6 +114,23 @@ impl Voice {
         self.lines_due = None;
         for queue in agenda.take_changed_lines() {
             self.look_at_line(agenda, queue, seen);
+        }
+    }
+
+    /// Adds gangs of which it was said that nobody looked at them yet, and whose queue is blocked
+    /// since: some at a time.
+    fn look_at_untold(&mut self, agenda: &Agenda, seen: &mut BTreeSet<GangId>) {
+        let told = |id: &GangId| agenda.is_behind(*id);
+        let told: Vec<GangId> = self
+            .untold
+            .iter()
+            .copied()
+            .take(LOOKS)
+            .filter(told)
+            .collect();
+        for id in told {
+            self.untold.remove(&id);
+            seen.insert(id);
         }
     }
 
@@ -131,6 +154,10 @@ impl Voice {
         outlet: &mut Outlet<'_>,
     ) {
         let Some(gang) = state.gang(id) else { return };
+        let waits = matches!(agenda.progress(id).stage(), Stage::Queued(_));
+        if waits && words::why(state, agenda, id).is_none() {
+            self.untold.insert(id);
+        }
         if let Some(queue) = gang.queue {
             let phase = words::phase(gang, agenda.progress(id));
             self.census.note(id, queue, phase);
@@ -141,8 +168,7 @@ impl Voice {
             return;
         }
         spoken.position = agenda.position(id, SHOWN_POSITIONS);
-        let progress = agenda.progress(id);
-        let status: GangStatus = words::status(state, id, progress, spoken.position);
+        let status: GangStatus = words::status(state, id, agenda, spoken.position);
         let digest = digest::of(&status);
         if spoken.status != Some(digest) {
             spoken.status = Some(digest);

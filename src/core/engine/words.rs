@@ -1,18 +1,34 @@
 //! What there is to say of a gang and its pods: functions of the state, without a memory.
 
-use super::plan::{Condition, GangPhase, GangStatus};
-use crate::core::actions::{Progress, Stage};
-use crate::core::model::{Why, cut};
-use crate::core::state::{ClusterState, Gang, GangId, Pod, Standing, Subgroup};
+use super::plan::{Condition, GangPhase, GangStatus, PHASES, QueueStatus};
+use crate::core::actions::{Agenda, Progress, Stage, behind};
+use crate::core::fairness;
+use crate::core::model::{QueueSpec, Why, cut};
+use crate::core::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Why a gang waits: as was found out when it was tried, or because its queue is not.
+pub(super) fn why<'a>(
+    state: &ClusterState,
+    agenda: &'a Agenda,
+    id: GangId,
+) -> Option<Cow<'a, Why>> {
+    if agenda.is_behind(id) {
+        return Some(Cow::Owned(behind(state.queue_name(id))));
+    }
+    agenda.progress(id).why.as_ref().map(Cow::Borrowed)
+}
 
 /// The status of a gang as of now.
 pub(super) fn status(
     state: &ClusterState,
     id: GangId,
-    progress: &Progress,
+    agenda: &Agenda,
     position: Option<u32>,
 ) -> GangStatus {
+    let progress = agenda.progress(id);
+    let why = why(state, agenda, id);
     let gang = &state[id];
     let counts = gang.counts();
     let retired: u32 = gang.subgroups.iter().map(|one| one.retired).sum();
@@ -29,7 +45,39 @@ pub(super) fn status(
         succeeded: counts.of(Standing::Succeeded) + retired,
         failed: counts.of(Standing::Failed),
         position,
-        conditions: conditions(gang, progress),
+        conditions: conditions(gang, progress, why.as_deref()),
+    }
+}
+
+/// The status of a queue as of now.
+pub(super) fn queue_status(
+    state: &ClusterState,
+    queue: &Queue,
+    spec: &QueueSpec,
+    gangs: [u32; PHASES],
+) -> QueueStatus {
+    let (account, half_life) = (&queue.account, state.queues().half_life());
+    QueueStatus {
+        queue: spec.name.clone(),
+        uid: spec.uid.clone(),
+        observed_generation: spec.generation,
+        gangs,
+        usage: account.flow.usage(),
+        flow: account.flow.value(account.flow.at(), half_life),
+        flow_at: account.flow.at(),
+        share: account.share,
+        budget_left: fairness::budget_left(queue),
+        ready: ready(queue, spec),
+    }
+}
+
+fn ready(queue: &Queue, spec: &QueueSpec) -> Condition {
+    let not = |reason, message: &str| condition("Ready", false, reason, message);
+    match (&queue.misplaced, &spec.invalid) {
+        (Some(problem), _) => not("Misplaced", &problem.to_string()),
+        (None, Some(problem)) => not("Invalid", problem),
+        (None, None) if !spec.is_open => not("Closed", "only what has begun goes on"),
+        (None, None) => condition("Ready", true, "Ready", ""),
     }
 }
 
@@ -70,17 +118,17 @@ pub(super) fn phase(gang: &Gang, progress: &Progress) -> GangPhase {
     }
 }
 
-fn conditions(gang: &Gang, progress: &Progress) -> Vec<Condition> {
+fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condition> {
     let mut all = Vec::with_capacity(3);
-    all.push(admitted(progress));
-    all.push(scheduled(gang, progress));
+    all.push(admitted(progress, why));
+    all.push(scheduled(gang, progress, why));
     if progress.partial_since.is_some() && gang.missing() > 0 {
         let short = gang.shortfall(Subgroup::available);
         let message = format!("{short} have a node; it is completed or released");
         all.push(condition("Repairing", true, "Partial", &message));
     }
-    if let Some(message) = &progress.disrupted {
-        all.push(condition("Disrupted", true, "Released", message));
+    if let Some(why) = &progress.disrupted {
+        all.push(condition("Disrupted", true, why.reason, &why.message));
     }
     let refused = progress.release.as_ref();
     if let Some(refused) = refused.and_then(|release| release.refused.as_ref()) {
@@ -100,11 +148,11 @@ fn condition(kind: &'static str, status: bool, reason: &'static str, message: &s
     }
 }
 
-fn admitted(progress: &Progress) -> Condition {
+fn admitted(progress: &Progress, why: Option<&Why>) -> Condition {
     match &progress.not_admitted {
         _ if progress.admitted => condition("Admitted", true, "Admitted", ""),
         Some(why) => condition("Admitted", false, why.reason, &why.message),
-        None => match &progress.why {
+        None => match why {
             Some(why) => condition("Admitted", false, why.reason, &why.message),
             None => condition("Admitted", false, "Pending", "not looked at yet"),
         },
@@ -112,7 +160,7 @@ fn admitted(progress: &Progress) -> Condition {
 }
 
 /// Whether the minimum is bound, and why not.
-fn scheduled(gang: &Gang, progress: &Progress) -> Condition {
+fn scheduled(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Condition {
     if gang.unsecured() == 0 && gang.secured() > 0 {
         let of = gang.min_available();
         let message = format!("the minimum of {of} is bound");
@@ -127,7 +175,7 @@ fn scheduled(gang: &Gang, progress: &Progress) -> Condition {
         let message = format!("{short} are bound, the others are on their way");
         return condition("Scheduled", false, "Binding", &message);
     }
-    match &progress.why {
+    match why {
         Some(why) => condition("Scheduled", false, why.reason, &why.message),
         None => condition("Scheduled", false, "Pending", "not looked at yet"),
     }

@@ -5,7 +5,7 @@ use crate::core::model::{Event, Why};
 use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId};
 use crate::core::units::{Millis, Time};
 
-/// Orders gangs. Several may speak: the first on which two gangs differ decides.
+/// Orders the gangs of a queue. Several may speak: the first on which two gangs differ decides.
 pub trait QueueSort: Plugin {
     /// The gang's rank: smaller goes first.
     fn rank(&self, state: &ClusterState, gang: &Gang) -> i64;

@@ -17,7 +17,7 @@ pub(super) fn look(
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
-    let mut released = BTreeSet::new();
+    let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
     for effect in &plan.effects {
         match effect {
             Effect::Bind(order) => {
@@ -35,8 +35,9 @@ pub(super) fn look(
                     pod.evicting = true;
                     pod.refused = false;
                 });
-                if order.cause == EvictCause::Release {
-                    released.extend(gang_of(account, &order.pod));
+                match order.cause {
+                    EvictCause::Release => released.extend(gang_of(account, &order.pod)),
+                    EvictCause::Preemption => preempted.extend(gang_of(account, &order.pod)),
                 }
             }
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
@@ -55,6 +56,9 @@ pub(super) fn look(
     }
     for gang in &released {
         notes.extend(whole_release(account, gang));
+    }
+    for gang in &preempted {
+        notes.extend(kept_or_whole(account, gang));
     }
     for decision in &plan.decisions {
         if let Outcome::Waits { reason, message } = &decision.outcome {
@@ -162,6 +166,17 @@ fn whole_release(account: &Account, key: &GangKey) -> Option<Note> {
     }
     let stays = account.staying(key).next()?;
     Some(format!("gang {key} is released and {} stays", stays.key))
+}
+
+/// A gang that makes room for another keeps its minimum, or goes as a whole.
+fn kept_or_whole(account: &Account, key: &GangKey) -> Option<Note> {
+    let gang = account.gangs.get(key)?;
+    gang.lacks(|counts| counts.secured())?;
+    let stays = account.staying(key).next()?;
+    Some(format!(
+        "gang {key} is cut below its minimum to make room, and {} stays",
+        stays.key
+    ))
 }
 
 /// A pod of which it is said why it waits exists and waits.

@@ -30,6 +30,8 @@ pub struct Evict {
 pub enum EvictCause {
     /// Its gang is below its minimum and leaves its nodes as a whole.
     Release,
+    /// It makes room for somebody.
+    Preemption,
 }
 
 /// Why a pod waits.

@@ -22,7 +22,7 @@ pub enum Event {
     /// The PodGroup of this kind and name is gone.
     GangDeleted(GangKey, Source),
     /// A queue appeared or changed.
-    Queue(QueueSpec),
+    Queue(Box<QueueSpec>),
     /// The queue of this name is gone.
     QueueDeleted(String),
     /// A priority class appeared or changed.

@@ -47,6 +47,34 @@ pub enum Source {
     Upstream,
 }
 
+/// How long a gang is protected from its start: until then nobody takes it off its nodes for the
+/// sake of fairness.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lifetime {
+    /// For ever.
+    #[default]
+    Unlimited,
+    /// For so long; zero is not at all.
+    Limited(Millis),
+}
+
+impl Lifetime {
+    /// `None` is for ever.
+    #[must_use]
+    pub const fn of(span: Option<Millis>) -> Self {
+        match span {
+            None => Self::Unlimited,
+            Some(span) => Self::Limited(span),
+        }
+    }
+
+    /// Whether it is not protected at any time.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        matches!(self, Self::Limited(Millis(0)))
+    }
+}
+
 /// A set of pods of a gang with a minimum and a maximum of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubgroupSpec {

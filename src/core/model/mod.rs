@@ -20,10 +20,13 @@ pub use constraints::{
 };
 pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome};
-pub use gang::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
+pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
-pub use queue::{DEFAULT_QUEUE, NamespaceSpec, PriorityClassSpec, QueueSpec};
+pub use queue::{
+    DEFAULT_OVER_SHARE, DEFAULT_QUEUE, LabelCondition, LabelRequirement, LabelSelector,
+    NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,
+};
 pub use text::{MAX_MESSAGE, cut};
 pub use why::Why;
 

@@ -1,6 +1,7 @@
 //! Queues, priority classes and namespaces as the core is told of them.
 
-use super::Labels;
+use super::{Amounts, Labels};
+use crate::core::units::{Millis, Time};
 
 /// The queue that exists by itself.
 pub const DEFAULT_QUEUE: &str = "default";
@@ -14,11 +15,50 @@ pub struct QueueSpec {
     pub uid: String,
     /// `metadata.generation`.
     pub generation: i64,
+    /// `spec.parent`: the queue whose share it has a part of; `None`: the whole cluster's.
+    pub parent: Option<String>,
     /// `spec.priority`: queues of a higher tier go first.
     pub tier: i32,
     /// `spec.weight`: its part among its siblings.
     pub weight: u32,
+    /// `spec.guaranteed`: what others' gangs with an unlimited lifetime leave free for it.
+    pub guaranteed: Amounts,
+    /// `spec.limit`: the most that its gangs may hold.
+    pub limit: Amounts,
+    /// `spec.overShareFactor` in thousandths: how far gangs with an unlimited lifetime may raise
+    /// its flow, in parts of its fair share.
+    pub over_share: u64,
+    /// `spec.excessBudget` in core-milliseconds; `None`: an hour of its fair share.
+    pub excess_budget: Option<u64>,
+    /// `spec.defaultLifetime`, of gangs that name none.
+    pub default_lifetime: Option<Millis>,
+    /// `spec.order`.
+    pub order: QueueOrder,
+    /// `spec.namespaceSelector`: who may use it; `None`: all.
+    pub namespace_selector: Option<LabelSelector>,
+    /// `spec.maxPriorityClassName`: no gang in it may have a higher priority.
+    pub max_priority_class: Option<String>,
+    /// `spec.state`: whether gangs that hold nothing yet may start.
+    pub is_open: bool,
+    /// `status.flow`, in worth, and its time: what an earlier process remembered.
+    pub saved_flow: Option<(u64, Time)>,
+    /// What cannot be honoured as it is written, in words; the queue takes no gangs while there is
+    /// something.
+    pub invalid: Option<String>,
 }
+
+/// In which order gangs leave a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// The higher priority first, then the earlier submission.
+    #[default]
+    Priority,
+    /// The earlier submission first, whatever the priority.
+    Fifo,
+}
+
+/// `spec.overShareFactor` where it is not given, in thousandths.
+pub const DEFAULT_OVER_SHARE: u64 = 1_200;
 
 impl Default for QueueSpec {
     fn default() -> Self {
@@ -26,9 +66,66 @@ impl Default for QueueSpec {
             name: DEFAULT_QUEUE.to_owned(),
             uid: String::new(),
             generation: 0,
+            parent: None,
             tier: 0,
             weight: 1,
+            guaranteed: Amounts::new(),
+            limit: Amounts::new(),
+            over_share: DEFAULT_OVER_SHARE,
+            excess_budget: None,
+            default_lifetime: None,
+            order: QueueOrder::default(),
+            namespace_selector: None,
+            max_priority_class: None,
+            is_open: true,
+            saved_flow: None,
+            invalid: None,
         }
+    }
+}
+
+/// Chooses objects by their labels (`metav1.LabelSelector`): all of its requirements must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelSelector {
+    /// What must hold.
+    pub requirements: Vec<LabelRequirement>,
+}
+
+/// One requirement on a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelRequirement {
+    /// The label's name.
+    pub key: String,
+    /// What its value must be.
+    pub holds: LabelCondition,
+}
+
+/// What a label must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelCondition {
+    /// One of these.
+    In(Vec<String>),
+    /// None of these, or absent.
+    NotIn(Vec<String>),
+    /// There.
+    Exists,
+    /// Absent.
+    DoesNotExist,
+}
+
+impl LabelSelector {
+    /// Whether labels satisfy it.
+    #[must_use]
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.requirements.iter().all(|one| {
+            let value = labels.get(&one.key);
+            match &one.holds {
+                LabelCondition::In(values) => value.is_some_and(|value| values.contains(value)),
+                LabelCondition::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+                LabelCondition::Exists => value.is_some(),
+                LabelCondition::DoesNotExist => value.is_none(),
+            }
+        })
     }
 }
 
@@ -52,4 +149,32 @@ pub struct NamespaceSpec {
     pub labels: Labels,
     /// Annotation `muster.dev/queue`: the queue of gangs here that name none.
     pub queue: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selector_matches_as_kubernetes_matches() {
+        let labels = Labels::from([("team".to_owned(), "a".to_owned())]);
+        let matches = |key: &str, holds| {
+            let requirements = vec![LabelRequirement {
+                key: key.to_owned(),
+                holds,
+            }];
+            LabelSelector { requirements }.matches(&labels)
+        };
+        let a = || vec!["a".to_owned()];
+        assert!(matches("team", LabelCondition::In(a())));
+        assert!(!matches("team", LabelCondition::NotIn(a())));
+        assert!(matches("other", LabelCondition::NotIn(a())));
+        assert!(!matches("other", LabelCondition::In(a())));
+        assert!(matches("team", LabelCondition::Exists));
+        assert!(matches("other", LabelCondition::DoesNotExist));
+        assert!(
+            LabelSelector::default().matches(&labels),
+            "an empty one chooses all"
+        );
+    }
 }

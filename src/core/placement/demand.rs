@@ -1,6 +1,7 @@
 //! What a gang asks for, as data: whoever places it works on this, whether for the cluster as it is,
 //! as it would be without somebody, or inside a part of it.
 
+use crate::core::resources::Tally;
 use crate::core::state::{ClusterState, GangId, PodId, ShapeId};
 use std::cmp::Reverse;
 
@@ -68,6 +69,48 @@ impl Demand {
             room: one.max.saturating_sub(one.available()),
         });
         Self::new(state, gang_id, subgroups.collect(), 1)
+    }
+
+    /// What a gang asks for next, in amounts of resources: the members that would be placed first.
+    #[must_use]
+    pub fn amounts(state: &ClusterState, gang_id: GangId) -> Tally {
+        let gang = &state[gang_id];
+        let mut sum = Tally::default();
+        let missing = gang.missing();
+        if let Some(class) = gang.pending.only_class() {
+            if let Some(shape) = state.shapes().get(class.shape) {
+                sum.add_times(&shape.request, missing.max(1));
+            }
+            return sum;
+        }
+        let demand = if missing > 0 {
+            Self::minimum(state, gang_id)
+        } else {
+            Self::surplus(state, gang_id)
+        };
+        let mut left = demand.needed;
+        let mut minima: Vec<u32> = demand.subgroups.iter().map(|need| need.minimum).collect();
+        let order = demand.orders.first().copied().unwrap_or(Order::Created);
+        let mut spare = Vec::new();
+        for member in demand.members(state, order) {
+            match minima.get_mut(member.subgroup) {
+                Some(minimum) if *minimum > 0 => *minimum -= 1,
+                _ => {
+                    spare.push(member);
+                    continue;
+                }
+            }
+            left = left.saturating_sub(1);
+            if let Some(shape) = state.shapes().get(member.shape) {
+                sum.add(&shape.request);
+            }
+        }
+        for member in spare.iter().take(left as usize) {
+            if let Some(shape) = state.shapes().get(member.shape) {
+                sum.add(&shape.request);
+            }
+        }
+        sum
     }
 
     fn new(state: &ClusterState, gang_id: GangId, subgroups: Vec<Need>, needed: u32) -> Self {

@@ -118,23 +118,28 @@ impl Diagnosis {
     #[must_use]
     pub fn closest_fit(&self, state: &ClusterState) -> Option<String> {
         let (node, lacks) = self.closest.as_ref()?;
-        let amount = |(dimension, amount): &(Dimension, i64)| {
-            let name = state.dimensions().name(*dimension);
-            match *dimension {
-                Dimension::CPU if amount % 1000 != 0 => format!("{amount}m {name}"),
-                Dimension::CPU => format!("{} {name}", amount / 1000),
-                Dimension::MEMORY | Dimension::EPHEMERAL_STORAGE => {
-                    format!("{} {name}", in_binary_units(*amount))
-                }
-                _ => format!("{amount} {name}"),
-            }
-        };
+        let amount =
+            |(dimension, amount): &(Dimension, i64)| amount_in_words(state, *dimension, *amount);
         let lacks: Vec<String> = lacks.iter().map(amount).collect();
         Some(format!(
             "closest is node {}, short of {}",
             state.nodes().name(*node),
             lacks.join(", ")
         ))
+    }
+}
+
+/// An amount of a resource as people write it: `500m cpu`, `2Gi memory`, `3 nvidia.com/gpu`.
+#[must_use]
+pub fn amount_in_words(state: &ClusterState, dimension: Dimension, amount: i64) -> String {
+    let name = state.dimensions().name(dimension);
+    match dimension {
+        Dimension::CPU if amount % 1000 != 0 => format!("{amount}m {name}"),
+        Dimension::CPU => format!("{} {name}", amount / 1000),
+        Dimension::MEMORY | Dimension::EPHEMERAL_STORAGE => {
+            format!("{} {name}", in_binary_units(amount))
+        }
+        _ => format!("{amount} {name}"),
     }
 }
 

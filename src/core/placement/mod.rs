@@ -16,7 +16,7 @@ mod refusals;
 mod tournament;
 
 pub use demand::Demand;
-pub use diagnosis::{Diagnosis, diagnose};
+pub use diagnosis::{Diagnosis, amount_in_words, diagnose};
 pub use place::{Placer, Shortage};
 
 #[cfg(test)]

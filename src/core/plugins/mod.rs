@@ -12,7 +12,6 @@ mod node_ports;
 mod node_resources;
 mod node_unschedulable;
 mod packing;
-mod partial_first;
 mod priority;
 mod queue_exists;
 pub mod registry;

@@ -1,27 +1,10 @@
-//! `QueueTier` and `Priority`: the more important first.
+//! `Priority`: the more important first.
 
 use crate::core::framework::{Plugin, QueueSort};
+use crate::core::model::QueueOrder;
 use crate::core::state::{ClusterState, Gang};
 
-/// Gangs of queues of a higher tier go first.
-#[derive(Debug)]
-pub(super) struct QueueTier;
-
-impl Plugin for QueueTier {
-    fn name(&self) -> &'static str {
-        "QueueTier"
-    }
-}
-
-impl QueueSort for QueueTier {
-    fn rank(&self, state: &ClusterState, gang: &Gang) -> i64 {
-        let queue = gang.queue.and_then(|id| state.queues().get(id));
-        let spec = queue.and_then(|queue| queue.spec.as_ref());
-        -spec.map_or(0, |spec| i64::from(spec.tier))
-    }
-}
-
-/// Gangs of a higher priority go first.
+/// Gangs of a higher priority go first, but in a queue whose order is FIFO.
 #[derive(Debug)]
 pub(super) struct Priority;
 
@@ -32,7 +15,12 @@ impl Plugin for Priority {
 }
 
 impl QueueSort for Priority {
-    fn rank(&self, _: &ClusterState, gang: &Gang) -> i64 {
+    fn rank(&self, state: &ClusterState, gang: &Gang) -> i64 {
+        let queue = gang.queue.and_then(|id| state.queues().get(id));
+        let spec = queue.and_then(|queue| queue.spec.as_ref());
+        if spec.is_some_and(|spec| spec.order == QueueOrder::Fifo) {
+            return 0;
+        }
         -i64::from(gang.priority)
     }
 }

@@ -9,8 +9,7 @@ use super::node_ports::NodePorts;
 use super::node_resources::{self, NodeResourcesFit};
 use super::node_unschedulable::NodeUnschedulable;
 use super::packing::Packing;
-use super::partial_first::PartialFirst;
-use super::priority::{Priority, QueueTier};
+use super::priority::Priority;
 use super::queue_exists::QueueExists;
 use super::submission::Submission;
 use super::supported_fields::SupportedFields;
@@ -40,12 +39,10 @@ pub fn with_the_gangs_own(chosen: Vec<Arc<dyn Filter>>) -> Vec<Arc<dyn Filter>> 
     all
 }
 
-/// The orders of gangs by name, the most important first.
+/// The orders of gangs inside a queue by name, the most important first.
 #[must_use]
 pub fn queue_sorts() -> Vec<Arc<dyn QueueSort>> {
     vec![
-        Arc::new(PartialFirst),
-        Arc::new(QueueTier),
         Arc::new(Priority),
         Arc::new(MinimumFirst),
         Arc::new(Submission),

@@ -7,7 +7,9 @@
 mod dimensions;
 mod request;
 mod tally;
+mod weights;
 
 pub use dimensions::{Dimension, Dimensions, WIDTH};
 pub use request::Request;
 pub use tally::Tally;
+pub use weights::{CORE, Measure, Weights, Worth};

@@ -14,11 +14,39 @@ impl Tally {
         }
     }
 
+    /// Adds so many times what `request` asks for.
+    pub fn add_times(&mut self, request: &Request, times: u32) {
+        for (dimension, amount) in request.iter() {
+            self.change(dimension, i128::from(amount) * i128::from(times));
+        }
+    }
+
     /// Takes away what `request` asks for.
     pub fn subtract(&mut self, request: &Request) {
         for (dimension, amount) in request.iter() {
             self.change(dimension, -i128::from(amount));
         }
+    }
+
+    /// Adds another sum.
+    pub fn add_all(&mut self, other: &Self) {
+        for (dimension, amount) in &other.0 {
+            self.change(*dimension, *amount);
+        }
+    }
+
+    /// Takes another sum away.
+    pub fn subtract_all(&mut self, other: &Self) {
+        for (dimension, amount) in &other.0 {
+            self.change(*dimension, -*amount);
+        }
+    }
+
+    /// The sums that are not zero.
+    pub fn iter(&self) -> impl Iterator<Item = (Dimension, i64)> + '_ {
+        self.0
+            .iter()
+            .map(|(dimension, _)| (*dimension, self.get(*dimension)))
     }
 
     /// The sum of one resource, at most what fits an `i64`.
@@ -29,6 +57,11 @@ impl Tally {
             .binary_search_by_key(&dimension, |(one, _)| *one)
             .map_or(0, |index| self.0[index].1);
         i64::try_from(sum).unwrap_or(if sum > 0 { i64::MAX } else { i64::MIN })
+    }
+
+    /// Adds an amount of one resource; it may be negative.
+    pub fn add_amount(&mut self, dimension: Dimension, amount: i64) {
+        self.change(dimension, i128::from(amount));
     }
 
     fn change(&mut self, dimension: Dimension, amount: i128) {

@@ -16,19 +16,18 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    fn set(&mut self, gang: GangId, outstanding: Request) {
+    /// What was set aside for it before.
+    fn set(&mut self, gang: GangId, outstanding: Request) -> Option<Request> {
         self.sum.add(&outstanding);
-        if let Some(before) = self.by_gang.insert(gang, outstanding) {
-            self.sum.subtract(&before);
-        }
+        let before = self.by_gang.insert(gang, outstanding);
+        before.iter().for_each(|before| self.sum.subtract(before));
+        before
     }
 
-    fn remove(&mut self, gang: GangId) -> bool {
+    fn remove(&mut self, gang: GangId) -> Option<Request> {
         let before = self.by_gang.remove(&gang);
-        if let Some(before) = &before {
-            self.sum.subtract(before);
-        }
-        before.is_some()
+        before.iter().for_each(|before| self.sum.subtract(before));
+        before
     }
 }
 
@@ -36,12 +35,38 @@ impl ClusterState {
     /// Sets room aside for a gang.
     pub fn admit(&mut self, gang: GangId) {
         let outstanding = self.outstanding(gang);
-        self.admission.set(gang, outstanding);
+        let before = self.admission.set(gang, outstanding.clone());
+        self.count_set_aside(gang, before.as_ref(), Some(&outstanding));
+    }
+
+    /// Counts what is set aside in the books of the gang's queue.
+    fn count_set_aside(&mut self, gang: GangId, before: Option<&Request>, after: Option<&Request>) {
+        let Some((queue, lifetime)) = self.gangs.get(gang).and_then(|gang| gang.account) else {
+            return;
+        };
+        if before == after {
+            return;
+        }
+        for (request, more) in [(before, false), (after, true)] {
+            if let Some(request) = request {
+                self.queues.count(queue, lifetime, request, more);
+            }
+        }
+    }
+
+    /// What a gang holds, with what is set aside for it.
+    pub(super) fn holdings(&self, gang: GangId) -> Tally {
+        let mut all = self[gang].in_use.clone();
+        if let Some(request) = self.admission.by_gang.get(&gang) {
+            all.add(request);
+        }
+        all
     }
 
     /// Sets no more room aside for a gang; those who wait for room may have it.
     pub fn expel(&mut self, gang: GangId) {
-        if self.admission.remove(gang) {
+        if let Some(before) = self.admission.remove(gang) {
+            self.count_set_aside(gang, Some(&before), None);
             self.changes.room_set_free = true;
         }
     }

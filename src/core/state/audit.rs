@@ -26,7 +26,8 @@ impl ClusterState {
             self.audit_usage(gang)?;
         }
         self.nodes.audit_sums()?;
-        self.audit_admission()
+        self.audit_admission()?;
+        self.audit_books()
     }
 
     fn audit_usage(&self, gang: &Gang) -> Result<(), String> {
@@ -45,7 +46,7 @@ impl ClusterState {
     }
 
     fn audit_node(&self, node: NodeId) -> Result<(), String> {
-        let here = |pod: &super::Pod| pod.uses_room() && pod.place.node() == Some(node);
+        let here = |pod: &super::Pod| pod.room() == Some(node);
         let found: BTreeSet<_> = self
             .pods
             .iter()

@@ -3,7 +3,7 @@
 use super::ids::{PodId, QueueId};
 use super::pending::Pending;
 use super::pods::{STANDINGS, Standing};
-use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, SubgroupSpec};
+use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, Lifetime, SubgroupSpec};
 use crate::core::resources::{Request, Tally};
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,6 +162,10 @@ pub struct Gang {
     pub min_resources: Request,
     /// Its queue.
     pub queue: Option<QueueId>,
+    /// How long it is protected from its start, resolved.
+    pub lifetime: Lifetime,
+    /// The queue and the lifetime under which what it holds is counted.
+    pub account: Option<(QueueId, Lifetime)>,
     /// Its priority, resolved.
     pub priority: i32,
     /// The priority class it names and that does not exist.

@@ -1,5 +1,8 @@
 //! Small numbers for what the state holds, and the slabs they index.
 
+use std::fmt;
+use std::ops::{Index, IndexMut};
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -125,6 +128,27 @@ impl<I: Id, T> Slab<I, T> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// A value that must be there.
+impl<I: Id + fmt::Debug, T> Index<I> for Slab<I, T> {
+    type Output = T;
+
+    fn index(&self, id: I) -> &T {
+        match self.get(id) {
+            Some(value) => value,
+            None => panic!("{id:?} is gone, and somebody still counts on it"),
+        }
+    }
+}
+
+impl<I: Id + fmt::Debug, T> IndexMut<I> for Slab<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        match self.get_mut(id) {
+            Some(value) => value,
+            None => panic!("{id:?} is gone, and somebody still counts on it"),
+        }
     }
 }
 

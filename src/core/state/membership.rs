@@ -100,6 +100,9 @@ impl ClusterState {
         } else {
             gang.in_use.subtract(&shape.request);
         }
+        if let Some((queue, lifetime)) = gang.account {
+            self.queues.count(queue, lifetime, &shape.request, more);
+        }
         self.book(gang_id);
     }
 

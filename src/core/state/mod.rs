@@ -14,10 +14,12 @@ mod ids;
 mod membership;
 mod node_set;
 mod nodes;
+mod nominations;
 mod pending;
 mod pod_events;
 mod pods;
 mod queues;
+mod settle;
 mod shapes;
 mod touched;
 
@@ -28,14 +30,14 @@ pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
 pub use pending::{Class, Pending};
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
-pub use queues::{Queue, Queues};
+pub use queues::{Account, DEFAULT_HALF_LIFE, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues};
 pub use shapes::{Shape, Shapes};
 pub use touched::Touched;
 
 use super::model::{
     DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, Source,
 };
-use super::resources::{Dimension, Dimensions, Request, Tally};
+use super::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
 use super::units::Time;
 use admission::Admission;
 use indexmap::IndexMap;
@@ -59,6 +61,11 @@ pub struct ClusterState {
     arrivals: u64,
     admission: Admission,
     queues: Queues,
+    /// What amounts are worth.
+    weights: Weights,
+    worth: Worth,
+    /// What the nodes offered when the weights were found.
+    weighed: Option<u64>,
     priority_classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
     changes: Changes,
@@ -79,7 +86,7 @@ impl Index<GangId> for ClusterState {
 impl ClusterState {
     /// Takes one piece of news that came at `now`.
     pub fn apply(&mut self, now: Time, event: Event) {
-        self.now = self.now.max(now);
+        self.go_on(now);
         match event {
             Event::Node(spec) => self.upsert_node(spec),
             Event::NodeDeleted(name) => self.remove_node(&name),
@@ -88,7 +95,8 @@ impl ClusterState {
             Event::Gang(spec) => self.upsert_definition(*spec),
             Event::GangDeleted(key, source) => self.remove_definition(&key, source),
             Event::Queue(spec) => {
-                if let Some(id) = self.queues.upsert(spec) {
+                let dimensions = &mut self.dimensions;
+                if let Some(id) = self.queues.upsert(*spec, |name| dimensions.register(name)) {
                     self.changes.queues.insert(id);
                     self.touch_queue(id);
                 }
@@ -220,6 +228,12 @@ impl ClusterState {
         self.shapes.get(self.pod(pod)?.shape)
     }
 
+    /// A namespace.
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> Option<&NamespaceSpec> {
+        self.namespaces.get(name)
+    }
+
     /// A priority class.
     #[must_use]
     pub fn priority_class(&self, name: &str) -> Option<&PriorityClassSpec> {
@@ -228,7 +242,8 @@ impl ClusterState {
 
     /// Notes the time of a cycle.
     pub fn set_now(&mut self, now: Time) {
-        self.now = self.now.max(now);
+        self.go_on(now);
+        self.settle();
     }
 
     /// Has the engine look at a gang again.
@@ -258,6 +273,12 @@ impl ClusterState {
     fn remove_node(&mut self, name: &str) {
         if let Some(id) = self.nodes.remove(name) {
             self.changes.nodes.remove(&id);
+            for pod in self.nodes.pods(id).to_vec() {
+                let pod = self.pods.get(pod).filter(|pod| pod.nominated == Some(id));
+                if let Some(gang) = pod.and_then(|pod| pod.gang) {
+                    self.touch(gang);
+                }
+            }
             self.node_came_or_went(id, false);
         }
     }
@@ -313,9 +334,8 @@ impl ClusterState {
     /// Sorts the members of a gang into its subgroups as its definition wants them now.
     fn regroup(&mut self, id: GangId) {
         self.touch(id);
-        let Some(gang) = self.gangs.get_mut(id) else {
-            return;
-        };
+        let account = self.close_account(id);
+        let gang = &mut self.gangs[id];
         gang.subgroups = gang.subgroups_wanted();
         gang.strays = Counts::default();
         gang.in_use = Tally::default();
@@ -323,6 +343,9 @@ impl ClusterState {
         gang.pending = Pending::default();
         for member in members {
             self.join_gang(member, id, Some(id));
+        }
+        if let Some((queue, lifetime)) = account {
+            self.open_account(id, queue, lifetime);
         }
     }
 
@@ -340,14 +363,15 @@ impl ClusterState {
 
     fn forget_gang_if_unused(&mut self, id: GangId) {
         let unused = |gang: &Gang| gang.members.is_empty() && gang.definitions.is_empty();
-        if self.gangs.get(id).is_some_and(unused)
-            && let Some(gang) = self.gangs.vacate(id)
-        {
+        if !self.gangs.get(id).is_some_and(unused) {
+            return;
+        }
+        self.expel(id);
+        if let Some(gang) = self.gangs.vacate(id) {
             if let Some(queue) = gang.queue {
                 self.queues.leave(queue, id);
             }
             self.gangs_by_key.swap_remove(&gang.key);
-            self.expel(id);
             self.changes.gangs.remove(&id);
             self.changes.removed.push(id);
         }
@@ -364,10 +388,13 @@ impl ClusterState {
         )
     }
 
-    /// Finds a gang's queue and priority from what names them now.
+    /// Finds a gang's queue, lifetime and priority from what names them now.
     pub fn resolve(&mut self, id: GangId) {
-        self.resolve_queue(id);
-        self.resolve_priority(id);
+        if self.gangs.get(id).is_some() {
+            self.resolve_queue(id);
+            self.resolve_lifetime(id);
+            self.resolve_priority(id);
+        }
     }
 
     fn resolve_queue(&mut self, id: GangId) {
@@ -384,16 +411,15 @@ impl ClusterState {
         let wanted = wanted.unwrap_or(DEFAULT_QUEUE);
         let old = gang.queue;
         let known = old.and_then(|old| self.queues.get(old));
-        if known.is_some_and(|queue| queue.name == wanted) {
+        if known.is_some_and(|queue| *queue.name == *wanted) {
             return;
         }
         let new = self.queues.join(wanted, id);
+        self.close_account(id);
         if let Some(old) = old {
             self.queues.leave(old, id);
         }
-        if let Some(gang) = self.gangs.get_mut(id) {
-            gang.queue = Some(new);
-        }
+        self.gangs[id].queue = Some(new);
     }
 
     /// A gang's own number, else its class, else the highest of its pods, else the cluster's
@@ -459,8 +485,11 @@ impl ClusterState {
     }
 
     fn touch_namespace(&mut self, name: &str, spec: Option<NamespaceSpec>) {
-        let queue = |spec: Option<&NamespaceSpec>| spec.and_then(|one| one.queue.clone());
-        let changed = queue(self.namespaces.get(name)) != queue(spec.as_ref());
+        let counts = |spec: Option<&NamespaceSpec>| {
+            spec.map(|one| (one.queue.clone(), one.labels.clone()))
+                .filter(|(queue, labels)| queue.is_some() || !labels.is_empty())
+        };
+        let changed = counts(self.namespaces.get(name)) != counts(spec.as_ref());
         match spec {
             Some(spec) => self.namespaces.insert(name.to_owned(), spec),
             None => self.namespaces.remove(name),

@@ -306,6 +306,12 @@ impl Nodes {
         column.map_or(0, |column| clamp(column.offered))
     }
 
+    /// Another whenever a node came, went or offers something else than before.
+    #[must_use]
+    pub const fn offer_version(&self) -> u64 {
+        self.offer_version
+    }
+
     /// What all nodes together have left of a resource, full ones counting as zero.
     #[must_use]
     pub fn total_free(&self, dimension: Dimension) -> i64 {

@@ -77,10 +77,13 @@ impl ClusterState {
             priority: spec.priority,
             priority_class: spec.priority_class,
             queue: spec.queue,
+            lifetime: spec.lifetime,
             phase: spec.phase,
             terminating: spec.terminating,
             gates: spec.gates,
             unsupported: spec.unsupported,
+            nominated: None,
+            lifted: false,
             place: Place::None,
             eviction: Eviction::None,
             recalled: false,
@@ -119,8 +122,12 @@ impl ClusterState {
         let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
         let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
         let Some(pod) = self.pods.get(id) else { return };
+        // Room is held for it as a member of its gang.
+        let gang_after = gang_key.as_ref().and_then(|key| self.find_gang(key));
+        let nominated = pod.nominated.filter(|_| gang_after == pod.gang);
         let node_after = node
             .or(pod.place.node())
+            .or(nominated)
             .filter(|_| !spec.phase.is_terminal());
         let room_after = node_after.map(|node| (node, shape));
         let moves = before.is_some_and(|before| before.room != room_after);
@@ -137,6 +144,7 @@ impl ClusterState {
         let told_apart = pod.priority != spec.priority
             || pod.priority_class != spec.priority_class
             || pod.queue != spec.queue
+            || pod.lifetime != spec.lifetime
             || pod.gates != spec.gates
             || pod.unsupported != unsupported
             || old_shape != shape;
@@ -144,6 +152,8 @@ impl ClusterState {
         pod.priority = spec.priority;
         pod.priority_class = spec.priority_class;
         pod.queue = spec.queue;
+        pod.lifetime = spec.lifetime;
+        pod.nominated = nominated.filter(|_| node.is_none());
         pod.phase = spec.phase;
         pod.terminating |= spec.terminating;
         pod.gates = spec.gates;
@@ -363,7 +373,7 @@ impl ClusterState {
         }
     }
 
-    fn set_place(&mut self, id: PodId, place: Place) {
+    pub(super) fn set_place(&mut self, id: PodId, place: Place) {
         let moves = self
             .pods
             .get(id)
@@ -372,29 +382,31 @@ impl ClusterState {
             self.leave_room(id);
             self.charge(id, false);
         }
-        self.change_in_gang(id, |pod| pod.place = place);
+        self.change_in_gang(id, |pod| {
+            pod.place = place;
+            // Whoever has a place needs none held.
+            if place.node().is_some() {
+                pod.nominated = None;
+            }
+        });
         if moves {
             self.charge(id, true);
             self.take_room(id);
         }
     }
 
-    fn take_room(&mut self, id: PodId) {
-        let Some(pod) = self.pods.get(id).filter(|pod| pod.uses_room()) else {
-            return;
-        };
-        let Some(node) = pod.place.node() else { return };
+    pub(super) fn take_room(&mut self, id: PodId) {
+        let Some(pod) = self.pods.get(id) else { return };
+        let Some(node) = pod.room() else { return };
         let Some(shape) = self.shapes.get(pod.shape) else {
             return;
         };
         self.nodes.occupy(node, id, &shape.request, &shape.ports);
     }
 
-    fn leave_room(&mut self, id: PodId) {
-        let Some(pod) = self.pods.get(id).filter(|pod| pod.uses_room()) else {
-            return;
-        };
-        let Some(node) = pod.place.node() else { return };
+    pub(super) fn leave_room(&mut self, id: PodId) {
+        let Some(pod) = self.pods.get(id) else { return };
+        let Some(node) = pod.room() else { return };
         let Some(shape) = self.shapes.get(pod.shape).cloned() else {
             return;
         };

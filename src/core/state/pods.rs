@@ -2,7 +2,7 @@
 
 use super::ids::{GangId, NodeId, ShapeId};
 use crate::core::model::{PodKey, PodPhase};
-use crate::core::units::Time;
+use crate::core::units::{Millis, Time};
 
 /// Where a pod is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +101,8 @@ pub struct Pod {
     pub priority_class: Option<String>,
     /// Queue label, for a pod that is a gang of its own.
     pub queue: Option<String>,
+    /// How long it is protected, if it is a gang of its own.
+    pub lifetime: Option<Millis>,
     /// Phase as last seen.
     pub phase: PodPhase,
     /// Being deleted.
@@ -111,6 +113,10 @@ pub struct Pod {
     pub unsupported: Vec<String>,
     /// Where it is.
     pub place: Place,
+    /// The node on which room is held for it, until others have left.
+    pub nominated: Option<NodeId>,
+    /// Thought away: as long as a plan is made, it takes no room.
+    pub lifted: bool,
     /// How far its eviction is.
     pub eviction: Eviction,
     /// The bind on its way was asked back.
@@ -146,10 +152,11 @@ impl Pod {
         self.avoid.clear();
     }
 
-    /// The node on which it takes room, decided or confirmed.
+    /// The node on which it takes room: decided, confirmed or held for it.
     #[must_use]
     pub fn room(&self) -> Option<NodeId> {
-        self.place.node().filter(|_| self.uses_room())
+        let node = self.place.node().or(self.nominated);
+        node.filter(|_| self.uses_room() && !self.lifted)
     }
 
     /// What it counts as. `node_is_gone` says whether its node was deleted.

@@ -6,7 +6,7 @@
 //! carried out.
 
 use super::framework::{Profile, Reason, Reserve};
-use super::state::{ClusterState, NodeId, PodId};
+use super::state::{ClusterState, GangId, NodeId, Pod, PodId};
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,6 +24,12 @@ pub struct Assumed {
 enum Step {
     /// A pod was put on a node.
     Assumed(Assumed),
+    /// A pod was thought away.
+    Lifted(PodId),
+    /// One that was thought away was put back.
+    PutBack(PodId),
+    /// No room is held for a pod any more, which was on this node.
+    Withdrawn(PodId, NodeId),
     /// A plugin was asked to reserve what that takes.
     Reserved(Assumed, Arc<dyn Reserve>),
 }
@@ -32,6 +38,9 @@ impl Step {
     fn undo(&self, state: &mut ClusterState) {
         match self {
             Self::Assumed(step) => state.unassume(step.pod),
+            Self::Lifted(pod) => state.put_back(*pod),
+            Self::PutBack(pod) => state.lift(*pod),
+            Self::Withdrawn(pod, node) => state.nominate(*pod, *node),
             Self::Reserved(step, plugin) => plugin.unreserve(state, step.pod, step.node),
         }
     }
@@ -39,7 +48,7 @@ impl Step {
     const fn assumed(&self) -> Option<Assumed> {
         match self {
             Self::Assumed(step) => Some(*step),
-            Self::Reserved(..) => None,
+            _ => None,
         }
     }
 }
@@ -48,6 +57,9 @@ impl fmt::Debug for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Assumed(step) => step.fmt(f),
+            Self::Lifted(pod) => write!(f, "{pod:?} lifted"),
+            Self::PutBack(pod) => write!(f, "{pod:?} put back"),
+            Self::Withdrawn(pod, node) => write!(f, "{pod:?} withdrawn from {node:?}"),
             Self::Reserved(step, plugin) => write!(f, "{} for {step:?}", plugin.name()),
         }
     }
@@ -96,6 +108,41 @@ impl<'s> Statement<'s> {
         self.log.push(Step::Assumed(Assumed { pod, node }));
     }
 
+    /// Thinks a pod away. Only to plan: a statement that is committed has put everybody back.
+    pub fn lift(&mut self, pod: PodId) {
+        // What is on a node that is gone is in nobody's way, and the last to leave takes it along.
+        let nodes = self.state.nodes().present();
+        let there = |pod: &&Pod| pod.room().is_some_and(|node| nodes.contains(node));
+        if self.state.pod(pod).filter(there).is_some() {
+            self.state.lift(pod);
+            self.log.push(Step::Lifted(pod));
+        }
+    }
+
+    /// Puts back a pod that was thought away.
+    pub fn put_back(&mut self, pod: PodId) {
+        if self.state.pod(pod).is_some_and(|pod| pod.lifted) {
+            self.state.put_back(pod);
+            self.log.push(Step::PutBack(pod));
+        }
+    }
+
+    /// Holds no room for a gang's members, as they are to get it.
+    pub fn lift_nominations(&mut self, gang: GangId) {
+        for (pod, node) in self.state.nominations(gang) {
+            let there = self.state.nodes().present().contains(node);
+            self.state.withdraw(pod);
+            if there {
+                self.log.push(Step::Withdrawn(pod, node));
+            }
+        }
+    }
+
+    /// What was placed so far.
+    pub fn assumed(&self) -> impl Iterator<Item = Assumed> {
+        self.log.iter().filter_map(Step::assumed)
+    }
+
     /// Has the plugins reserve what the pods need on their nodes.
     ///
     /// # Errors
@@ -134,9 +181,10 @@ impl<'s> Statement<'s> {
     /// Keeps everything, for now.
     #[must_use = "what was committed has to be carried out or undone"]
     pub fn commit(mut self) -> Committed {
-        Committed {
-            log: std::mem::take(&mut self.log),
-        }
+        let mut log = std::mem::take(&mut self.log);
+        // What was thought away is back, and what was held is had.
+        log.retain(|step| matches!(step, Step::Assumed(_) | Step::Reserved(..)));
+        Committed { log }
     }
 }
 

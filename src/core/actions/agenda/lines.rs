@@ -92,7 +92,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::actions::agenda::MAX_RANKS;
+    use crate::core::actions::agenda::{Lane, MAX_RANKS};
     use crate::core::state::Id;
 
     fn key(rank: i64, gang: usize) -> OrderKey {
@@ -101,6 +101,7 @@ mod tests {
             arrival: 0,
             gang: GangId::from_index(gang),
             queue: QueueId::from_index(0),
+            lane: Lane::Charged,
         }
     }
 

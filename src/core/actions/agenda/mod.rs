@@ -7,8 +7,13 @@ mod queued;
 
 pub(super) use notes::RefusedRelease;
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
+use parked::After;
 pub(super) use parked::Want;
+pub(super) use queued::Block;
+pub use queued::Lane;
 
+use crate::core::fairness::Contest;
+use crate::core::placement::Demand;
 use crate::core::state::{ClusterState, GangId, QueueId};
 use crate::core::transaction::Committed;
 use crate::core::units::Time;
@@ -19,6 +24,29 @@ use queued::Queued;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+/// A gang that is tried on behalf of all with its want.
+#[derive(Clone, Debug)]
+struct Woken {
+    want: Want,
+    key: OrderKey,
+    /// Who had their turn before it.
+    after: After,
+}
+
+/// Which of the firsts of some queues, who want the same, is next.
+fn next_of(state: &ClusterState, firsts: &[OrderKey]) -> Option<OrderKey> {
+    let [first, _, ..] = firsts else {
+        return firsts.first().copied();
+    };
+    let amounts = Demand::amounts(state, first.gang);
+    let mut contest = Contest::default();
+    for key in firsts {
+        contest.update(state, key.queue, Some(amounts.clone()));
+    }
+    let queue = contest.first()?;
+    firsts.iter().find(|key| key.queue == queue).copied()
+}
+
 /// The order of work, and the notes on each gang. A gang's stage and the sets it is in change
 /// together.
 #[derive(Clone, Debug, Default)]
@@ -27,15 +55,23 @@ pub struct Agenda {
     queued: Queued,
     parked: Parked,
     /// Gangs that were woken for all with their want, until it is known what came of that.
-    woken: BTreeMap<GangId, (Want, OrderKey)>,
-    /// Wants of which somebody else may fit as well: the first after this place.
-    next: BTreeMap<Want, OrderKey>,
+    woken: BTreeMap<GangId, Woken>,
+    /// Wants with which somebody else may fit as well, and who had their turn.
+    next: BTreeMap<Want, After>,
+    /// Wants that were not woken in a queue, because it was blocked.
+    skipped: BTreeMap<QueueId, BTreeSet<Want>>,
     lines: Lines,
     timers: BTreeSet<(Time, GangId)>,
+    /// Gangs that are not tried, others of their queue are, by whose books say so.
+    held_apart: BTreeMap<QueueId, BTreeSet<GangId>>,
+    /// Those that may be tried again.
+    eased: BTreeSet<GangId>,
     /// Gangs that back off after a release.
     backing_off: BTreeSet<GangId>,
     /// Decisions that a permit plugin holds, by gang.
     pub held: BTreeMap<GangId, Committed>,
+    /// Gangs for which room is held while others leave it.
+    pub nominated: BTreeSet<GangId>,
     /// Gangs that are partly bound, and not under release.
     pub partial: BTreeSet<GangId>,
 }
@@ -80,47 +116,63 @@ impl Agenda {
         self.line_up(state, key.gang, stage);
     }
 
-    /// Queues the first with a want, if `after` is given the first after that place, for all who want
-    /// the same: if it gets a place, or fails for a reason of its own, the next is woken.
-    pub(super) fn wake(&mut self, state: &ClusterState, want: Want, after: Option<OrderKey>) {
-        let Some(key) = self.parked.first_with(want, after) else {
+    /// Queues somebody with a want, on behalf of all who want the same: of each queue it is the first
+    /// (after a place, where one is given), and of the queues the one that is next. If it gets a
+    /// place, or fails for a reason of its own, the next is woken.
+    pub(super) fn wake(&mut self, state: &ClusterState, want: Want, after: After) {
+        let firsts = self.parked.first_with(want, &after);
+        let (stuck, firsts): (Vec<_>, Vec<_>) = firsts
+            .into_iter()
+            .partition(|key| self.queued.is_blocked(key));
+        for key in stuck {
+            self.skipped.entry(key.queue).or_default().insert(want);
+        }
+        let Some(key) = next_of(state, &firsts) else {
             return;
         };
         self.set_stage(state, key.gang, Stage::Queued(key));
-        self.woken.insert(key.gang, (want, key));
+        self.woken.insert(key.gang, Woken { want, key, after });
     }
 
     /// A gang got a place, or was not tried for all with its want: the next may get one.
     pub fn seated(&mut self, gang: GangId) {
-        if let Some((want, key)) = self.woken.remove(&gang) {
-            self.wake_after(want, key);
+        if let Some(woken) = self.woken.remove(&gang) {
+            self.wake_after(woken);
         }
     }
 
-    fn wake_after(&mut self, want: Want, key: OrderKey) {
-        let after = self.next.entry(want).or_insert(key);
-        *after = key.max(*after);
+    fn wake_after(&mut self, woken: Woken) {
+        let after = self.next.entry(woken.want).or_default();
+        for key in woken.after.into_values().chain([woken.key]) {
+            let place = after.entry(key.queue).or_insert(key);
+            *place = key.max(*place);
+        }
     }
 
     /// There is no room for a gang, so there is none for any other with its want. It may have
     /// another want by now than that for which it was woken.
     pub(super) fn found_no_room(&mut self, gang: GangId, want: Option<Want>) {
-        if let Some((woken_for, key)) = self.woken.remove(&gang)
-            && Some(woken_for) != want
+        if let Some(woken) = self.woken.remove(&gang)
+            && Some(woken.want) != want
         {
-            self.wake_after(woken_for, key);
+            self.wake_after(woken);
         }
     }
 
-    /// The wants with which somebody else may fit, and after whom.
-    pub(super) fn take_next(&mut self) -> BTreeMap<Want, OrderKey> {
+    /// The wants with which somebody else may fit, and who had their turn.
+    pub(super) fn take_next(&mut self) -> BTreeMap<Want, After> {
+        for queue in self.queued.take_unblocked() {
+            for want in self.skipped.remove(&queue).unwrap_or_default() {
+                self.next.entry(want).or_default();
+            }
+        }
         std::mem::take(&mut self.next)
     }
 
     /// Those of some parked gangs who would not have had their turn anyway: nobody with their want
     /// was woken.
     pub fn out_of_turn(&self, gangs: impl IntoIterator<Item = GangId>) -> BTreeSet<GangId> {
-        let woken = self.woken.values().map(|(want, _)| *want);
+        let woken = self.woken.values().map(|woken| woken.want);
         let turns: BTreeSet<Want> = woken.chain(self.next.keys().copied()).collect();
         let in_turn = |gang: &GangId| {
             self.parked
@@ -136,6 +188,12 @@ impl Agenda {
         self.drop_stage(gang, stage);
         self.lines.leave(gang);
         self.partial.remove(&gang);
+        self.nominated.remove(&gang);
+        self.eased.remove(&gang);
+        self.held_apart.retain(|_, gangs| {
+            gangs.remove(&gang);
+            !gangs.is_empty()
+        });
         self.held.remove(&gang)
     }
 
@@ -167,10 +225,75 @@ impl Agenda {
         self.timers.insert((time, gang));
     }
 
-    /// The gang whose turn it is.
+    /// The gang that goes before all others.
     #[must_use]
-    pub fn first_queued(&self) -> Option<GangId> {
-        self.queued.first().map(|key| key.gang)
+    pub fn first_urgent(&self) -> Option<GangId> {
+        self.queued.first_urgent().map(|key| key.gang)
+    }
+
+    /// The first of a queue that may be tried.
+    #[must_use]
+    pub fn head_of(&self, queue: QueueId) -> Option<GangId> {
+        self.queued.head(queue).map(|key| key.gang)
+    }
+
+    /// The only queue of whose gangs one may be tried.
+    #[must_use]
+    pub fn only_ready(&self) -> Option<QueueId> {
+        self.queued.only_ready()
+    }
+
+    /// The queues that may have another head than when this was last asked.
+    pub fn take_moved(&mut self) -> BTreeSet<QueueId> {
+        self.queued.take_moved()
+    }
+
+    /// Prepares for choosing among queues: time went on, and what they hold is another.
+    pub fn begin_choosing(&mut self, now: Time) {
+        self.queued.ease_due(now);
+        self.queued.move_all();
+    }
+
+    /// Has nobody of a queue tried for now. Who was woken there on behalf of others makes way.
+    pub(super) fn block(&mut self, queue: QueueId, block: Block) {
+        self.queued.block(queue, block);
+        let stuck = |woken: &&Woken| woken.key.queue == queue && self.queued.is_blocked(&woken.key);
+        let stuck: Vec<GangId> = self
+            .woken
+            .values()
+            .filter(stuck)
+            .map(|one| one.key.gang)
+            .collect();
+        stuck.into_iter().for_each(|gang| self.seated(gang));
+    }
+
+    /// Something changed in the books of a queue, or of the cluster.
+    pub fn ease(&mut self, by: Option<QueueId>) {
+        self.queued.ease(by);
+        let held_back = by.and_then(|queue| self.held_apart.remove(&queue));
+        self.eased.extend(held_back.into_iter().flatten());
+    }
+
+    /// Notes a gang that may not start, or grow, before something changes in these books; others of
+    /// its queue may.
+    pub fn hold_apart(&mut self, by: Option<QueueId>, gang: GangId) {
+        if let Some(queue) = by {
+            self.held_apart.entry(queue).or_default().insert(gang);
+        }
+    }
+
+    /// Gangs that were held apart and may be tried again.
+    pub fn take_eased(&mut self) -> BTreeSet<GangId> {
+        std::mem::take(&mut self.eased)
+    }
+
+    /// Whether a gang is to be tried, and is behind one that its queue's books hold back.
+    #[must_use]
+    pub fn is_behind(&self, gang: GangId) -> bool {
+        match self.notes.of(gang).stage() {
+            Stage::Queued(key) => self.queued.is_behind(&key),
+            _ => false,
+        }
     }
 
     /// Gangs tried in vain, in order.
@@ -232,13 +355,14 @@ impl Agenda {
     /// Whether a gang could be tried now.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        !self.queued.is_empty() || !self.next.is_empty()
+        !self.queued.is_idle() || !self.next.is_empty()
     }
 
     /// When the next timer is due.
     #[must_use]
     pub fn next_timer(&self) -> Option<Time> {
-        self.timers.first().map(|(time, _)| *time)
+        let gangs = self.timers.first().map(|(time, _)| *time);
+        gangs.into_iter().chain(self.queued.next_timer()).min()
     }
 
     /// Takes the gangs whose time has come.
@@ -273,6 +397,12 @@ impl Agenda {
             if self.held.contains_key(&id) && !matches!(stage, Stage::Held(_)) {
                 return Err(format!(
                     "gang {}: holds places in stage {stage:?}",
+                    gang.key
+                ));
+            }
+            if !self.nominated.contains(&id) && !state.nominations(id).is_empty() {
+                return Err(format!(
+                    "gang {}: room is held that nobody knows of",
                     gang.key
                 ));
             }

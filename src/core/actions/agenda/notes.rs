@@ -1,6 +1,7 @@
 //! What the actions note about each gang: how far they are with it, and why.
 
-use crate::core::model::Why;
+use super::queued::Lane;
+use crate::core::model::{EvictCause, Why};
 use crate::core::state::{GangId, Id, QueueId};
 use crate::core::units::Time;
 use std::sync::{Arc, LazyLock};
@@ -17,8 +18,10 @@ pub struct OrderKey {
     pub arrival: u64,
     /// Whose place it is.
     pub gang: GangId,
-    /// In which queue. Never decides: a gang is in one.
+    /// In which queue, and where in it. Neither decides: a gang is in one place.
     pub queue: QueueId,
+    /// Where in it.
+    pub lane: Lane,
 }
 
 /// What is next for the members without a place.
@@ -44,6 +47,10 @@ pub enum Stage {
 /// A release under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
+    /// What it goes for.
+    pub cause: EvictCause,
+    /// For whom it makes room.
+    pub beneficiary: Option<GangId>,
     /// Why the gang has to go.
     pub message: Arc<str>,
     /// Who refuses it, if somebody does.
@@ -84,6 +91,11 @@ pub struct Progress {
     pub partial_timer: Option<Time>,
     /// The minimum that was last bound in full, until a release.
     pub ran_with: Option<u32>,
+    /// The mark of the nodes when room was last looked for by thinking others away, and until when
+    /// that holds if the nodes do not change.
+    pub planned: Option<(u64, Time)>,
+    /// It was asked what it is to be charged for what it holds.
+    pub charged: bool,
     /// When its minimum was first placed.
     pub scheduled_at: Option<Time>,
     /// When it is tried again, while it backs off or a member was refused.
@@ -95,7 +107,7 @@ pub struct Progress {
     /// The release under way.
     pub release: Option<Release>,
     /// Why it was last released, until it runs again.
-    pub disrupted: Option<Arc<str>>,
+    pub disrupted: Option<Why>,
 }
 
 impl Progress {

@@ -1,7 +1,7 @@
 //! Gangs that were tried in vain, in order, and by what they want.
 
 use super::OrderKey;
-use crate::core::state::{GangId, ShapeId};
+use crate::core::state::{GangId, QueueId, ShapeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -19,7 +19,7 @@ pub(in crate::core::actions) struct Want {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parked {
     all: BTreeSet<OrderKey>,
-    alike: BTreeMap<Want, BTreeSet<OrderKey>>,
+    alike: BTreeMap<Want, BTreeMap<QueueId, BTreeSet<OrderKey>>>,
     wants: BTreeMap<GangId, Want>,
     /// Those without one.
     others: BTreeSet<OrderKey>,
@@ -31,7 +31,8 @@ impl Parked {
         match want {
             Some(want) => {
                 self.wants.insert(key.gang, want);
-                self.alike.entry(want).or_default().insert(key);
+                let queues = self.alike.entry(want).or_default();
+                queues.entry(key.queue).or_default().insert(key);
             }
             None => _ = self.others.insert(key),
         }
@@ -43,11 +44,17 @@ impl Parked {
         let Some(want) = self.wants.remove(&key.gang) else {
             return;
         };
-        if let Some(alike) = self.alike.get_mut(&want) {
+        let Some(queues) = self.alike.get_mut(&want) else {
+            return;
+        };
+        if let Some(alike) = queues.get_mut(&key.queue) {
             alike.remove(key);
             if alike.is_empty() {
-                self.alike.remove(&want);
+                queues.remove(&key.queue);
             }
+        }
+        if queues.is_empty() {
+            self.alike.remove(&want);
         }
     }
 
@@ -65,10 +72,12 @@ impl Parked {
     pub(super) fn is_consistent(&self) -> bool {
         let with_its_want = |key: &OrderKey| {
             let want = self.wants.get(&key.gang);
-            let alike = want.and_then(|want| self.alike.get(want));
+            let queues = want.and_then(|want| self.alike.get(want));
+            let alike = queues.and_then(|queues| queues.get(&key.queue));
             alike.is_some_and(|alike| alike.contains(key))
         };
-        let alike: usize = self.alike.values().map(BTreeSet::len).sum();
+        let queues = self.alike.values().flat_map(BTreeMap::values);
+        let alike: usize = queues.map(BTreeSet::len).sum();
         self.all.len() == alike + self.others.len()
             && self.wants.len() == alike
             && self
@@ -82,16 +91,27 @@ impl Parked {
         self.wants.get(&gang).copied()
     }
 
-    /// The first with each want.
+    /// The wants, and somebody with each.
     pub(super) fn heads(&self) -> impl Iterator<Item = (Want, GangId)> {
         let heads = self.alike.iter();
-        heads.filter_map(|(want, alike)| Some((*want, alike.first()?.gang)))
+        heads.filter_map(|(want, queues)| {
+            let first = queues.values().next()?.first()?;
+            Some((*want, first.gang))
+        })
     }
 
-    /// The first with a want; the first after a place, if one is given.
-    pub(super) fn first_with(&self, want: Want, after: Option<OrderKey>) -> Option<OrderKey> {
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let alike = self.alike.get(&want)?;
-        alike.range((from, Bound::Unbounded)).next().copied()
+    /// Of each queue the first with a want; where a place is given for the queue, the first after it.
+    pub(super) fn first_with(&self, want: Want, after: &After) -> Vec<OrderKey> {
+        let queues = self.alike.get(&want).into_iter().flatten();
+        let first = |(queue, alike): (&QueueId, &BTreeSet<OrderKey>)| {
+            let from = after
+                .get(queue)
+                .map_or(Bound::Unbounded, |key| Bound::Excluded(*key));
+            alike.range((from, Bound::Unbounded)).next().copied()
+        };
+        queues.filter_map(first).collect()
     }
 }
+
+/// How far those with a want have had their turn, by queue.
+pub(in crate::core::actions) type After = BTreeMap<QueueId, OrderKey>;

@@ -1,62 +1,244 @@
-//! Gangs to be tried, queue by queue, each queue in its order; who is next is found out when it is
-//! asked.
+//! Gangs to be tried, queue by queue, each queue in its order. Which queue is next is found out when
+//! it is asked, and not here: see [`Contest`](crate::core::fairness::Contest).
 
 use super::OrderKey;
 use crate::core::state::QueueId;
+use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Those to be tried.
+/// Where in its queue a gang stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// Before everybody, of whatever queue: it is partly bound.
+    Urgent,
+    /// Where what it gets is charged.
+    Charged,
+    /// Where what it gets is free, as it is given back at any time.
+    Free,
+}
+
+/// Why nobody of a queue is tried from a place on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::core::actions) struct Block {
+    /// Whom they say no to. Who comes before it may be tried.
+    pub(in crate::core::actions) from: OrderKey,
+    /// The queue whose books say no; `None` is the cluster as a whole.
+    pub(in crate::core::actions) by: Option<QueueId>,
+    /// Whether they say so of those in the lane [`Lane::Free`], too.
+    pub(in crate::core::actions) all: bool,
+    /// When it ends by itself.
+    pub(in crate::core::actions) until: Option<Time>,
+}
+
+/// The gangs of one queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lanes {
+    charged: BTreeSet<OrderKey>,
+    free: BTreeSet<OrderKey>,
+}
+
+impl Lanes {
+    fn head(&self, block: Option<&Block>) -> Option<&OrderKey> {
+        let open = |key: &&OrderKey| block.is_none_or(|block| !block.holds(key));
+        let charged = self.charged.first().filter(open);
+        charged
+            .into_iter()
+            .chain(self.free.first().filter(open))
+            .min()
+    }
+}
+
+impl Block {
+    fn holds(&self, key: &OrderKey) -> bool {
+        let behind = *key >= self.from;
+        match key.lane {
+            Lane::Urgent => false,
+            Lane::Charged => behind,
+            Lane::Free => behind && self.all,
+        }
+    }
+}
+
+/// Those to be tried.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Queued {
-    queues: BTreeMap<QueueId, BTreeSet<OrderKey>>,
-    /// The first of each queue.
-    heads: BTreeSet<OrderKey>,
+    urgent: BTreeSet<OrderKey>,
+    queues: BTreeMap<QueueId, Lanes>,
     len: usize,
+    /// Queues whose head may be tried.
+    ready: BTreeSet<QueueId>,
+    /// Queues that may have another head since it was last asked.
+    moved: BTreeSet<QueueId>,
+    blocked: BTreeMap<QueueId, Block>,
+    /// Queues that are not blocked any more.
+    unblocked: BTreeSet<QueueId>,
+    /// The queues that wait for a change in the books of another, or of their own.
+    waiting_for: BTreeMap<Option<QueueId>, BTreeSet<QueueId>>,
+    timers: BTreeSet<(Time, QueueId)>,
+}
+
+/// Only who is in it counts.
+impl PartialEq for Queued {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.urgent, &self.queues, self.len) == (&other.urgent, &other.queues, other.len)
+    }
 }
 
 impl Queued {
     pub(super) fn insert(&mut self, key: OrderKey) {
-        let queue = self.queues.entry(key.queue).or_default();
-        let head = queue.first().copied();
-        if !queue.insert(key) {
-            return;
-        }
-        self.len += 1;
-        if head.is_none_or(|head| key < head) {
-            if let Some(head) = head {
-                self.heads.remove(&head);
-            }
-            self.heads.insert(key);
-        }
+        let new = match key.lane {
+            Lane::Urgent => self.urgent.insert(key),
+            Lane::Charged => self
+                .queues
+                .entry(key.queue)
+                .or_default()
+                .charged
+                .insert(key),
+            Lane::Free => self.queues.entry(key.queue).or_default().free.insert(key),
+        };
+        self.len += usize::from(new);
+        self.look_at(key.queue);
     }
 
     pub(super) fn remove(&mut self, key: &OrderKey) {
-        let Some(queue) = self.queues.get_mut(&key.queue) else {
+        let lanes = self.queues.get_mut(&key.queue);
+        let found = match (key.lane, lanes) {
+            (Lane::Urgent, _) => self.urgent.remove(key),
+            (Lane::Charged, Some(lanes)) => lanes.charged.remove(key),
+            (Lane::Free, Some(lanes)) => lanes.free.remove(key),
+            (_, None) => false,
+        };
+        self.len -= usize::from(found);
+        self.look_at(key.queue);
+    }
+
+    /// Brings what is known of a queue up to date.
+    fn look_at(&mut self, queue: QueueId) {
+        let Some(lanes) = self.queues.get(&queue) else {
             return;
         };
-        if !queue.remove(key) {
-            return;
+        self.moved.insert(queue);
+        if lanes.head(self.blocked.get(&queue)).is_some() {
+            self.ready.insert(queue);
+        } else {
+            self.ready.remove(&queue);
         }
-        self.len -= 1;
-        if self.heads.remove(key) {
-            self.heads.extend(queue.first());
+        if lanes.charged.is_empty() && lanes.free.is_empty() {
+            self.queues.remove(&queue);
         }
-        if queue.is_empty() {
-            self.queues.remove(&key.queue);
+        // Who was held is gone or has moved: the next may be told something else.
+        let gone = |block: &Block| !self.holds(&block.from);
+        if self.blocked.get(&queue).is_some_and(gone) {
+            self.unblock(queue);
+            self.look_at(queue);
         }
     }
 
-    /// Whose turn it is: of the heads of all queues the one that comes first.
-    pub(super) fn first(&self) -> Option<&OrderKey> {
-        self.heads.first()
+    fn holds(&self, key: &OrderKey) -> bool {
+        let lanes = self.queues.get(&key.queue);
+        lanes.is_some_and(|lanes| lanes.charged.contains(key) || lanes.free.contains(key))
+    }
+
+    /// Who goes before everybody else.
+    pub(super) fn first_urgent(&self) -> Option<&OrderKey> {
+        self.urgent.first()
+    }
+
+    /// The first of a queue that may be tried.
+    pub(super) fn head(&self, queue: QueueId) -> Option<&OrderKey> {
+        self.queues.get(&queue)?.head(self.blocked.get(&queue))
+    }
+
+    /// The queue of whose gangs one may be tried, if there is only one such queue.
+    pub(super) fn only_ready(&self) -> Option<QueueId> {
+        let first = self.ready.first().copied();
+        first.filter(|_| self.ready.len() == 1)
+    }
+
+    /// Queues that may have another head than when this was last asked.
+    pub(super) fn take_moved(&mut self) -> BTreeSet<QueueId> {
+        std::mem::take(&mut self.moved)
+    }
+
+    /// Has every queue looked at again: what they hold, or the time, is another one.
+    pub(super) fn move_all(&mut self) {
+        self.moved.extend(&self.ready);
+    }
+
+    /// Nobody of this queue is tried until something changes in somebody's books.
+    pub(super) fn block(&mut self, queue: QueueId, block: Block) {
+        self.unblock(queue);
+        self.blocked.insert(queue, block);
+        self.waiting_for.entry(block.by).or_default().insert(queue);
+        if let Some(until) = block.until {
+            self.timers.insert((until, queue));
+        }
+        self.look_at(queue);
+    }
+
+    fn unblock(&mut self, queue: QueueId) {
+        let Some(block) = self.blocked.remove(&queue) else {
+            return;
+        };
+        self.unblocked.insert(queue);
+        if let Some(waiting) = self.waiting_for.get_mut(&block.by) {
+            waiting.remove(&queue);
+            if waiting.is_empty() {
+                self.waiting_for.remove(&block.by);
+            }
+        }
+        if let Some(until) = block.until {
+            self.timers.remove(&(until, queue));
+        }
+    }
+
+    /// Something changed in the books of a queue: who waited for that may be tried again.
+    pub(super) fn ease(&mut self, by: Option<QueueId>) {
+        for queue in self.waiting_for.get(&by).cloned().unwrap_or_default() {
+            self.unblock(queue);
+            self.look_at(queue);
+        }
+    }
+
+    /// Time has come for some.
+    pub(super) fn ease_due(&mut self, now: Time) {
+        while let Some((at, queue)) = self.timers.first().copied()
+            && at <= now
+        {
+            self.unblock(queue);
+            self.look_at(queue);
+        }
+    }
+
+    /// The queues that are not blocked any more, since this was last asked.
+    pub(super) fn take_unblocked(&mut self) -> BTreeSet<QueueId> {
+        std::mem::take(&mut self.unblocked)
+    }
+
+    /// When time comes for the next.
+    pub(super) fn next_timer(&self) -> Option<Time> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Whether the gang at this place is one whose queue is not tried.
+    pub(super) fn is_blocked(&self, key: &OrderKey) -> bool {
+        let block = self.blocked.get(&key.queue);
+        block.is_some_and(|block| block.holds(key))
+    }
+
+    /// Whether the gang at this place is behind the one that its queue's books hold back.
+    pub(super) fn is_behind(&self, key: &OrderKey) -> bool {
+        let block = self.blocked.get(&key.queue);
+        block.is_some_and(|block| block.holds(key) && *key != block.from)
     }
 
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.len == 0
+    /// Whether nobody may be tried.
+    pub(super) fn is_idle(&self) -> bool {
+        self.urgent.is_empty() && self.ready.is_empty()
     }
 }
 
@@ -66,40 +248,113 @@ mod tests {
     use crate::core::actions::agenda::MAX_RANKS;
     use crate::core::state::{GangId, Id};
 
-    fn key(rank: i64, queue: usize, gang: usize) -> OrderKey {
+    fn key(rank: i64, queue: usize, lane: Lane) -> OrderKey {
         OrderKey {
             ranks: [rank; MAX_RANKS],
             arrival: 0,
-            gang: GangId::from_index(gang),
+            gang: GangId::from_index(usize::try_from(rank).unwrap()),
             queue: QueueId::from_index(queue),
+            lane,
         }
     }
 
+    fn queue(index: usize) -> QueueId {
+        QueueId::from_index(index)
+    }
+
     #[test]
-    fn the_heads_of_all_queues_are_compared_and_each_queue_keeps_its_order() {
-        let keys = [key(3, 0, 1), key(1, 1, 2), key(2, 0, 3), key(4, 1, 4)];
+    fn each_queue_keeps_its_order_over_both_lanes() {
         let mut queued = Queued::default();
+        let keys = [
+            key(3, 0, Lane::Charged),
+            key(1, 1, Lane::Charged),
+            key(2, 0, Lane::Free),
+            key(4, 0, Lane::Charged),
+        ];
         keys.into_iter().for_each(|key| queued.insert(key));
         queued.insert(keys[0]);
-        assert_eq!(queued.len(), 4);
+        assert_eq!((queued.len(), queued.only_ready()), (4, None));
+        assert_eq!(queued.take_moved(), BTreeSet::from([queue(0), queue(1)]));
         let mut order = Vec::new();
-        while let Some(first) = queued.first().copied() {
+        while let Some(first) = queued.head(queue(0)).copied() {
             order.push(first.ranks[0]);
             queued.remove(&first);
         }
-        assert_eq!(order, [1, 2, 3, 4]);
+        assert_eq!(order, [2, 3, 4]);
+        assert_eq!(queued.only_ready(), Some(queue(1)));
+        queued.remove(&keys[1]);
+        assert!(queued.is_idle());
         assert_eq!(queued, Queued::default());
     }
 
     #[test]
-    fn one_that_is_taken_out_of_the_middle_leaves_the_head_where_it_is() {
+    fn who_is_partly_bound_goes_before_all_and_is_never_blocked() {
         let mut queued = Queued::default();
-        for key in [key(1, 0, 1), key(2, 0, 2), key(3, 0, 3)] {
-            queued.insert(key);
+        let urgent = key(9, 0, Lane::Urgent);
+        queued.insert(urgent);
+        queued.insert(key(1, 0, Lane::Charged));
+        queued.block(queue(0), block(None, true));
+        assert_eq!(queued.first_urgent(), Some(&urgent));
+        assert!(!queued.is_blocked(&urgent));
+    }
+
+    /// From the place of rank 1 on.
+    fn block(by: Option<QueueId>, all: bool) -> Block {
+        Block {
+            from: key(1, 0, Lane::Charged),
+            by,
+            all,
+            until: None,
         }
-        queued.remove(&key(2, 0, 2));
-        assert_eq!(queued.first(), Some(&key(1, 0, 1)));
-        queued.remove(&key(1, 0, 1));
-        assert_eq!(queued.first(), Some(&key(3, 0, 3)));
+    }
+
+    #[test]
+    fn who_comes_before_the_one_that_is_held_is_tried() {
+        let mut queued = Queued::default();
+        let (held, first) = (key(1, 0, Lane::Charged), key(0, 0, Lane::Charged));
+        queued.insert(held);
+        queued.block(queue(0), block(None, true));
+        assert!(queued.is_idle());
+        queued.insert(first);
+        assert_eq!(queued.head(queue(0)), Some(&first));
+        assert!(queued.is_blocked(&held) && !queued.is_blocked(&first));
+        queued.remove(&held);
+        assert_eq!(queued.take_unblocked(), BTreeSet::from([queue(0)]));
+    }
+
+    #[test]
+    fn a_blocked_queue_is_tried_again_when_the_books_that_block_it_change() {
+        let mut queued = Queued::default();
+        let (charged, free) = (key(1, 0, Lane::Charged), key(2, 0, Lane::Free));
+        queued.insert(charged);
+        queued.insert(free);
+        queued.block(queue(0), block(Some(queue(7)), false));
+        assert_eq!(queued.head(queue(0)), Some(&free), "what is free goes on");
+        queued.block(queue(0), block(Some(queue(7)), true));
+        assert!(queued.is_idle() && queued.is_blocked(&free));
+        queued.ease(Some(queue(0)));
+        assert!(queued.is_idle());
+        queued.ease(Some(queue(7)));
+        assert_eq!(queued.head(queue(0)), Some(&charged));
+    }
+
+    #[test]
+    fn a_block_may_end_by_time() {
+        let mut queued = Queued::default();
+        queued.insert(key(1, 0, Lane::Charged));
+        let until = Some(Time(50));
+        queued.block(
+            queue(0),
+            Block {
+                until,
+                ..block(None, true)
+            },
+        );
+        assert_eq!(queued.next_timer(), until);
+        queued.ease_due(Time(49));
+        assert!(queued.is_idle());
+        queued.ease_due(Time(50));
+        assert!(!queued.is_idle());
+        assert_eq!(queued.next_timer(), None);
     }
 }

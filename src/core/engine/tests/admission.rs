@@ -15,7 +15,7 @@ fn a_gang_whose_queue_is_deleted_keeps_no_room_from_others() {
     ] {
         let mut story = Story::new();
         story.node("n", 4);
-        story.tell(Event::Queue(queue()));
+        story.tell(Event::Queue(Box::new(queue())));
         for (name, queue) in [("a", Some("team".to_owned())), ("b", None)] {
             story.define(GangSpec {
                 min_resources: room.clone(),

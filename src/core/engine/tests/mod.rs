@@ -3,6 +3,7 @@
 mod admission;
 mod binding;
 mod placing;
+mod preempting;
 mod words;
 
 use super::*;

@@ -165,7 +165,7 @@ fn what_is_said_of_nodes_follows_the_nodes() {
         name: "uid-p".into(),
         ..key("")
     };
-    let why = |story: &Story| story.scheduler.why(&key).unwrap().1.to_owned();
+    let why = |story: &Story| story.scheduler.why(&key).unwrap().1;
     assert!(
         why(&story).contains("closest is node small, short of 7 cpu"),
         "{}",

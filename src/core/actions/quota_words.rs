@@ -1,0 +1,87 @@
+//! In words what a queue's books say to a gang.
+
+use crate::core::fairness::{Blocked, Hold};
+use crate::core::model::Why;
+use crate::core::placement::amount_in_words;
+use crate::core::resources::CORE;
+use crate::core::state::{ClusterState, GangId};
+use crate::core::units::Time;
+
+/// Why a gang's queue, or one above it, does not let it start.
+pub(super) fn why(state: &ClusterState, gang_id: GangId, blocked: &Blocked) -> Why {
+    let by = blocked.by.and_then(|id| state.queues().get(id));
+    let name = by.map_or_else(|| state.queue_name(gang_id), |queue| &*queue.name);
+    match blocked.hold {
+        Hold::Limit {
+            dimension,
+            would,
+            most,
+        } => {
+            let (would, most) = (
+                amount_in_words(state, dimension, would),
+                amount_in_words(state, dimension, most),
+            );
+            let message = format!("queue {name} would hold {would}, and its limit is {most}");
+            Why::new("QueueLimit", &message)
+        }
+        Hold::Share { would, most } => {
+            let (would, most) = (cores(would), cores(most));
+            let message = format!(
+                "the flow of queue {name} would be {would} cores' worth, and gangs with an \
+                 unlimited lifetime may raise it to {most}{}",
+                when(blocked.until, state.now())
+            );
+            Why::new("QueueShare", &message)
+        }
+        Hold::Budget { needs, left } => {
+            let (needs, left) = (needs.div_ceil(60_000), left / 60_000);
+            let message = format!(
+                "it would be charged {needs} core-minutes, and queue {name} has {left} left of its \
+                 excess budget"
+            );
+            Why::new("QueueBudget", &message)
+        }
+        Hold::Guarantee { dimension, short } => {
+            let short = amount_in_words(state, dimension, short);
+            let message = format!("it would take {short} that other queues are guaranteed");
+            Why::new("QueueGuarantee", &message)
+        }
+    }
+}
+
+/// Why one behind such a gang waits.
+#[must_use]
+pub fn behind(queue: &str) -> Why {
+    let message =
+        format!("the gangs ahead of it in queue {queue} wait for what the queue may hold");
+    Why::new("QueueHeld", &message)
+}
+
+fn when(until: Option<Time>, now: Time) -> String {
+    until.map_or_else(String::new, |until| {
+        let seconds = until.since(now).0.div_ceil(1_000);
+        format!(" (if nothing changes, in {seconds} s)")
+    })
+}
+
+/// Worth in cores, with at most one digit after the point.
+fn cores(worth: u64) -> String {
+    let tenths = worth.saturating_add(CORE / 20) / (CORE / 10);
+    if tenths.is_multiple_of(10) {
+        (tenths / 10).to_string()
+    } else {
+        format!("{}.{}", tenths / 10, tenths % 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worth_is_told_in_cores() {
+        assert_eq!(cores(30 * CORE), "30");
+        assert_eq!(cores(30 * CORE + CORE / 4), "30.3");
+        assert_eq!(cores(CORE - 1), "1");
+    }
+}

@@ -1,0 +1,259 @@
+//! Who has to go for whom, and what becomes of the room.
+
+use super::*;
+use crate::core::model::EvictCause;
+
+/// A story with a queue beside `default`; both may hold as much as they like.
+fn story() -> Story {
+    let mut story = Story::new();
+    for name in ["default", "other"] {
+        story.tell(Event::Queue(Box::new(QueueSpec {
+            name: name.into(),
+            uid: name.into(),
+            over_share: 1_000_000,
+            ..QueueSpec::default()
+        })));
+    }
+    story
+}
+
+/// A pod of its own that runs.
+struct Job<'a> {
+    name: &'a str,
+    queue: &'a str,
+    cpus: i64,
+    priority: i32,
+    lifetime: Option<u64>,
+}
+
+impl Story {
+    fn job(&mut self, job: &Job<'_>) -> PodKey {
+        self.submit(PodSpec {
+            queue: Some(job.queue.to_owned()),
+            priority: Some(job.priority),
+            lifetime: job.lifetime.map(Millis),
+            created: self.now,
+            ..pod(job.name, None, job.cpus)
+        })
+    }
+
+    /// Whom a cycle evicts.
+    fn evicted(&mut self) -> Vec<String> {
+        let plan = self.later(0);
+        let evicted = plan.effects.iter().filter_map(|effect| match effect {
+            Effect::Evict(order) => {
+                assert_eq!(order.cause, EvictCause::Preemption);
+                Some(order.pod.name.clone())
+            }
+            _ => None,
+        });
+        evicted.collect()
+    }
+
+    fn gone(&mut self, name: &str) {
+        let key = self.key(name);
+        self.tell(Event::EvictResult(key.clone(), EvictOutcome::Accepted));
+        self.tell(Event::PodDeleted(key));
+    }
+
+    fn key(&self, name: &str) -> PodKey {
+        let mut pods = self.scheduler.state().pods();
+        let found = pods.find(|(_, pod)| pod.key.name == name);
+        found.unwrap().1.key.clone()
+    }
+}
+
+const fn job<'a>(name: &'a str, queue: &'a str, cpus: i64, priority: i32) -> Job<'a> {
+    Job {
+        name,
+        queue,
+        cpus,
+        priority,
+        lifetime: None,
+    }
+}
+
+#[test]
+fn the_lowest_priority_goes_and_the_room_is_held_until_it_is_gone() {
+    let mut story = story();
+    story.node("n", 4);
+    story.job(&job("low", "default", 2, 1));
+    story.job(&job("lower", "default", 2, 0));
+    assert_eq!(story.run().len(), 2);
+    story.job(&job("high", "default", 2, 9));
+    assert_eq!(story.evicted(), ["lower"]);
+    assert_eq!(story.evicted(), [""; 0], "once is enough");
+    // Whoever comes now does not get what is held.
+    story.tell(Event::EvictResult(
+        story.key("lower"),
+        EvictOutcome::Accepted,
+    ));
+    story.job(&job("sneaks-in", "other", 2, 9));
+    assert_eq!(story.binds(), []);
+    story.gone("lower");
+    assert_eq!(names(&story.run()), ["high"]);
+}
+
+#[test]
+fn equal_priorities_and_other_queues_within_their_share_are_left_alone() {
+    let mut story = story();
+    story.node("n", 4);
+    story.job(&job("equal", "default", 2, 5));
+    story.job(&job("others", "other", 2, 0));
+    assert_eq!(story.run().len(), 2);
+    story.job(&job("high", "default", 2, 5));
+    assert_eq!(story.evicted(), [""; 0]);
+}
+
+/// Nobody knows how many of them are needed.
+#[test]
+fn pods_whose_podgroup_does_not_exist_are_left_alone() {
+    let mut story = story();
+    story.node("n", 2);
+    story.submit(PodSpec {
+        node: Some("n".into()),
+        phase: PodPhase::Running,
+        ..pod("there", Some("undefined"), 2)
+    });
+    story.job(&job("high", "default", 2, 9));
+    assert_eq!(story.evicted(), [""; 0]);
+}
+
+#[test]
+fn nobody_goes_for_a_gang_that_would_not_fit_all_the_same() {
+    let mut story = story();
+    story.node("n", 4);
+    story.job(&job("low", "default", 4, 0));
+    assert_eq!(story.run().len(), 1);
+    story.job(&job("giant", "default", 5, 9));
+    assert_eq!(story.evicted(), [""; 0]);
+}
+
+#[test]
+fn past_its_lifetime_a_gang_goes_for_a_queue_below_its_share() {
+    let mut story = story();
+    story.node("n", 4);
+    for name in ["a", "b", "c", "d"] {
+        story.job(&Job {
+            lifetime: Some(10_000),
+            ..job(name, "other", 1, 0)
+        });
+    }
+    assert_eq!(story.run().len(), 4);
+    story.pass(1_000);
+    story.job(&job("entitled", "default", 2, 0));
+    assert_eq!(
+        story.evicted(),
+        [""; 0],
+        "they are protected for ten seconds"
+    );
+    story.pass(9_000);
+    let gone = story.evicted();
+    assert_eq!(gone.len(), 2);
+    for name in &gone {
+        story.gone(name);
+    }
+    assert_eq!(names(&story.run()), ["entitled"]);
+    // Both queues hold their share now: nobody has to go for more.
+    story.job(&job("more", "default", 1, 0));
+    assert_eq!(story.evicted(), [""; 0]);
+}
+
+#[test]
+fn what_is_beyond_a_minimum_goes_before_whole_gangs() {
+    let mut story = story();
+    story.node("n", 6);
+    story.group("elastic", 2);
+    for name in ["e0", "e1", "e2", "e3"] {
+        story.pod(name, Some("elastic"));
+    }
+    story.job(&job("low", "default", 2, -5));
+    assert_eq!(story.run().len() + story.run().len(), 5);
+    story.job(&job("high", "default", 2, 9));
+    let mut gone = story.evicted();
+    gone.sort();
+    assert_eq!(gone, ["e2", "e3"]);
+    assert_eq!(story.status("elastic").phase, GangPhase::Running);
+}
+
+#[test]
+fn a_victim_that_may_not_be_deleted_is_replaced_by_another() {
+    let mut story = story();
+    story.node("n", 2);
+    story.node("m", 2);
+    story.job(&job("first", "default", 2, 0));
+    story.job(&job("second", "default", 2, 1));
+    assert_eq!(story.run().len(), 2);
+    story.job(&job("high", "default", 2, 9));
+    assert_eq!(story.evicted(), ["first"]);
+    let refused = EvictOutcome::Refused {
+        message: "kept for the audit".into(),
+    };
+    story.tell(Event::EvictResult(story.key("first"), refused));
+    let mut evicted = Vec::new();
+    for _ in 0..3 {
+        evicted.extend(story.evicted());
+    }
+    assert_eq!(evicted, ["second"]);
+    story.gone("second");
+    assert_eq!(names(&story.run()), ["high"]);
+    story.pass(5_000);
+    assert_eq!(story.evicted(), [""; 0], "the first is left alone");
+    story.scheduler.audit().unwrap();
+}
+
+/// 11 nodes of 4 are full of 44 of 1, and a gang wants 11 of 4.
+#[test]
+fn a_gang_that_needs_every_node_is_found_room_at_once() {
+    let mut story = story();
+    for index in 0..11 {
+        story.node(&format!("n{index}"), 4);
+    }
+    for index in 0..44 {
+        story.job(&job(&format!("small-{index}"), "default", 1, 0));
+    }
+    assert_eq!(story.run().len(), 44);
+    story.define(GangSpec {
+        min_available: 11,
+        priority: Some(9),
+        ..group("large")
+    });
+    for index in 0..11 {
+        story.submit(pod(&format!("large-{index}"), Some("large"), 4));
+    }
+    let gone = story.evicted();
+    assert_eq!(gone.len(), 44);
+    for name in &gone {
+        assert_eq!(story.binds(), [], "not before the last has left");
+        story.gone(name);
+    }
+    assert_eq!(story.run().len(), 11);
+    story.scheduler.audit().unwrap();
+}
+
+#[test]
+fn who_is_not_in_the_way_stays() {
+    let mut story = story();
+    story.node("n", 2);
+    story.node("m", 4);
+    story.job(&job("small", "default", 2, 0));
+    story.job(&job("large", "default", 4, 1));
+    assert_eq!(story.run().len(), 2);
+    // Only the larger node will do: the less important one on the other stays.
+    story.job(&job("high", "default", 3, 9));
+    assert_eq!(story.evicted(), ["large"]);
+}
+
+#[test]
+fn room_that_is_held_for_a_gang_that_goes_away_is_free_again() {
+    let mut story = story();
+    story.node("n", 2);
+    story.job(&job("low", "default", 2, 0));
+    assert_eq!(story.run().len(), 1);
+    let high = story.job(&job("high", "default", 2, 9));
+    assert_eq!(story.evicted(), ["low"]);
+    story.tell(Event::PodDeleted(high));
+    story.gone("low");
+    story.job(&job("next", "other", 2, 0));
+    assert_eq!(names(&story.run()), ["next"]);
+}

@@ -1,0 +1,163 @@
+//! What gangs say whose queue does not let them start.
+
+use crate::live::{Cluster, PODS, eventually, pod};
+use crate::{Sentence, read_all};
+use serde_json::json;
+
+const fn waits(reason: &'static str, gang: &'static str, message: &'static str) -> Sentence {
+    Sentence {
+        kind: "Scheduled",
+        reason,
+        gang,
+        message,
+    }
+}
+
+/// What they wait for.
+pub(crate) const WAITING: &[Sentence] = &[
+    waits(
+        "QueueNotReady",
+        "lost-way",
+        "queue orphan: its parent \"nobody\" does not exist",
+    ),
+    waits("QueueClosed", "late", "queue closed: it is closed"),
+    waits(
+        "QueueForbidden",
+        "stranger",
+        "queue chosen: its namespaceSelector does not choose namespace default",
+    ),
+    waits(
+        "QueueLimit",
+        "bounded",
+        "queue limited would hold 3 cpu, and its limit is 2 cpu",
+    ),
+    waits(
+        "QueueHeld",
+        "behind",
+        "the gangs ahead of it in queue limited wait",
+    ),
+    waits(
+        "QueueShare",
+        "for-ever",
+        "the flow of queue small would be 1 cores' worth",
+    ),
+    waits("QueueBudget", "an-hour", "it would be charged "),
+    waits(
+        "QueueGuarantee",
+        "borrows",
+        "it would take 2 cpu that other queues",
+    ),
+    waits(
+        "Preempting",
+        "high",
+        "its place on 1 nodes is held for it until 1 pods have left",
+    ),
+    waits(
+        "Preempted",
+        "low",
+        "preempted for default/high of queue wide",
+    ),
+];
+
+/// What else they say.
+pub(crate) const CONDITIONS: &[Sentence] = &[Sentence {
+    kind: "Disrupted",
+    reason: "Preempted",
+    gang: "low",
+    message: "preempted for default/high of queue wide",
+}];
+
+const OBJECTS: &str = r"
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: wide}
+spec: {weight: 60000, overShareFactor: 1000}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: orphan}
+spec: {parent: nobody}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: closed}
+spec: {state: Closed}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: chosen}
+spec: {namespaceSelector: {matchLabels: {team: a}}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: limited}
+spec: {limit: {cpu: 2}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: small}
+spec: {}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: poor}
+spec: {excessBudget: 0}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: owner}
+spec: {weight: 1000, guaranteed: {cpu: 8}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Queue
+metadata: {name: borrower}
+spec: {weight: 1000, overShareFactor: 100}
+";
+
+/// Gang, queue, what else its spec has, and the CPUs of its one pod.
+const GANGS: [(&str, &str, &str, &str); 9] = [
+    ("lost-way", "orphan", "", "1"),
+    ("late", "closed", "", "1"),
+    ("stranger", "chosen", "", "1"),
+    ("holds", "limited", ", lifetime: 0s", "1"),
+    ("bounded", "limited", ", lifetime: 0s", "2"),
+    ("behind", "limited", ", lifetime: 0s", "1"),
+    ("for-ever", "small", "", "1"),
+    ("an-hour", "poor", ", lifetime: 1h", "1"),
+    ("borrows", "borrower", "", "4"),
+];
+
+#[test]
+fn gangs_say_what_their_queue_has_against_them() {
+    let cluster = Cluster::start();
+    cluster.nodes(1, "10");
+    let muster = cluster.muster_with(&cluster.plane.kubeconfig(), None, |_| {});
+    eventually("queues are taken", || {
+        cluster.plane.kubectl_apply_stdin(OBJECTS).is_ok()
+    });
+    for (gang, queue, more, _) in GANGS {
+        cluster.apply(&format!(
+            "{{apiVersion: muster.dev/v1alpha1, kind: PodGroup, metadata: {{name: {gang}}}, \
+             spec: {{minAvailable: 1, queue: {queue}{more}}}}}"
+        ));
+    }
+    for (gang, _, _, cpus) in GANGS {
+        cluster.pods(gang, 1, cpus);
+    }
+    let group = |name: &str, priority: u32| {
+        cluster.apply(&format!(
+            "{{apiVersion: muster.dev/v1alpha1, kind: PodGroup, metadata: {{name: {name}}}, \
+             spec: {{minAvailable: 1, queue: wide, lifetime: 1h, priority: {priority}}}}}"
+        ));
+        // Who is to make room takes its time.
+        let mut pod = pod(name, 0, "9");
+        pod["spec"]["terminationGracePeriodSeconds"] = json!(3_600);
+        cluster.plane.post(PODS, &pod).unwrap();
+    };
+    group("low", 0);
+    eventually("low runs", || cluster.bound("low") == 1);
+    group("high", 9);
+    read_all(&cluster, WAITING);
+    read_all(&cluster, CONDITIONS);
+    muster.stop();
+}
