@@ -50,6 +50,7 @@ fn evict(again: bool) -> Effect {
     Effect::Evict(Evict {
         pod: pod(),
         cause: EvictCause::Release,
+        beneficiary: None,
         message: "gang team/train: released".into(),
         again,
     })

@@ -6,6 +6,7 @@ mod crds;
 mod log;
 mod run;
 mod simulate;
+mod whole_file;
 
 use clap::{Parser, Subcommand};
 use std::io::{ErrorKind, Write, stdout};
@@ -36,8 +37,8 @@ enum Command {
     /// A pod without `schedulerName` is Muster's. Binds take no time; a pod that was on a node
     /// leaves it 100 ms after it is told to go, and one whose node is gone after a second.
     ///
-    /// Exit code 0: it was played, whatever became of the gangs. 1: the report could not be
-    /// written. 2: something in a file or an argument is wrong. 3: Muster broke a rule of its own;
+    /// Exit code 0: it was played, whatever became of the gangs. 1: the report or the page could not
+    /// be written. 2: something in a file or an argument is wrong. 3: Muster broke a rule of its own;
     /// standard error says which, and the report cannot be trusted.
     Simulate(simulate::Arguments),
     Bench(bench::Arguments),

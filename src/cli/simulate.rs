@@ -3,7 +3,7 @@
 //! Exit code 0 when it could be played, whatever became of the gangs; 2 on bad input; 3 when
 //! Muster broke a rule of its own, and then nothing of what came of it can be trusted.
 
-use super::{BAD_INPUT, BUG};
+use super::{BAD_INPUT, BUG, whole_file};
 use crate::api::convert::Reading;
 use crate::api::duration;
 use crate::config;
@@ -11,6 +11,7 @@ use crate::core::engine::Policy;
 use crate::core::units::Time;
 use crate::sim::driver::Driver;
 use crate::sim::network::Network;
+use crate::sim::page::{Title, page};
 use crate::sim::report::{Report, report, table};
 use crate::sim::scenario::{Object, Scenario, load_files};
 use anyhow::Context;
@@ -41,6 +42,10 @@ pub(super) struct Arguments {
     /// How to print what came of it
     #[arg(long, value_enum, default_value_t)]
     output: Output,
+
+    /// Also write the day as a picture: one page for any browser, which needs nothing from outside
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -69,11 +74,19 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     for warning in &scenario.warnings {
         eprintln!("warning: {warning}");
     }
-    let until = arguments.until.unwrap_or(Time(u64::MAX));
-    let report = play(scenario, policy, until, arguments.seed);
+    if let Some(page) = &arguments.html
+        && let Err(error) = whole_file::check(page, &arguments.files)
+    {
+        eprintln!("{error}");
+        return ExitCode::FAILURE;
+    }
+    let (report, page) = play(scenario, policy, arguments);
     let broken = broken_rules(&report.violations);
     eprint!("{}", broken.as_deref().unwrap_or_default());
-    match print(&report, arguments.output) {
+    let written = page.map_or(Ok(()), |(file, text)| whole_file::write(&file, &text));
+    // Neither is left out because the other cannot be written.
+    let printed = print(&report, arguments.output);
+    match written.and(printed) {
         Ok(()) if broken.is_some() => ExitCode::from(BUG),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -82,6 +95,9 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         }
     }
 }
+
+/// A file and what is to stand in it.
+type Page = (PathBuf, String);
 
 fn read(arguments: &Arguments) -> anyhow::Result<(Scenario, Policy)> {
     let configuration = config::load_or_default(arguments.config.as_deref())?;
@@ -92,14 +108,35 @@ fn read(arguments: &Arguments) -> anyhow::Result<(Scenario, Policy)> {
     Ok((scenario, configuration.policy()?))
 }
 
-fn play(scenario: Scenario, policy: Policy, until: Time, seed: u64) -> Report {
+fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> (Report, Option<Page>) {
     let bar = progress_bar(&scenario);
-    let mut driver = Driver::new(scenario, policy, Network::calm(seed));
+    let mut driver = Driver::new(scenario, policy, Network::calm(arguments.seed));
+    if arguments.html.is_some() {
+        driver = driver.with_story();
+    }
+    let until = arguments.until.unwrap_or(Time(u64::MAX));
     let end = driver.run(until, |driver| {
         bar.set_position(driver.ledger().started as u64);
     });
     bar.finish_and_clear();
-    report(&mut driver, end)
+    let report = report(&mut driver, end);
+    let page = arguments.html.clone();
+    let page = page.map(|file| (file, page_of(&mut driver, &report, arguments)));
+    (report, page)
+}
+
+fn page_of(driver: &mut Driver, report: &Report, arguments: &Arguments) -> String {
+    driver.end_story();
+    let name = |file: &PathBuf| match file.file_name() {
+        Some(name) if name != "-" => name.to_string_lossy().into_owned(),
+        _ => "standard input".to_owned(),
+    };
+    let names: Vec<String> = arguments.files.iter().map(name).collect();
+    let title = Title {
+        files: names.join(", "),
+        seed: arguments.seed,
+    };
+    page(driver, report, &title)
 }
 
 /// More lines than this about what must not happen are summed up.
@@ -179,7 +216,15 @@ spec: {containers: [{name: c, image: i}]}
             text: INVALID.to_owned(),
         };
         let scenario = load(&[source], &reading).unwrap();
-        play(scenario, policy, Time(u64::MAX), 0)
+        let arguments = Arguments {
+            files: Vec::new(),
+            config: None,
+            until: None,
+            seed: 0,
+            output: Output::Table,
+            html: None,
+        };
+        play(scenario, policy, &arguments).0
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! It is told by the driver; it decides nothing and no scheduler sees it.
 
 use super::server::{Pod, Server};
+use super::story::{Joins, Seat, Story};
 use super::usage::Usage;
 use crate::core::engine::{GangStatus, PodWaits};
 use crate::core::model::{GangKey, GangRef, GangSpec, PodKey, PodPhase, PodSpec};
@@ -126,6 +127,8 @@ pub struct Ledger {
     pub allows_overcommit: bool,
     /// Pods that were bound at least once.
     pub started: usize,
+    /// What a picture is made from, where somebody asked for one.
+    pub story: Option<Box<Story>>,
 }
 
 /// So many violations are kept: one mistake may break a rule in every cycle.
@@ -177,6 +180,15 @@ impl Ledger {
         self.note_node(pod.line, node, now);
         self.usage.take(node, &pod.spec.shape.requests, now);
         self.count(pod, server, now, |counts| counts.bound += 1);
+        self.tell(pod.line, Seat::Bound, now);
+    }
+
+    /// A pod was created, the first of its line or one that follows.
+    pub fn created(&mut self, pod: &Pod, now: Time) {
+        if pod.spec.ours {
+            self.join(pod, now);
+            self.tell(pod.line, Seat::Waiting, now);
+        }
     }
 
     /// A pod was created that had ended already: it takes no room, and what it did counts.
@@ -187,6 +199,7 @@ impl Ledger {
         if pod.spec.phase == PodPhase::Succeeded {
             self.count(pod, server, now, |counts| counts.succeeded += 1);
         }
+        self.tell(pod.line, Seat::Ended, now);
     }
 
     fn note_node(&mut self, line: usize, node: &str, now: Time) {
@@ -215,6 +228,7 @@ impl Ledger {
             counts.bound = counts.bound.saturating_sub(1);
             counts.succeeded += 1;
         });
+        self.tell(pod.line, Seat::Ended, now);
     }
 
     /// A pod that is bound and has not ended begins to leave.
@@ -222,12 +236,16 @@ impl Ledger {
         self.count(pod, server, now, |counts| {
             counts.bound = counts.bound.saturating_sub(1);
         });
+        self.tell(pod.line, Seat::Leaving, now);
     }
 
     /// The eviction of a pod was accepted; `pod` is as it was before.
     pub fn evicted(&mut self, pod: &Pod, now: Time) {
         if !pod.spec.terminating {
             self.pods[pod.line].evictions += 1;
+            if let Some(story) = &mut self.story {
+                story.evicted(pod.line, now);
+            }
         }
         self.must_be_ours(pod, now);
     }
@@ -274,6 +292,9 @@ impl Ledger {
             self.usage.give(node, &pod.spec.shape.requests, now);
         }
         // A member that ended well counts for its gang even when it is gone.
+        let ended = !pod.comes_back;
+        let seat = if ended { Seat::Ended } else { Seat::Waiting };
+        self.tell(pod.line, seat, now);
     }
 
     /// A PodGroup was created, or edited. One that is made again begins anew, with the members
@@ -289,6 +310,10 @@ impl Ledger {
         }
         line.spec = Some(spec.clone());
         line.judge(spec, now);
+        let whole = line.is_whole(spec);
+        if let Some(story) = &mut self.story {
+            story.group(&spec.key, spec.min_available, is_new, whole, now);
+        }
     }
 
     /// A pod was edited; a bound one may be another gang's from now on.
@@ -300,6 +325,16 @@ impl Ledger {
         if before.is_bound() && seat(before) != seat(after) {
             self.leaving(before, server, now);
             self.count(after, server, now, |counts| counts.bound += 1);
+        }
+        if after.spec.ours {
+            let seat = match (after.spec.phase.is_terminal(), after.spec.terminating) {
+                (true, _) => Seat::Ended,
+                (_, true) => Seat::Leaving,
+                _ if before.is_bound() => Seat::Bound,
+                _ => Seat::Waiting,
+            };
+            self.join(after, now);
+            self.tell(after.line, seat, now);
         }
     }
 
@@ -314,6 +349,26 @@ impl Ledger {
         if let Some(pod) = server.pod(&waits.pod) {
             self.pods[pod.line].waits = Some((waits.pod.uid.clone(), waits.message.to_string()));
         }
+    }
+
+    /// A pod has its place in the picture.
+    fn join(&mut self, pod: &Pod, now: Time) {
+        let Some(story) = &mut self.story else { return };
+        let joins = Joins {
+            line: pod.line,
+            key: &pod.spec.gang_key(),
+            is_single: pod.spec.gang == GangRef::Own,
+            submitted: self.pods[pod.line].submitted_at,
+        };
+        let gangs = &self.gangs;
+        story.join(&joins, now, |key| is_whole(gangs, key));
+    }
+
+    /// So has what becomes of it.
+    fn tell(&mut self, line: usize, seat: Seat, now: Time) {
+        let Some(story) = &mut self.story else { return };
+        let gangs = &self.gangs;
+        story.moved(line, seat, now, |key| is_whole(gangs, key));
     }
 
     fn count(&mut self, pod: &Pod, server: &Server, now: Time, change: impl Fn(&mut Counts)) {
@@ -333,4 +388,10 @@ impl Ledger {
 /// The PodGroup that a pod names.
 fn named_gang(spec: &PodSpec) -> Option<GangKey> {
     (spec.gang != GangRef::Own).then(|| spec.gang_key())
+}
+
+/// Whether every minimum of a PodGroup is met.
+fn is_whole(gangs: &BTreeMap<GangKey, GangLine>, key: &GangKey) -> bool {
+    let line = gangs.get(key);
+    line.is_some_and(|line| line.spec.as_ref().is_some_and(|spec| line.is_whole(spec)))
 }

@@ -109,12 +109,15 @@ fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId) -> u32 {
         return 0;
     };
     let message = Arc::clone(&release.message);
+    let beneficiary = release.beneficiary.and_then(|id| cx.state.gang(id));
+    let beneficiary = beneficiary.map(|gang| gang.key.clone());
     let round = Round::of(cx.state, gang, release.not_before, cx.now);
     for (id, again) in round.orders() {
         if let Some(pod) = cx.state.pod(id) {
             cx.orders.evictions.push(Evict {
                 pod: pod.key.clone(),
                 cause: release.cause,
+                beneficiary: beneficiary.clone(),
                 message: Arc::clone(&message),
                 again,
             });

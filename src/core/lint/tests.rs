@@ -106,6 +106,7 @@ fn evict(name: &str) -> Effect {
     Effect::Evict(Evict {
         pod: key(name),
         cause: EvictCause::Release,
+        beneficiary: None,
         message: "because".into(),
         again: false,
     })

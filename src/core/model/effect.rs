@@ -1,6 +1,6 @@
 //! Orders that touch pods: what to do, without a choice left.
 
-use super::PodKey;
+use super::{GangKey, PodKey};
 use std::sync::Arc;
 
 /// `POST pods/binding`.
@@ -19,6 +19,8 @@ pub struct Evict {
     pub pod: PodKey,
     /// What it goes for.
     pub cause: EvictCause,
+    /// Whom it makes room for.
+    pub beneficiary: Option<GangKey>,
     /// Why, in words for its event and its condition `DisruptionTarget`.
     pub message: Arc<str>,
     /// Whether it was ordered before and refused: the pod has been told why.

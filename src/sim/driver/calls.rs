@@ -33,6 +33,12 @@ impl Driver {
         match effect {
             Effect::Bind(bind) => {
                 let pod = bind.pod.clone();
+                if let Some(story) = &mut self.ledger.story
+                    && let Some(found) = self.server.pod(&pod)
+                {
+                    let state = brain.scheduler().state();
+                    story.decided(found.line, &found.spec.gang_key(), state);
+                }
                 process.orders.put(&pod, bind, now);
                 self.send_binds(id);
             }
@@ -41,6 +47,11 @@ impl Driver {
                 self.send_binds(id);
             }
             Effect::Evict(evict) => {
+                if let Some(story) = &mut self.ledger.story
+                    && let Some(found) = self.server.pod(&evict.pod)
+                {
+                    story.ordered(found.line, &evict, now);
+                }
                 let call = brain.evict(evict, now);
                 self.idle_wake_ups = 0;
                 self.proceed(id, call);

@@ -159,6 +159,21 @@ impl Driver {
         self
     }
 
+    /// Takes down what a picture is made from.
+    #[must_use]
+    pub fn with_story(mut self) -> Self {
+        self.ledger.story = Some(Box::default());
+        self
+    }
+
+    /// Completes that from what the scheduler knows at the end.
+    pub fn end_story(&mut self) {
+        let leader = self.leader().and_then(|id| self.processes.get(&id));
+        if let (Some(story), Some(process)) = (&mut self.ledger.story, leader) {
+            story.finish(process.brain.scheduler().state());
+        }
+    }
+
     /// Kills the scheduler once, right after so many of its bind orders were carried out.
     pub const fn kill_after_binds(&mut self, binds: u32) {
         self.binds_to_live = Some(binds);
@@ -463,6 +478,16 @@ impl Driver {
         }
         for note in notes {
             self.ledger.violated(note);
+        }
+        if let Some(story) = &mut self.ledger.story {
+            let names = plan.effects.iter().filter_map(|effect| match effect {
+                Effect::QueueStatus(status) => Some(status.queue.clone()),
+                _ => None,
+            });
+            let names: Vec<String> = names.collect();
+            story
+                .books
+                .note(&names, process.brain.scheduler().state(), now);
         }
         let effects = plan.effects.len();
         let dies = effects > 0 && std::mem::take(&mut self.kill_in_plan);

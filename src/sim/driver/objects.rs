@@ -56,8 +56,18 @@ impl Driver {
                     self.delete_named(&namespace, &name);
                 }
             }
-            Object::Gang(gang) => self.server.delete_gang(&gang.key, gang.source),
-            Object::Queue(queue) => self.server.delete_queue(&queue.name),
+            Object::Gang(gang) => {
+                self.server.delete_gang(&gang.key, gang.source);
+                if let Some(story) = &mut self.ledger.story {
+                    story.group_deleted(&gang.key, self.now);
+                }
+            }
+            Object::Queue(queue) => {
+                self.server.delete_queue(&queue.name);
+                if let Some(story) = &mut self.ledger.story {
+                    story.books.deleted(&queue.name);
+                }
+            }
             Object::PriorityClass(class) => self.server.delete_class(&class.name),
             Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
         }
@@ -99,9 +109,15 @@ impl Driver {
         let on_node = |pod: &&Pod| pod.spec.node.as_deref() == Some(node);
         let pods = self.server.pods().filter(on_node);
         let pods: Vec<_> = pods
-            .map(|pod| (pod.spec.key.clone(), pod.run.on_eviction))
+            .map(|pod| {
+                let line = pod.takes_room().then_some(pod.line);
+                (pod.spec.key.clone(), pod.run.on_eviction, line)
+            })
             .collect();
-        for (key, on_eviction) in pods {
+        for (key, on_eviction, line) in pods {
+            if let (Some(story), Some(line)) = (&mut self.ledger.story, line) {
+                story.lost(line, node, self.now);
+            }
             self.terminate(&key, on_eviction == OnEviction::Requeue);
         }
     }

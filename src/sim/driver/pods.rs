@@ -29,6 +29,9 @@ impl Driver {
             }
             return;
         };
+        if let Some(pod) = self.server.pod(&key) {
+            self.ledger.created(pod, self.now);
+        }
         if has_ended {
             if let Some(pod) = self.server.pod(&key) {
                 self.ledger.ended_before(pod, &self.server, self.now);

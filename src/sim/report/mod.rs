@@ -12,6 +12,8 @@ use super::ledger::{GangLine, Ledger, PodLine};
 use super::server::Server;
 use crate::core::engine::{Condition, GangPhase, GangStatus};
 use crate::core::model::{DEFAULT_QUEUE, GangKey, PodKey, PodPhase, QueueSpec};
+use crate::core::resources::CORE;
+use crate::core::state::ClusterState;
 use crate::core::units::{Millis, Time};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,7 +165,7 @@ pub fn report(driver: &mut Driver, end: Time) -> Report {
     let pod_groups = gang_reports(&now, ledger, server);
     Report {
         end: seconds(end),
-        queues: queue_reports(&pods, &pod_groups, server),
+        queues: queue_reports(&pods, &pod_groups, driver, end),
         metrics: metrics(&pods, ledger, utilisation),
         pods,
         pod_groups,
@@ -249,7 +251,7 @@ fn gang_queue(line: Option<&GangLine>) -> Option<String> {
 }
 
 /// The queue that is named, else the namespace's, else the default one.
-fn queue(named: Option<String>, namespace: &str, server: &Server) -> String {
+pub(super) fn queue(named: Option<String>, namespace: &str, server: &Server) -> String {
     let of_namespace = || server.namespace(namespace)?.queue.clone();
     named
         .or_else(of_namespace)
@@ -310,7 +312,14 @@ fn disrupted(conditions: &[Condition]) -> Option<String> {
     Some(found.message.clone())
 }
 
-fn queue_reports(pods: &[PodReport], gangs: &[GangReport], server: &Server) -> Vec<QueueReport> {
+fn queue_reports(
+    pods: &[PodReport],
+    gangs: &[GangReport],
+    driver: &Driver,
+    end: Time,
+) -> Vec<QueueReport> {
+    let server = driver.server();
+    let books = driver.brain().map(|brain| brain.scheduler().state());
     let mut queues: BTreeMap<&str, Option<&QueueSpec>> = BTreeMap::new();
     for name in pods.iter().filter_map(|pod| pod.queue.as_deref()) {
         queues.insert(name, None);
@@ -323,15 +332,43 @@ fn queue_reports(pods: &[PodReport], gangs: &[GangReport], server: &Server) -> V
     }
     // A queue that is only named exists if it is the default one.
     queues.retain(|name, spec| spec.is_some() || *name == DEFAULT_QUEUE);
-    let report = |(name, spec): (&str, Option<&QueueSpec>)| QueueReport {
-        name: name.to_owned(),
-        weight: spec.map_or(QueueSpec::default().weight, |spec| spec.weight),
-        fair_share: 0.0,
-        usage: 0.0,
-        flow: 0.0,
-        tier: spec.map_or(0, |spec| spec.tier),
+    let report = |(name, spec): (&str, Option<&QueueSpec>)| {
+        let [usage, fair_share, flow] = books_of(name, books, end);
+        QueueReport {
+            name: name.to_owned(),
+            weight: spec.map_or(QueueSpec::default().weight, |spec| spec.weight),
+            fair_share,
+            usage,
+            flow,
+            tier: spec.map_or(0, |spec| spec.tier),
+        }
     };
     queues.into_iter().map(report).collect()
+}
+
+/// A queue's usage, fair share and flow, in cores' worth.
+fn books_of(name: &str, books: Option<&ClusterState>, end: Time) -> [f64; 3] {
+    let queues = books.map(ClusterState::queues);
+    let found = queues.and_then(|queues| Some((queues.find(name)?.1, queues.half_life())));
+    let Some((queue, half_life)) = found else {
+        return [0.0; 3];
+    };
+    let account = &queue.account;
+    let flow = account.flow.value(end, half_life);
+    [account.flow.usage(), account.share, flow].map(cores)
+}
+
+/// Worth in thousandths of a core.
+pub(super) const fn thousandths(worth: u64) -> u64 {
+    worth.saturating_add(CORE / 2_000) / (CORE / 1_000)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "far below 2^53 thousandths of a core"
+)]
+fn cores(worth: u64) -> f64 {
+    thousandths(worth) as f64 / 1000.0
 }
 
 fn metrics(pods: &[PodReport], ledger: &Ledger, utilisation: BTreeMap<String, f64>) -> Metrics {

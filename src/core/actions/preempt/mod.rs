@@ -157,6 +157,7 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
     let title = cx.state.gang_title(gang_id);
     let queue = cx.state.queue_name(gang_id).to_owned();
     let message: Arc<str> = format!("preempted for {title} of queue {queue}").into();
+    let beneficiary = cx.state[gang_id].key.clone();
     for unit in &plan.victims {
         if unit.whole {
             release::preempt(cx, unit.gang, gang_id, &message);
@@ -167,6 +168,7 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
                 cx.orders.evictions.push(Evict {
                     pod: pod.key.clone(),
                     cause: EvictCause::Preemption,
+                    beneficiary: Some(beneficiary.clone()),
                     message: Arc::clone(&message),
                     again: false,
                 });

@@ -43,6 +43,7 @@ impl Story {
         let evicted = plan.effects.iter().filter_map(|effect| match effect {
             Effect::Evict(order) => {
                 assert_eq!(order.cause, EvictCause::Preemption);
+                assert!(order.beneficiary.is_some(), "it is said for whom");
                 Some(order.pod.name.clone())
             }
             _ => None,

@@ -1,0 +1,74 @@
+//! The books of the queues over time, as the scheduler keeps them.
+
+use super::series::{Point, Series};
+use crate::core::model::DEFAULT_QUEUE;
+use crate::core::state::{ClusterState, Flow};
+use crate::core::units::{Millis, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many points a queue should have while a scenario is played.
+const POINTS: usize = 10_000;
+
+/// Usage, fair share and flow of each queue and of the whole cluster, in worth.
+#[derive(Debug)]
+pub struct Books {
+    /// By name.
+    pub queues: BTreeMap<String, Series>,
+    /// All of them together.
+    pub cluster: Series,
+    /// Queues of which nobody says that their books changed: nobody declared them.
+    quiet: BTreeSet<String>,
+    /// The flows when they were last taken down.
+    flows: BTreeMap<String, Flow>,
+}
+
+impl Default for Books {
+    fn default() -> Self {
+        Self {
+            queues: BTreeMap::new(),
+            cluster: Series::new(POINTS),
+            quiet: BTreeSet::from([DEFAULT_QUEUE.to_owned()]),
+            flows: BTreeMap::new(),
+        }
+    }
+}
+
+impl Books {
+    /// Takes down the books of the queues that changed, and of those that never say so.
+    pub fn note(&mut self, changed: &[String], state: &ClusterState, now: Time) {
+        let half_life = state.queues().half_life();
+        let quiet = self.quiet.iter().filter(|name| !changed.contains(name));
+        let names: Vec<String> = changed.iter().chain(quiet).cloned().collect();
+        for name in names {
+            self.note_queue(&name, state, half_life, now);
+        }
+        let account = state.queues().cluster();
+        self.cluster.push(Point {
+            at: now,
+            values: [account.flow.usage(), account.share, 0],
+        });
+    }
+
+    fn note_queue(&mut self, name: &str, state: &ClusterState, half_life: Millis, now: Time) {
+        let account = state.queues().find(name).map(|(_, queue)| &queue.account);
+        let (flow, share) = account.map_or_else(Default::default, |one| (one.flow, one.share));
+        // The flow falls by itself; only what else changed is a point.
+        let known = self.flows.get(name) == Some(&flow);
+        let last = self.queues.get(name).and_then(|one| one.points().last());
+        if known && last.is_some_and(|last| last.values[1] == share) {
+            return;
+        }
+        let of_queue = self.queues.entry(name.to_owned());
+        let series = of_queue.or_insert_with(|| Series::new(POINTS));
+        series.push(Point {
+            at: now,
+            values: [flow.usage(), share, flow.value(now, half_life)],
+        });
+        self.flows.insert(name.to_owned(), flow);
+    }
+
+    /// A queue is deleted; what runs in it goes on.
+    pub fn deleted(&mut self, name: &str) {
+        self.quiet.insert(name.to_owned());
+    }
+}
