@@ -18,8 +18,8 @@ use muster::core::units::Time;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use support::{
-    Clock, bound_to, cluster, fillers, gang_of, gangs, passer, place, queues, singles,
-    slot_fillers, waiters,
+    Clock, bound_to, cluster, fillers, gang_of, gangs, gpu_cluster, gpu_gang, gpu_jobs, passer,
+    place, queues, singles, slot_fillers, waiters,
 };
 
 /// Pods in a wave.
@@ -109,7 +109,7 @@ fn waiting(criterion: &mut Criterion) {
     let mut running: VecDeque<Bind> = clock.hear(&mut scheduler, slot_fillers(ON)).into();
     clock.confirm(&mut scheduler, running.clone().into());
     clock.hear(&mut scheduler, queues(QUEUES));
-    clock.hear(&mut scheduler, waiters(GANGS, QUEUES));
+    clock.hear(&mut scheduler, waiters(GANGS, 0..QUEUES));
     assert_eq!(scheduler.stats().waiting, GANGS as u64);
     let mut group = criterion.benchmark_group("waiting/100000-gangs-in-1000-queues");
     group.sample_size(20);
@@ -165,5 +165,41 @@ fn waiting(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, placements, cannot, waiting);
+/// Every GPU of 500 nodes runs a job of its own, and a gang of higher priority wants half the nodes
+/// whole: whom it has go; and that a gang which wants one node more than there are finds nobody.
+fn preemption(criterion: &mut Criterion) {
+    const NODES: usize = 500;
+    const JOBS: usize = NODES * 8;
+    let full = || {
+        let mut scheduler = gpu_cluster(NODES);
+        let mut clock = Clock(2_000);
+        let binds = clock.hear(&mut scheduler, gpu_jobs(JOBS));
+        assert_eq!(binds.len(), JOBS);
+        clock.confirm(&mut scheduler, binds);
+        (scheduler, clock)
+    };
+    let decide = |(mut scheduler, mut clock, events): (Scheduler, Clock, Vec<Event>)| {
+        let evictions = clock.evictions(&mut scheduler, events);
+        (evictions, scheduler)
+    };
+    let mut group = criterion.benchmark_group("preemption/500-nodes-of-8-gpus-4000-jobs");
+    group.sample_size(10);
+    for (name, size, victims) in [
+        ("plan-for-250x8", NODES / 2, JOBS / 2),
+        ("cannot-501x8", NODES + 1, 0),
+    ] {
+        let prepare = || {
+            let (scheduler, clock) = full();
+            (scheduler, clock, gpu_gang(size))
+        };
+        let (evictions, _) = decide(prepare());
+        assert_eq!(evictions, victims, "{name}");
+        group.bench_function(name, |bench| {
+            bench.iter_batched(prepare, decide, BatchSize::PerIteration);
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, placements, cannot, waiting, preemption);
 criterion_main!(benches);

@@ -6,7 +6,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use muster::core::engine::{Effect, Plan, Scheduler};
+use muster::core::engine::{Effect, Explained, GangExplanation, GangPhase, Plan, Scheduler};
 use muster::core::lint::Linter;
 use muster::core::model::{
     BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey,
@@ -30,6 +30,8 @@ enum Step {
         min: u8,
         split: bool,
         queue: bool,
+        priority: u8,
+        lifetime: u8,
     },
     GroupGone(u8),
     Pod {
@@ -47,7 +49,7 @@ enum Step {
     /// Answer the oldest open order: well, refused, failed or gone.
     Answer(u8),
     Cycle {
-        later_ms: u16,
+        later_ms: u32,
     },
 }
 
@@ -56,8 +58,10 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..4_u8, 1..5_u8, prop::bool::weighted(0.1))
             .prop_map(|(index, cpus, tainted)| Step::Node { index, cpus, tainted }),
         1 => (0..4_u8).prop_map(Step::NodeGone),
-        2 => (0..3_u8, 1..4_u8, any::<bool>(), prop::bool::weighted(0.2))
-            .prop_map(|(index, min, split, queue)| Step::Group { index, min, split, queue }),
+        2 => (0..3_u8, 1..4_u8, any::<bool>(), prop::bool::weighted(0.2), 0..3_u8, 0..4_u8)
+            .prop_map(|(index, min, split, queue, priority, lifetime)| Step::Group {
+                index, min, split, queue, priority, lifetime,
+            }),
         1 => (0..3_u8).prop_map(Step::GroupGone),
         6 => (0..12_u8, prop::option::weighted(0.8, 0..3_u8), 1..4_u8, prop::bool::weighted(0.1))
             .prop_map(|(index, group, cpus, gated)| Step::Pod { index, group, cpus, gated }),
@@ -65,7 +69,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..12_u8, any::<bool>()).prop_map(|(index, well)| Step::PodEnds { index, well }),
         1 => any::<bool>().prop_map(Step::Queue),
         8 => (0..10_u8).prop_map(Step::Answer),
-        8 => (0..3000_u16).prop_map(|later_ms| Step::Cycle { later_ms }),
+        8 => (0..3000_u32).prop_map(|later_ms| Step::Cycle { later_ms }),
+        1 => (200_000..400_000_u32).prop_map(|later_ms| Step::Cycle { later_ms }),
     ]
 }
 
@@ -86,6 +91,23 @@ fn group_key(index: u8) -> GangKey {
         space: GangSpace::Named,
         name: format!("g{index}"),
     }
+}
+
+fn group(index: u8) -> GangSpec {
+    GangSpec {
+        key: group_key(index),
+        uid: format!("g{index}"),
+        ..GangSpec::default()
+    }
+}
+
+fn subgroups(min: u8) -> Vec<SubgroupSpec> {
+    let subgroup = |name: &str, min| SubgroupSpec {
+        name: name.into(),
+        min,
+        max: Some(4),
+    };
+    vec![subgroup("a", 1), subgroup("b", u32::from(min) - 1)]
 }
 
 impl World {
@@ -119,7 +141,17 @@ impl World {
                 min,
                 split,
                 queue,
-            } => self.define(index, min, split, queue),
+                priority,
+                lifetime,
+            } => self.define(GangSpec {
+                min_available: u32::from(min),
+                subgroups: if split { subgroups(min) } else { vec![] },
+                queue: queue.then(|| "q".into()),
+                priority: Some(i32::from(priority)),
+                lifetime: [None, Some(0), Some(3_000), Some(60_000)][usize::from(lifetime)]
+                    .map(Millis),
+                ..group(index)
+            }),
             Step::GroupGone(index) => {
                 self.tell(Event::GangDeleted(group_key(index), Source::Muster));
             }
@@ -148,6 +180,8 @@ impl World {
             Step::Queue(there) => {
                 let spec = QueueSpec {
                     name: "q".into(),
+                    uid: "q".into(),
+                    over_share: 2_000,
                     ..QueueSpec::default()
                 };
                 let gone = Event::QueueDeleted("q".into());
@@ -166,25 +200,8 @@ impl World {
         None
     }
 
-    fn define(&mut self, index: u8, min: u8, split: bool, queue: bool) {
-        let subgroup = |name: &str, min| SubgroupSpec {
-            name: name.into(),
-            min,
-            max: Some(4),
-        };
-        let min = u32::from(min);
-        self.tell(Event::Gang(Box::new(GangSpec {
-            key: group_key(index),
-            uid: format!("g{index}"),
-            min_available: min,
-            subgroups: if split {
-                vec![subgroup("a", 1), subgroup("b", min - 1)]
-            } else {
-                vec![]
-            },
-            queue: queue.then(|| "q".into()),
-            ..GangSpec::default()
-        })));
+    fn define(&mut self, spec: GangSpec) {
+        self.tell(Event::Gang(Box::new(spec)));
     }
 
     fn submit(&mut self, index: u8, group: Option<u8>, cpus: u8, gated: bool) {
@@ -343,6 +360,59 @@ impl World {
         }
     }
 
+    /// Every gang has an answer to why it is where it is, and the first sentence is its condition.
+    fn check_explanations(&self) {
+        for (_, gang) in self.scheduler.state().gangs() {
+            let why = self.explain(&gang.key);
+            assert!(!why.says.reason.is_empty(), "{}", gang.key);
+            let status = self.scheduler.gang_status(&gang.key).unwrap();
+            assert!(status.conditions.contains(&why.says), "{}", gang.key);
+            assert!(
+                why.waits.is_some() || why.members.minimum == 0 || why.phase != GangPhase::Inqueue
+            );
+            assert_eq!(why.runs.is_some(), gang.counts().placed() > 0);
+        }
+    }
+
+    fn explain(&self, key: &GangKey) -> GangExplanation {
+        self.scheduler.explain_gang(key, self.now, 50).unwrap()
+    }
+
+    /// Takes what is explained anew.
+    fn hear_explained(&mut self, known: &mut BTreeMap<GangKey, GangExplanation>) {
+        loop {
+            let (news, due) = self.scheduler.take_explained(self.now);
+            for one in news {
+                match one {
+                    Explained::Gang(gang) => _ = known.insert(gang.key.clone(), *gang),
+                    Explained::GangGone(key) => _ = known.remove(&key),
+                    _ => {}
+                }
+            }
+            if due.is_none_or(|due| due > self.now) {
+                break;
+            }
+        }
+    }
+
+    /// Who is told of what changed knows what would be said now.
+    fn check_explained(&self, known: &BTreeMap<GangKey, GangExplanation>) {
+        let gangs: Vec<&GangKey> = known.keys().collect();
+        let state = self.scheduler.state();
+        let mut all: Vec<&GangKey> = state.gangs().map(|(_, gang)| &gang.key).collect();
+        all.sort();
+        assert_eq!(gangs, all);
+        for (key, known) in known {
+            let now = self.explain(key);
+            assert_eq!(
+                (&known.says, known.members),
+                (&now.says, now.members),
+                "{key}"
+            );
+            assert_eq!(known.disruption, now.disruption, "{key}");
+        }
+    }
+
     fn check_nobody_is_partly_bound(&self) {
         let state = self.scheduler.state();
         for (_, gang) in state.gangs() {
@@ -357,13 +427,22 @@ proptest! {
     #[test]
     fn any_order_of_news_keeps_the_invariants(steps in prop::collection::vec(step(), 1..120)) {
         let mut world = World::default();
-        for step in &steps {
+        world.scheduler.keep_explaining();
+        let mut explained = BTreeMap::new();
+        for (index, step) in steps.iter().enumerate() {
             if let Some(plan) = world.take(step) {
                 world.check_capacity(&plan);
                 world.check_all_or_nothing(&plan);
+                world.check_explanations();
+                if index % 3 == 0 {
+                    world.hear_explained(&mut explained);
+                }
             }
         }
         world.settle();
+        world.check_explanations();
+        world.hear_explained(&mut explained);
+        world.check_explained(&explained);
         world.check_nobody_is_partly_bound();
         let quiet = world.cycle();
         prop_assert_eq!(quiet.effects, vec![]);

@@ -191,6 +191,10 @@ impl<'a> Play<'a> {
                 let node = |_| act.object.clone();
                 self.cluster.plane.create_nodes(1, node).unwrap();
             }
+            Some("PodDisruptionBudget") => {
+                self.apply(&path, &act.object);
+                self.write_status(&path, &act.object);
+            }
             _ => self.apply(&path, &act.object),
         }
         self.created.insert(path, act.object.clone());
@@ -205,6 +209,15 @@ impl<'a> Play<'a> {
             }
             refused.is_none()
         });
+    }
+
+    /// What a controller that does not run here would write.
+    fn write_status(&self, path: &str, object: &Value) {
+        if !object["status"].is_null() {
+            let mut found = self.cluster.plane.get(path).unwrap();
+            found["status"] = object["status"].clone();
+            self.admin.replace(&format!("{path}/status"), &found);
+        }
     }
 
     /// A node was not applied but created, and what it offers is its status.
@@ -364,6 +377,7 @@ fn path(object: &Value) -> String {
         "Queue" => format!("{base}/queues"),
         "Pod" => scoped("pods"),
         "PodGroup" => scoped("podgroups"),
+        "PodDisruptionBudget" => scoped("poddisruptionbudgets"),
         kind => panic!("no scenario uses {kind} yet"),
     }
 }

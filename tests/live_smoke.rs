@@ -94,6 +94,62 @@ fn a_gang_that_does_not_fit_waits_with_condition_event_and_reason() {
     muster.stop();
 }
 
+/// A gang that may grow, and says to how many.
+const ELASTIC: &str = r"
+apiVersion: muster.dev/v1alpha1
+kind: PodGroup
+metadata: {name: elastic}
+spec: {minAvailable: 2, replicas: 3}
+";
+
+#[test]
+fn a_gang_grows_to_what_its_scale_subresource_says() {
+    let cluster = Cluster::start();
+    cluster.nodes(1, "8");
+    let muster = cluster.muster();
+    cluster.gang("boundless", 1);
+    cluster.apply(ELASTIC);
+    cluster.pods("elastic", 6, "1");
+    let scale = "/apis/muster.dev/v1alpha1/namespaces/default/podgroups/elastic/scale";
+    let says = |replicas: u64| {
+        let found = cluster.plane.get(scale).unwrap();
+        found["spec"]["replicas"] == replicas && found["status"]["replicas"] == replicas
+    };
+    eventually("it grows to three", || {
+        cluster.bound("elastic") == 3 && says(3)
+    });
+    let found = cluster.plane.get(scale).unwrap();
+    assert_eq!(found["status"]["selector"], "muster.dev/pod-group=elastic");
+    eventually("who waits says why", || {
+        let status = cluster.pod("elastic-5")["status"].clone();
+        condition(&status, "PodScheduled").is_some_and(|found| found["reason"] == "AtMaximum")
+    });
+    // kubectl remembers the kinds of a server for hours, and these are newer.
+    let fresh = cluster.plane.dir().join("fresh-cache");
+    let fresh = format!("--cache-dir={}", fresh.display());
+    let kubectl = |gang: &str, replicas: u64| {
+        let (gang, replicas) = (format!("mpg/{gang}"), format!("--replicas={replicas}"));
+        let answer = cluster.plane.kubectl(&["scale", &gang, &replicas, &fresh]);
+        answer.map_err(|error| format!("{error:#}"))
+    };
+    kubectl("elastic", 5).unwrap();
+    eventually("it grows to five", || {
+        cluster.bound("elastic") == 5 && says(5)
+    });
+    let refused = kubectl("elastic", 1).unwrap_err();
+    assert!(
+        refused.contains("replicas is below minAvailable"),
+        "{refused}"
+    );
+    // One that names no number has none to read, and may be given one.
+    let scale = scale.replace("elastic", "boundless");
+    let refused = cluster.plane.get(&scale).unwrap_err();
+    assert!(format!("{refused:#}").contains("replicas"), "{refused:#}");
+    kubectl("boundless", 3).unwrap();
+    assert_eq!(cluster.plane.get(&scale).unwrap()["spec"]["replicas"], 3);
+    muster.stop();
+}
+
 /// Refuses to bind this pod, for good.
 const REFUSE_ONE: &str = r"
 apiVersion: admissionregistration.k8s.io/v1

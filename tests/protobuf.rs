@@ -50,11 +50,13 @@ proptest! {
     fn small_kinds_are_the_same_in_both_encodings(
         namespace in any_object("Namespace"),
         class in any_object("PriorityClass"),
+        budget in any_object("PodDisruptionBudget"),
         group in any_object("PodGroup"),
         style in any_style(),
     ) {
         same::<slim::Namespace>("Namespace", &namespace, style)?;
         same::<slim::PriorityClass>("PriorityClass", &class, style)?;
+        same::<slim::PodDisruptionBudget>("PodDisruptionBudget", &budget, style)?;
         same::<upstream::PodGroup>("PodGroup", &group, style)?;
     }
 

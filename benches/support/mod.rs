@@ -4,6 +4,7 @@
     clippy::expect_used,
     reason = "a benchmark that cannot go on has failed"
 )]
+#![allow(dead_code, reason = "each benchmark uses a part of it")]
 
 use muster::core::engine::{Bind, Effect, Scheduler};
 use muster::core::model::{
@@ -11,6 +12,7 @@ use muster::core::model::{
     QueueSpec, ShapeSpec,
 };
 use muster::core::units::Time;
+use std::ops::Range;
 
 const GIB: i64 = 1 << 30;
 /// What every node offers.
@@ -50,6 +52,55 @@ pub(crate) fn cluster(nodes: usize) -> Scheduler {
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
+}
+
+/// What GPUs are called.
+const GPU: &str = "nvidia.com/gpu";
+
+/// The same with eight GPUs a node.
+pub(crate) fn gpu_cluster(nodes: usize) -> Scheduler {
+    let mut scheduler = Scheduler::default();
+    for index in 0..nodes {
+        let node = NodeSpec {
+            name: format!("node-{index}"),
+            allocatable: vec![
+                ("cpu".to_owned(), NODE_CPU),
+                (GPU.to_owned(), 8),
+                ("pods".to_owned(), NODE_PODS),
+            ],
+            ..NodeSpec::default()
+        };
+        scheduler.apply(Time::ZERO, Event::Node(node));
+    }
+    assert_eq!(place(&mut scheduler), 0);
+    scheduler
+}
+
+/// Pods on their own of a GPU each.
+pub(crate) fn gpu_jobs(count: usize) -> Vec<Event> {
+    (0..count)
+        .map(|index| gpu_pod(index, 1, GangRef::Own))
+        .collect()
+}
+
+/// A gang of higher priority, each member of which wants all GPUs of a node.
+pub(crate) fn gpu_gang(size: usize) -> Vec<Event> {
+    let name = "large".to_owned();
+    let spec = GangSpec {
+        priority: Some(9),
+        ..group_spec(&name, size)
+    };
+    let mut events = vec![Event::Gang(Box::new(spec))];
+    events.extend((0..size).map(|member| gpu_pod(2_000_000 + member, 8, named(&name))));
+    events
+}
+
+fn gpu_pod(index: usize, gpus: i64, gang: GangRef) -> Event {
+    let Event::Pod(mut spec) = pod(index, (gpus * 4_000, 0), gang) else {
+        panic!("a pod");
+    };
+    spec.shape.requests = vec![("cpu".to_owned(), gpus * 4_000), (GPU.to_owned(), gpus)];
+    Event::Pod(spec)
 }
 
 /// Pods on their own, of mixed sizes.
@@ -92,7 +143,7 @@ pub(crate) fn queues(count: usize) -> Vec<Event> {
     (0..count).map(queue).collect()
 }
 
-fn queue_name(index: usize) -> String {
+pub(crate) fn queue_name(index: usize) -> String {
     format!("queue-{index}")
 }
 
@@ -119,10 +170,37 @@ pub(crate) fn bound_to(event: Event, node: &str) -> Event {
 }
 
 /// Gangs of one pod that want a slot and memory of eight sizes, spread over queues.
-pub(crate) fn waiters(count: usize, queues: usize) -> Vec<Event> {
+pub(crate) fn waiters(count: usize, queues: Range<usize>) -> Vec<Event> {
+    let queue = |index| queues.start + index % queues.len();
     (0..count)
-        .flat_map(|index| waiter(index, index % queues, 0))
+        .flat_map(|index| waiter(index, queue(index), 0))
         .collect()
+}
+
+/// Gangs of one to eight small pods, spread over queues.
+pub(crate) fn fair_jobs(count: usize, queues: usize) -> Vec<Event> {
+    const SIZES: [usize; 8] = [1, 1, 1, 2, 1, 4, 2, 8];
+    let mut draw = Draw(3);
+    let mut pods = 0;
+    let mut events = Vec::new();
+    for index in 0..count {
+        let (size, request) = (SIZES[draw.next()], MIX[draw.next() % 4]);
+        let name = format!("job-{index}");
+        let spec = GangSpec {
+            queue: Some(queue_name(index % queues)),
+            ..group_spec(&name, size)
+        };
+        events.push(Event::Gang(Box::new(spec)));
+        events.extend((pods..pods + size).map(|pod_index| pod(pod_index, request, named(&name))));
+        pods += size;
+    }
+    events
+}
+
+/// Pods that take little.
+pub(crate) fn small(count: usize) -> Vec<Event> {
+    let pod = |index| pod(4_000_000 + index, (100, 0), GangRef::Own);
+    (0..count).map(pod).collect()
 }
 
 fn waiter(index: usize, queue: usize, priority: i32) -> [Event; 2] {
@@ -182,6 +260,20 @@ impl Clock {
             binds.extend(plan.effects.into_iter().filter_map(bind));
             if !plan.more {
                 return binds;
+            }
+        }
+    }
+
+    /// Hears news, and decides until nothing is left to decide; how many are to go for that.
+    pub(crate) fn evictions(&mut self, scheduler: &mut Scheduler, events: Vec<Event>) -> usize {
+        self.apply(scheduler, events);
+        let mut evictions = 0;
+        loop {
+            let plan = scheduler.cycle(self.tick());
+            let evicts = |effect: &&Effect| matches!(effect, Effect::Evict(_));
+            evictions += plan.effects.iter().filter(evicts).count();
+            if !plan.more {
+                return evictions;
             }
         }
     }
@@ -268,10 +360,15 @@ struct Draw(u64);
 
 impl Draw {
     fn request(&mut self) -> (i64, i64) {
+        MIX[self.next()]
+    }
+
+    /// A number below eight.
+    fn next(&mut self) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        MIX[usize::try_from(self.0 >> 61).expect("three bits")]
+        usize::try_from(self.0 >> 61).expect("three bits")
     }
 }

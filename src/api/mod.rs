@@ -3,7 +3,8 @@
 //! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
 //! model, `status` translates the core's answers back and `said` tells what an object says already. No
 //! I/O happens here, and nothing fails on what an object says: what cannot be honoured is named on
-//! its spec. `yaml` and `duration` read what people write in files.
+//! its spec. `yaml` and `duration` read what people write in files. `why` has the core's explanations as
+//! JSON and in words.
 
 pub mod conventions;
 pub mod convert;
@@ -17,6 +18,7 @@ pub mod slim;
 pub mod status;
 pub mod upstream;
 pub mod volcano;
+pub mod why;
 pub mod yaml;
 
 pub use convert::Reading;

@@ -5,8 +5,8 @@
 //! and what was read from the API server (`Said::from`).
 
 use super::status::{
-    QUEUE_FIELDS, QueueBooks, queue_books, queue_counts, scheduled, upstream_condition,
-    volcano_condition, volcano_phase,
+    QUEUE_FIELDS, QueueBooks, queue_books, queue_counts, scheduled, selector, timestamp,
+    upstream_condition, volcano_condition, volcano_phase,
 };
 use super::upstream::INITIALLY_SCHEDULED;
 use super::{crd, slim, upstream, volcano};
@@ -85,15 +85,16 @@ impl SeenCondition {
 }
 
 /// Counts and phase, in one order for what is wanted and what is seen.
-type Numbers = [Option<i64>; 6];
+type Numbers = [Option<i64>; 7];
 
 fn gang_digest<'a>(
     phase: &str,
+    selector: Option<&str>,
     numbers: Numbers,
     conditions: impl Iterator<Item = (&'a str, bool, &'a str, &'a str, i64)>,
 ) -> u64 {
     let conditions: Vec<_> = conditions.collect();
-    digest::of(&(phase, numbers, conditions))
+    digest::of(&(phase, selector, numbers, conditions))
 }
 
 fn entry<'a>(
@@ -112,6 +113,7 @@ pub fn wanted_of_gang(status: &GangStatus) -> Option<Said> {
     let text = match status.source {
         Source::Muster => gang_digest(
             status.phase.as_str(),
+            selector(&status.gang.name).as_deref(),
             [
                 number(status.min_available),
                 number(status.bound),
@@ -119,6 +121,7 @@ pub fn wanted_of_gang(status: &GangStatus) -> Option<Said> {
                 number(status.succeeded),
                 number(status.failed),
                 status.position.map(i64::from),
+                status.estimated_start.map(|at| timestamp(at).as_second()),
             ],
             status
                 .conditions
@@ -127,6 +130,7 @@ pub fn wanted_of_gang(status: &GangStatus) -> Option<Said> {
         ),
         Source::Volcano => gang_digest(
             volcano_phase(status.phase),
+            None,
             volcano_numbers(status.running, status.succeeded, status.failed),
             scheduled(status)
                 .map(|one| entry(one, volcano_condition(one.status), true, 0))
@@ -154,11 +158,12 @@ fn volcano_numbers(running: u32, succeeded: u32, failed: u32) -> Numbers {
         None,
         None,
         None,
+        None,
     ]
 }
 
 fn upstream_digest(condition: (&str, bool, &str, &str, i64)) -> u64 {
-    gang_digest("", [None; 6], std::iter::once(condition))
+    gang_digest("", None, [None; 7], std::iter::once(condition))
 }
 
 /// What is to be said of a queue.
@@ -210,6 +215,7 @@ impl From<&crd::PodGroup> for Said {
         });
         let text = gang_digest(
             status.phase.as_deref().unwrap_or_default(),
+            status.selector.as_deref(),
             [
                 count(status.min_available),
                 count(status.bound),
@@ -217,6 +223,7 @@ impl From<&crd::PodGroup> for Said {
                 count(status.succeeded),
                 count(status.failed),
                 count(status.position),
+                status.estimated_start.as_ref().map(|at| at.0.as_second()),
             ],
             conditions,
         );
@@ -247,6 +254,7 @@ impl From<&volcano::PodGroup> for Said {
         });
         let text = gang_digest(
             &status.phase,
+            None,
             volcano_numbers(status.running, status.succeeded, status.failed),
             conditions,
         );
@@ -366,6 +374,7 @@ mod tests {
     use crate::api::status;
     use crate::core::engine::GangPhase;
     use crate::core::model::GangKey;
+    use crate::core::units::Time;
     use serde_json::{Value, json};
 
     fn statuses(source: Source) -> Vec<GangStatus> {
@@ -391,6 +400,7 @@ mod tests {
                         succeeded: 0,
                         failed: 6,
                         position,
+                        estimated_start: position.map(|_| Time(1_700_000_000_000)),
                         conditions: vec![
                             condition("Admitted", true, ""),
                             condition("Scheduled", scheduled, "why \u{e4}"),

@@ -1,9 +1,11 @@
 //! What the core says of a gang, as a merge patch of `status` for the kind it came from.
 
+use super::names;
 use super::upstream::INITIALLY_SCHEDULED;
 use crate::core::engine::{Condition, GangPhase, GangStatus, QueueStatus};
 use crate::core::model::Source;
 use crate::core::resources::CORE;
+use crate::core::units::Time;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -131,14 +133,22 @@ fn muster(status: &GangStatus, since: SinceOf<'_>) -> Value {
         "phase": status.phase.as_str(),
         "minAvailable": status.min_available,
         "bound": status.bound,
+        "selector": selector(&status.gang.name),
         "running": status.running,
         "succeeded": status.succeeded,
         "failed": status.failed,
         "position": status.position,
-        "estimatedStart": null,
+        "estimatedStart": status.estimated_start.map(|at| stamp(timestamp(at))),
         "maxHops": null,
         "conditions": status.conditions.iter().map(condition).collect::<Vec<_>>(),
     })
+}
+
+/// Which pods carry a gang's label, as the scale subresource has it. No label can have a name that is
+/// longer than 63 characters.
+#[must_use]
+pub fn selector(name: &str) -> Option<String> {
+    (name.len() <= 63).then(|| format!("{}={name}", names::POD_GROUP))
 }
 
 /// Volcano's clients know fewer phases.
@@ -243,6 +253,14 @@ fn stamp(at: Timestamp) -> String {
     seconds.unwrap_or(at).to_string()
 }
 
+/// A time of the core as one of the API.
+#[must_use]
+pub fn timestamp(at: Time) -> Timestamp {
+    let milliseconds = i64::try_from(at.0).ok();
+    let at = milliseconds.and_then(|at| Timestamp::from_millisecond(at).ok());
+    at.unwrap_or(Timestamp::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,7 +272,10 @@ mod tests {
 
     fn status(source: Source, phase: GangPhase, scheduled: bool) -> GangStatus {
         GangStatus {
-            gang: crate::core::model::GangKey::default(),
+            gang: crate::core::model::GangKey {
+                name: "g".to_owned(),
+                ..Default::default()
+            },
             source,
             uid: "u".to_owned(),
             observed_generation: 4,
@@ -265,6 +286,7 @@ mod tests {
             succeeded: 5,
             failed: 6,
             position: None,
+            estimated_start: None,
             conditions: vec![
                 Condition {
                     kind: "Admitted",
@@ -288,7 +310,8 @@ mod tests {
         assert_eq!(
             found,
             json!({"status": {
-                "phase": "Inqueue", "minAvailable": 3, "bound": 2, "running": 1, "succeeded": 5,
+                "phase": "Inqueue", "minAvailable": 3, "bound": 2,
+                "selector": "muster.dev/pod-group=g", "running": 1, "succeeded": 5,
                 "failed": 6, "position": null, "estimatedStart": null, "maxHops": null,
                 "conditions": [
                     {"type": "Admitted", "status": "True", "reason": "RoomFree", "message": "",
@@ -299,6 +322,12 @@ mod tests {
                 ],
             }})
         );
+    }
+
+    #[test]
+    fn a_name_that_no_label_can_have_has_no_selector() {
+        assert_eq!(selector(&"x".repeat(63)).map(|text| text.len()), Some(84));
+        assert_eq!(selector(&"x".repeat(64)), None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ mod log;
 mod run;
 mod simulate;
 mod whole_file;
+mod why;
+mod why_target;
 
 use clap::{Parser, Subcommand};
 use std::io::{ErrorKind, Write, stdout};
@@ -41,6 +43,10 @@ enum Command {
     /// be written. 2: something in a file or an argument is wrong. 3: Muster broke a rule of its own;
     /// standard error says which, and the report cannot be trusted.
     Simulate(simulate::Arguments),
+    /// Asks the instance that schedules why something is where it is.
+    ///
+    /// Who may `get` a PodGroup or a Queue may ask about it. docs/why.md explains the answer.
+    Why(why::Arguments),
     Bench(bench::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
     Crds,
@@ -56,6 +62,7 @@ impl Arguments {
         match self.command {
             Command::Run(arguments) => run::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
+            Command::Why(arguments) => why::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
             Command::Crds => crds::run(),
             Command::Config(command) => config::run(&command),

@@ -2,12 +2,13 @@
 
 use super::BAD_INPUT;
 use super::log::{self, Format};
-use crate::cluster::client;
+use crate::cluster::client::{self, Transport};
 use crate::cluster::lease::{Identity, LeaseOptions};
-use crate::cluster::{Fence, Health, Metrics};
+use crate::cluster::reviews::Reviews;
+use crate::cluster::{Explanations, Fence, Health, Metrics};
 use crate::config::{self, ConfigError, LeaderElection};
 use crate::live::{self, Options};
-use crate::serve::{self, Shown};
+use crate::serve::{self, Desk, Shown};
 use anyhow::Context;
 use clap::Args;
 use std::env;
@@ -22,6 +23,8 @@ use tokio::net::TcpListener;
 const READ_WITHIN: Duration = Duration::from_secs(30);
 /// How long a write may.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// How long the API server may take to say who somebody is.
+const REVIEW_WITHIN: Duration = Duration::from_secs(5);
 /// The lease's namespace outside of a cluster.
 const LEASE_NAMESPACE: &str = "kube-system";
 
@@ -34,7 +37,7 @@ pub(super) struct Arguments {
     /// Kubeconfig file; else $KUBECONFIG, the pod's service account, ~/.kube/config
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Where /metrics, /healthz and /readyz are served, without authentication
+    /// Where /metrics, /healthz and /readyz are served, without authentication, and /debug/why
     /// [default: 127.0.0.1:10270]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -102,7 +105,9 @@ impl Arguments {
             instance: identity.name().to_owned(),
             health: Arc::new(Health::default()),
             metrics: Arc::new(Metrics::new()?),
+            explanations: Arc::new(Explanations::default()),
         };
+        let reviewer = client::client(&cluster, Transport::Http1, REVIEW_WITHIN)?;
         let listen = self.listen.unwrap_or_else(|| configuration.listen.get());
         let listener = TcpListener::bind(listen)
             .await
@@ -111,6 +116,11 @@ impl Arguments {
         let shown = Shown {
             health: Arc::clone(&options.health),
             metrics: Arc::clone(&options.metrics),
+            desk: Some(Desk {
+                health: Arc::clone(&options.health),
+                explanations: Arc::clone(&options.explanations),
+                reviews: Arc::new(Reviews::new(reviewer)),
+            }),
         };
         let pages = tokio::spawn(serve::serve(listener, shown));
         let stop = super::told_to_stop()?;

@@ -3,9 +3,11 @@
 //! Exit code 0 when it could be played, whatever became of the gangs; 2 on bad input; 3 when
 //! Muster broke a rule of its own, and then nothing of what came of it can be trusted.
 
+use super::why_target::{Target, TargetKind};
 use super::{BAD_INPUT, BUG, whole_file};
 use crate::api::convert::Reading;
 use crate::api::duration;
+use crate::api::why::{self, ClockKind};
 use crate::config;
 use crate::core::engine::Policy;
 use crate::core::units::Time;
@@ -16,6 +18,7 @@ use crate::sim::report::{Report, report, table};
 use crate::sim::scenario::{Object, Scenario, load_files};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,6 +41,15 @@ pub(super) struct Arguments {
     /// Seed of all that is drawn by lot; the same input and seed give the same output
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+
+    /// Say why this is where it is at the end: podgroup/NAME, pod/NAME or queue/NAME; may be given
+    /// several times
+    #[arg(long, value_name = "WHAT")]
+    why: Vec<Target>,
+
+    /// Namespace of what --why names without one
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    namespace: String,
 
     /// How to print what came of it
     #[arg(long, value_enum, default_value_t)]
@@ -80,12 +92,19 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         eprintln!("{error}");
         return ExitCode::FAILURE;
     }
-    let (report, page) = play(scenario, policy, arguments);
+    let Played { report, why, page } = play(scenario, policy, arguments);
     let broken = broken_rules(&report.violations);
     eprint!("{}", broken.as_deref().unwrap_or_default());
     let written = page.map_or(Ok(()), |(file, text)| whole_file::write(&file, &text));
+    let why = match why {
+        Ok(why) => why,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(BAD_INPUT);
+        }
+    };
     // Neither is left out because the other cannot be written.
-    let printed = print(&report, arguments.output);
+    let printed = print(&report, &why, arguments.output);
     match written.and(printed) {
         Ok(()) if broken.is_some() => ExitCode::from(BUG),
         Ok(()) => ExitCode::SUCCESS,
@@ -108,21 +127,79 @@ fn read(arguments: &Arguments) -> anyhow::Result<(Scenario, Policy)> {
     Ok((scenario, configuration.policy()?))
 }
 
-fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> (Report, Option<Page>) {
+/// Why something is where it is.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Explanation {
+    Gang(Box<why::Gang>),
+    Queue(Box<why::Queue>),
+}
+
+/// What came of a scenario.
+struct Played {
+    report: Report,
+    why: Result<Vec<Explanation>, String>,
+    page: Option<Page>,
+}
+
+fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     let bar = progress_bar(&scenario);
     let mut driver = Driver::new(scenario, policy, Network::calm(arguments.seed));
     if arguments.html.is_some() {
         driver = driver.with_story();
     }
-    let until = arguments.until.unwrap_or(Time(u64::MAX));
-    let end = driver.run(until, |driver| {
+    let targets = arguments.why.iter();
+    let targets: Vec<Target> = targets
+        .map(|one| one.within(&arguments.namespace))
+        .collect();
+    let until = arguments.until;
+    // The scheduler's timers go on when nothing more is to come: what is asked is asked before.
+    let mut asked = None;
+    let end = driver.run(until.unwrap_or(Time(u64::MAX)), |driver| {
         bar.set_position(driver.ledger().started as u64);
+        let last = driver.last_change();
+        let known = asked.as_ref().is_some_and(|(at, _)| *at == last);
+        if until.is_none() && !targets.is_empty() && driver.is_quiet() && !known {
+            asked = Some((last, explain_all(driver, &targets, driver.now())));
+        }
     });
     bar.finish_and_clear();
+    let why = match asked {
+        Some((_, why)) => why,
+        None => explain_all(&driver, &targets, until.unwrap_or(end)),
+    };
     let report = report(&mut driver, end);
     let page = arguments.html.clone();
     let page = page.map(|file| (file, page_of(&mut driver, &report, arguments)));
-    (report, page)
+    Played { report, why, page }
+}
+
+fn explain_all(driver: &Driver, targets: &[Target], now: Time) -> Result<Vec<Explanation>, String> {
+    let explain = |target: &Target| {
+        let found = explain(driver, target, now);
+        let at = now.since(Time::ZERO);
+        found.ok_or_else(|| {
+            format!("--why: there is no {target} at {at}; --until chooses another time")
+        })
+    };
+    targets.iter().map(explain).collect()
+}
+
+fn explain(driver: &Driver, target: &Target, now: Time) -> Option<Explanation> {
+    let scheduler = driver.brain()?.scheduler();
+    let namespace = target.namespace.as_deref().unwrap_or_default();
+    let key = match target.kind {
+        TargetKind::PodGroup => scheduler.gang_named(namespace, &target.name)?,
+        TargetKind::Pod => scheduler.pod_named(namespace, &target.name)?,
+        TargetKind::Queue => {
+            let found = scheduler.explain_queue(&target.name, now)?;
+            let found = why::queue(&found, ClockKind::Scenario);
+            return Some(Explanation::Queue(Box::new(found)));
+        }
+    };
+    let found = scheduler.explain_gang(&key, now, u32::MAX)?;
+    let found = why::gang(&found, ClockKind::Scenario);
+    Some(Explanation::Gang(Box::new(found)))
 }
 
 fn page_of(driver: &mut Driver, report: &Report, arguments: &Arguments) -> String {
@@ -173,10 +250,29 @@ fn progress_bar(scenario: &Scenario) -> ProgressBar {
     bar
 }
 
-fn print(report: &Report, output: Output) -> anyhow::Result<()> {
+/// The report, with what was asked beside it.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    why: &'a [Explanation],
+}
+
+fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result<()> {
     let text = match output {
-        Output::Table => table(report),
-        Output::Json => serde_json::to_string_pretty(report)? + "\n",
+        Output::Table => {
+            let mut text = table(report);
+            for one in why {
+                text.push('\n');
+                text.push_str(&match one {
+                    Explanation::Gang(gang) => why::gang_in_words(gang),
+                    Explanation::Queue(queue) => why::queue_in_words(queue),
+                });
+            }
+            text
+        }
+        Output::Json => serde_json::to_string_pretty(&Answer { report, why })? + "\n",
     };
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         // Whoever reads may stop reading.
@@ -223,8 +319,10 @@ spec: {containers: [{name: c, image: i}]}
             seed: 0,
             output: Output::Table,
             html: None,
+            why: Vec::new(),
+            namespace: "default".to_owned(),
         };
-        play(scenario, policy, &arguments).0
+        play(scenario, policy, &arguments).report
     }
 
     #[test]

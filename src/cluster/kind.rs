@@ -11,6 +11,8 @@ pub enum Kind {
     Namespaces,
     /// `scheduling.k8s.io/v1` PriorityClass.
     PriorityClasses,
+    /// `policy/v1` PodDisruptionBudget.
+    PodDisruptionBudgets,
     /// `muster.dev/v1alpha1` PodGroup.
     PodGroups,
     /// `muster.dev/v1alpha1` Queue.
@@ -23,11 +25,12 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Pods,
         Self::Nodes,
         Self::Namespaces,
         Self::PriorityClasses,
+        Self::PodDisruptionBudgets,
         Self::PodGroups,
         Self::Queues,
         Self::VolcanoPodGroups,
@@ -42,6 +45,7 @@ impl Kind {
             Self::Nodes => "nodes",
             Self::Namespaces => "namespaces",
             Self::PriorityClasses => "priorityclasses.scheduling.k8s.io",
+            Self::PodDisruptionBudgets => "poddisruptionbudgets.policy",
             Self::PodGroups => "podgroups.muster.dev",
             Self::Queues => "queues.muster.dev",
             Self::VolcanoPodGroups => "podgroups.scheduling.volcano.sh",

@@ -3,10 +3,11 @@
 
 use super::process::Process;
 use super::{Error, Kind};
-use crate::core::engine::GangPhase;
+use crate::core::engine::{GangPhase, RoomCounts};
 use crate::core::model::DEFAULT_QUEUE;
+use crate::core::resources::CORE;
 use prometheus::{
-    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder,
 };
 use std::sync::{Mutex, PoisonError};
@@ -60,6 +61,10 @@ pub struct Metrics {
     pub gangs: IntGaugeVec,
     /// Gangs that wait for a place, those that back off included.
     pub gangs_waiting: IntGauge,
+    /// What of the room that is free is kept for the head of a queue, in cores' worth, by queue.
+    pub reserved_cores: GaugeVec,
+    /// How often a head of a queue got no reservation, as there were enough.
+    pub unreserved: IntCounter,
     /// Seconds from a gang's submission until its minimum got its place, by queue.
     pub gang_wait_seconds: HistogramVec,
     /// Seconds for which gangs were partly bound, by queue: until the minimum was bound, or the
@@ -89,6 +94,12 @@ pub struct Metrics {
     pub synced: IntGaugeVec,
     /// 1 while this instance leads.
     pub leader: IntGauge,
+    /// Searches for room by having others go, by result.
+    pub preemption_plans: IntCounterVec,
+    /// Gangs that were left alone because they had made room too often of late.
+    pub preemption_spared: IntCounter,
+    /// Preemptions that took more of a PodDisruptionBudget than is allowed.
+    pub budget_violations: IntCounter,
     /// Gangs that only the full sweep, not an event, found to be schedulable.
     pub sweep_rescues: IntCounter,
 }
@@ -136,6 +147,17 @@ impl Metrics {
                 "gangs_waiting",
                 "Gangs that wait for a place, those that back off included.",
             )?,
+            reserved_cores: make.register(GaugeVec::new(
+                Opts::new(
+                    "reserved_cores",
+                    "What of the room that is free is kept for the head of a queue, in cores' worth.",
+                ),
+                &["queue"],
+            ))?,
+            unreserved: make.counter(
+                "unreserved_heads_total",
+                "How often a head of a queue got no reservation, as there were enough.",
+            )?,
             gang_wait_seconds: make.histograms_by(
                 "gang_wait_seconds",
                 "Time from a gang's submission until its minimum got its place.",
@@ -180,6 +202,19 @@ impl Metrics {
             )?,
             synced: make.gauges("watch_synced", "1 where a kind is synced.", "kind")?,
             leader: make.gauge("leader", "1 while this instance leads.")?,
+            preemption_plans: make.counters(
+                "preemption_plans_total",
+                "Searches for room by having others go, by result.",
+                &["result"],
+            )?,
+            preemption_spared: make.counter(
+                "preemption_spared_total",
+                "Gangs left alone because they made room too often of late.",
+            )?,
+            budget_violations: make.counter(
+                "preemption_budget_violations_total",
+                "Preemptions that took more of a PodDisruptionBudget than is allowed.",
+            )?,
             sweep_rescues: make.counter(
                 "sweep_rescues_total",
                 "Gangs that only the full sweep found to be schedulable.",
@@ -201,6 +236,7 @@ impl Metrics {
         for phase in GangPhase::ALL.map(GangPhase::as_str) {
             self.gangs.with_label_values(&[phase]);
         }
+        self.show_reserved(std::iter::empty());
         for histogram in [&self.gang_wait_seconds, &self.gang_partial_seconds] {
             histogram.with_label_values(&[DEFAULT_QUEUE]);
         }
@@ -211,11 +247,39 @@ impl Metrics {
         for result in EVICTION_RESULTS {
             self.evictions.with_label_values(&[result]);
         }
+        self.count_plans(&RoomCounts::default());
         for kind in NOTE_KINDS {
             for result in NOTE_RESULTS {
                 self.notes.with_label_values(&[kind, result]);
             }
         }
+    }
+
+    /// Shows what is kept for the heads of which queues, in worth.
+    pub fn show_reserved<'a>(&self, reserved: impl Iterator<Item = (&'a str, u64)>) {
+        self.reserved_cores.reset();
+        self.reserved_cores.with_label_values(&[DEFAULT_QUEUE]);
+        for (queue, worth) in reserved {
+            let milli = u32::try_from(worth / (CORE / 1_000)).unwrap_or(u32::MAX);
+            let cores = f64::from(milli) / 1_000.0;
+            self.reserved_cores.with_label_values(&[queue]).set(cores);
+        }
+    }
+
+    /// Brings the counters of preemption up to what the core counted.
+    pub fn count_plans(&self, counts: &RoomCounts) {
+        let results = [
+            ("found", counts.found),
+            ("impossible", counts.impossible),
+            ("cut_short", counts.cut_short),
+            ("postponed", counts.postponed),
+            ("behind", counts.behind),
+        ];
+        for (result, count) in results {
+            raise(&self.preemption_plans.with_label_values(&[result]), count);
+        }
+        raise(&self.preemption_spared, counts.spared_too_often);
+        raise(&self.budget_violations, counts.violations);
     }
 
     /// Sets since when the partly bound gang that advanced least has not advanced.
@@ -241,6 +305,11 @@ impl Metrics {
         families.extend(self.process.gather());
         Ok(TextEncoder::new().encode_to_string(&families)?)
     }
+}
+
+/// Brings a counter up to what the core counted.
+pub fn raise(counter: &IntCounter, count: u64) {
+    counter.inc_by(count.saturating_sub(counter.get()));
 }
 
 /// Makes metrics and registers them.

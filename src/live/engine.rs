@@ -5,11 +5,10 @@
 //! listens: a decision that cannot leave is out of date when it can.
 
 use crate::cluster::lanes::Lanes;
-use crate::cluster::{Clock, Fence, Kind, Metrics, News};
+use crate::cluster::{Clock, Explanations, Fence, Kind, Metrics, News, raise};
 use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler, Span, SpanKind};
 use crate::core::lint::Linter;
 use crate::core::units::{Millis, Time};
-use prometheus::IntCounter;
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::io;
@@ -29,6 +28,7 @@ const BATCH: usize = 512;
 /// What the thread works with.
 pub(super) struct Engine {
     pub(super) scheduler: Scheduler,
+    pub(super) explanations: Arc<Explanations>,
     pub(super) news: mpsc::Receiver<News>,
     pub(super) lanes: Arc<Lanes>,
     pub(super) fence: Fence,
@@ -177,8 +177,9 @@ impl Engine {
             }
             decisions.iter().for_each(log);
             spans.iter().for_each(|span| self.measure(span));
+            let explain_at = self.explain();
             if !more {
-                return wake_at;
+                return wake_at.into_iter().chain(explain_at).min();
             }
             if !self.fence.is_open() {
                 return Some(self.clock.now());
@@ -186,6 +187,13 @@ impl Engine {
             self.take(batch);
             self.apply(batch, unsynced);
         }
+    }
+
+    /// Puts some of what is new to be told at hand; says when there is more.
+    fn explain(&mut self) -> Option<Time> {
+        let (news, due) = self.scheduler.take_explained(self.clock.now());
+        self.explanations.take(news);
+        due
     }
 
     /// Shows how long something took.
@@ -207,20 +215,18 @@ impl Engine {
         raise(&metrics.cycles, stats.cycles);
         raise(&metrics.placements, stats.placements);
         raise(&metrics.sweep_rescues, stats.sweep_rescues);
+        metrics.count_plans(&stats.room);
         let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for (phase, count) in GangPhase::ALL.iter().zip(stats.gangs) {
             let gangs = metrics.gangs.with_label_values(&[phase.as_str()]);
             gangs.set(i64::from(count));
         }
+        raise(&metrics.unreserved, stats.unreserved);
+        metrics.show_reserved(self.scheduler.reserved());
         metrics.gangs_waiting.set(gauge(stats.waiting));
         let since = stats.partial_since.map(|since| self.clock.instant(since));
         metrics.set_partial_since(since);
     }
-}
-
-/// Brings a counter up to what the core counted.
-fn raise(counter: &IntCounter, count: u64) {
-    counter.inc_by(count.saturating_sub(counter.get()));
 }
 
 fn seconds(span: Millis) -> f64 {

@@ -12,7 +12,7 @@ use crate::cluster::health::{Health, Role};
 use crate::cluster::lanes::{Context, Lanes};
 use crate::cluster::lease::{Lease, LeaseOptions};
 use crate::cluster::watch::{self, Outlet};
-use crate::cluster::{self, Fence, Metrics, NEWS_BOUND, access};
+use crate::cluster::{self, Explanations, Fence, Metrics, NEWS_BOUND, access};
 use crate::core::engine::{Policy, Scheduler};
 use crate::core::lint::Linter;
 use engine::Engine;
@@ -67,6 +67,8 @@ pub struct Options {
     pub health: Arc<Health>,
     /// What `/metrics` shows.
     pub metrics: Arc<Metrics>,
+    /// Where the core's explanations are kept at hand.
+    pub explanations: Arc<Explanations>,
 }
 
 /// Schedules until `stop` is there.
@@ -133,8 +135,11 @@ async fn lead(
         encodings,
     };
     let watches = watch::start(&options.reader, &reading, &outlet);
+    let mut scheduler = Scheduler::new(options.policy);
+    scheduler.keep_explaining();
     let engine = Engine {
-        scheduler: Scheduler::new(options.policy),
+        scheduler,
+        explanations: options.explanations,
         news,
         lanes: Arc::clone(&lanes),
         fence: fence.clone(),

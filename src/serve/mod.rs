@@ -1,7 +1,12 @@
-//! What a running Muster shows over HTTP: `/metrics`, `/healthz`, `/readyz`.
+//! What a running Muster shows over HTTP: `/metrics`, `/healthz`, `/readyz`, `/debug/why`.
 //!
-//! Plain HTTP without authentication, so by default on loopback only. Nothing here changes
-//! anything, and no request's body is read. Connections are bounded in number and in time.
+//! Plain HTTP without authentication (but for `/debug/why`, which asks the API server about everybody:
+//! `why.rs`), so by default on loopback only. Nothing here changes anything, and no request's body is
+//! read. Connections are bounded in number and in time.
+
+mod why;
+
+pub use why::{Desk, FORWARDED};
 
 use crate::cluster::{Health, Metrics, health::Role};
 use axum::Router;
@@ -35,6 +40,8 @@ pub struct Shown {
     pub health: Arc<Health>,
     /// The counters.
     pub metrics: Arc<Metrics>,
+    /// Who says why something is where it is; `None`: nobody does.
+    pub desk: Option<Desk>,
 }
 
 /// Serves the pages, for ever.
@@ -76,11 +83,13 @@ async fn converse(stream: TcpStream, router: Router) {
 }
 
 fn router(shown: Shown) -> Router {
+    let desk = shown.desk.clone().map(why::router);
     Router::new()
         .route("/metrics", get(metrics))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .with_state(shown)
+        .merge(desk.unwrap_or_default())
 }
 
 /// Alive: the process answers.
@@ -127,6 +136,7 @@ mod tests {
         Shown {
             health: Arc::new(Health::default()),
             metrics: Arc::new(Metrics::new().unwrap()),
+            desk: None,
         }
     }
 

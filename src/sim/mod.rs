@@ -5,6 +5,7 @@
 //! play is calm; [`network`] can also lose, delay and refuse, all from one seed.
 
 pub mod brain;
+mod disruption;
 pub mod driver;
 pub mod heap;
 pub mod jobs;

@@ -3,7 +3,8 @@
 //! It answers as kube-apiserver does, down to what a bind does not check: whether the node exists
 //! and whether the pod fits. It knows no time but what it is told.
 
-use super::scenario::{PodPlan, Run};
+use super::disruption;
+use super::scenario::{BudgetPlan, PodPlan, Run};
 use crate::api::said::Said;
 use crate::cluster::attempt::Answer;
 use crate::cluster::words::Subject;
@@ -56,7 +57,7 @@ pub enum Stream {
     Gangs,
     /// Queues.
     Queues,
-    /// Priority classes and namespaces.
+    /// Priority classes, namespaces and PodDisruptionBudgets.
     Others,
 }
 
@@ -88,6 +89,9 @@ pub struct Server {
     queues: BTreeMap<String, QueueSpec>,
     classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
+    budgets: BTreeMap<(String, String), BudgetPlan>,
+    /// Pods changed since it was last found out how many of them may go.
+    budgets_are_old: bool,
     /// What objects say of what schedulers write on them.
     said: BTreeMap<Subject, Said>,
     by_uid: BTreeMap<String, Object>,
@@ -98,6 +102,7 @@ pub struct Server {
 impl Server {
     /// Takes what watches would deliver since this was last called, in the order of the writes.
     pub fn take_news(&mut self) -> Vec<(Stream, Told)> {
+        self.update_budgets();
         std::mem::take(&mut self.news)
     }
 
@@ -118,7 +123,11 @@ impl Server {
             Stream::Others => {
                 let classes = self.classes.values().cloned().map(Event::PriorityClass);
                 let namespaces = self.namespaces.values().cloned().map(Event::Namespace);
-                classes.chain(namespaces).map(Told::plain).collect()
+                let budgets = self.budgets.values();
+                let budgets =
+                    budgets.map(|budget| Event::DisruptionBudget(Box::new(budget.spec.clone())));
+                let all = classes.chain(namespaces).chain(budgets);
+                all.map(Told::plain).collect()
             }
         }
     }
@@ -165,6 +174,7 @@ impl Server {
     }
 
     fn tell(&mut self, stream: Stream, told: Told) {
+        self.budgets_are_old |= stream == Stream::Pods;
         self.news.push((stream, told));
     }
 
@@ -365,6 +375,41 @@ impl Server {
         }
     }
 
+    /// Creates or changes a PodDisruptionBudget.
+    pub fn put_budget(&mut self, mut budget: BudgetPlan) {
+        budget.spec.allowed = self.allowed_by(&budget);
+        let event = Event::DisruptionBudget(Box::new(budget.spec.clone()));
+        self.tell_plain(Stream::Others, event);
+        let key = (budget.spec.namespace.clone(), budget.spec.name.clone());
+        self.budgets.insert(key, budget);
+    }
+
+    /// Deletes a PodDisruptionBudget.
+    pub fn delete_budget(&mut self, namespace: &str, name: &str) {
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        let removed = self.budgets.remove(&(namespace.clone(), name.clone()));
+        if removed.is_some() {
+            let event = Event::DisruptionBudgetDeleted(namespace, name);
+            self.tell_plain(Stream::Others, event);
+        }
+    }
+
+    fn allowed_by(&self, budget: &BudgetPlan) -> u32 {
+        disruption::allowed(budget, self.pods.values().map(|pod| &pod.spec))
+    }
+
+    /// Writes anew how many pods may go, where that changed.
+    fn update_budgets(&mut self) {
+        if !std::mem::take(&mut self.budgets_are_old) {
+            return;
+        }
+        let changed = |budget: &&BudgetPlan| self.allowed_by(budget) != budget.spec.allowed;
+        let changed: Vec<BudgetPlan> = self.budgets.values().filter(changed).cloned().collect();
+        changed
+            .into_iter()
+            .for_each(|budget| self.put_budget(budget));
+    }
+
     /// Creates a pod under a uid of its own; `None` if the name is taken.
     pub fn create_pod(&mut self, plan: &PodPlan, line: usize, now: Time) -> Option<PodKey> {
         let mut spec = plan.spec.clone();
@@ -374,6 +419,7 @@ impl Server {
         }
         spec.key.uid = self.new_uid();
         spec.created = now;
+        spec.bound_at = spec.node.is_some().then_some(now);
         let key = spec.key.clone();
         let pod = Pod {
             spec,
@@ -415,7 +461,7 @@ impl Server {
 
     /// `POST pods/binding`: 404 without such a pod; 409 for another uid, a bound, a terminating
     /// or a gated pod; else it is bound.
-    pub fn bind(&mut self, key: &PodKey, node: &str) -> Answer {
+    pub fn bind(&mut self, key: &PodKey, node: &str, now: Time) -> Answer {
         let name = (key.namespace.clone(), key.name.clone());
         let Some(found) = self.pods.get(&name) else {
             return status(404, format!("pods \"{}\" not found", key.name));
@@ -433,7 +479,10 @@ impl Server {
         if !spec.gates.is_empty() {
             return status(409, "pod has non-empty .spec.schedulingGates".to_owned());
         }
-        self.change_pod(key, |pod| pod.spec.node = Some(node.to_owned()));
+        self.change_pod(key, |pod| {
+            pod.spec.node = Some(node.to_owned());
+            pod.spec.bound_at = Some(now);
+        });
         Answer::Accepted
     }
 

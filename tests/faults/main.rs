@@ -10,6 +10,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod lifetimes;
 mod oracle;
 mod world;
 

@@ -4,7 +4,8 @@
 use muster::api::said;
 use muster::cluster::words::Subject;
 use muster::core::engine::PodWaits;
-use muster::core::model::{GangKey, HostPort, PodPhase, PodSpec};
+use muster::core::model::{GangKey, GangSpec, HostPort, Lifetime, PodPhase, PodSpec, Reservation};
+use muster::core::state::Queue;
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::ledger::{GangLine, PodLine};
@@ -21,8 +22,8 @@ const REST: Millis = Millis(60_000);
 pub(crate) fn whole_or_nothing(driver: &Driver, calm_from: Time) -> Result<(), String> {
     for (key, line) in &driver.ledger().gangs {
         if let Some(since) = line.partly_since
-            && driver.server().gang(key).is_some()
-            && driver.now().since(since.max(calm_from)) > SETTLE
+            && let Some(spec) = driver.server().gang(key)
+            && driver.now().since(since.max(calm_from)) > patience_with(spec)
         {
             let total = line.total();
             return Err(format!(
@@ -34,8 +35,34 @@ pub(crate) fn whole_or_nothing(driver: &Driver, calm_from: Time) -> Result<(), S
     Ok(())
 }
 
+/// How long a gang may be bound in part: one that is to be repaired, until its deadline. Whether it
+/// has run is not asked: who takes over cannot know, and a PodGroup made again may find members bound.
+fn patience_with(spec: &GangSpec) -> Millis {
+    Millis(SETTLE.0 + spec.repair_for.map_or(0, |span| span.0))
+}
+
+/// Whether gangs may have each other go for ever, a lifetime after the other: heads of queues have
+/// their places cleared, and who went comes back.
+fn may_take_turns(driver: &Driver) -> bool {
+    let Some(brain) = driver.brain() else {
+        return false;
+    };
+    let state = brain.scheduler().state();
+    let lasts = |lifetime| matches!(lifetime, Lifetime::Limited(span) if span.0 > 0);
+    let mut queues = state.queues().iter();
+    let reserves = |queue: &Queue| {
+        let spec = queue.spec.as_ref();
+        spec.is_some_and(|spec| spec.reservation != Reservation::None && !spec.uid.is_empty())
+    };
+    state.gangs().any(|(_, gang)| lasts(gang.lifetime)) && queues.any(|(_, queue)| reserves(queue))
+}
+
 pub(crate) fn at_rest(driver: &Driver, until: Time) -> Result<(), String> {
     let brain = driver.brain().ok_or("the scheduler is dead")?;
+    if may_take_turns(driver) {
+        brain.scheduler().audit()?;
+        return Ok(());
+    }
     if brain.wants_cycle() {
         return Err("the scheduler wants a cycle although nothing happens".to_owned());
     }
@@ -48,6 +75,10 @@ pub(crate) fn at_rest(driver: &Driver, until: Time) -> Result<(), String> {
     brain.scheduler().audit()?;
     nothing_is_lost(driver)?;
     every_word_is_true(driver)?;
+    // Room may be kept for the head of a queue.
+    if brain.scheduler().reserved().next().is_some() {
+        return Ok(());
+    }
     what_fits_is_placed(driver)
 }
 
@@ -108,12 +139,16 @@ fn every_word_is_true(driver: &Driver) -> Result<(), String> {
         let Some(message) = said_on(line, uid).filter(|_| pod.spec.node.is_none()) else {
             continue;
         };
-        let wanted = said::wanted_on_pod(&PodWaits {
-            pod: pod.spec.key.clone(),
-            reason: "Unschedulable",
-            message: message.into(),
-        });
-        if wanted.text != server.said_of(&Subject::Pod(uid.clone())).text {
+        let found = server.said_of(&Subject::Pod(uid.clone())).text;
+        let says = |reason| {
+            let wanted = said::wanted_on_pod(&PodWaits {
+                pod: pod.spec.key.clone(),
+                reason,
+                message: message.into(),
+            });
+            wanted.text == found
+        };
+        if !says("Unschedulable") && !says("AtMaximum") {
             return Err(format!("pod {} does not say {message:?}", line.name));
         }
     }
@@ -158,6 +193,12 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
         let min = spec.map_or(1, |spec| spec.min_available);
         if spec.is_some_and(|spec| !spec.min_resources.is_empty()) && members.placed == 0 {
             // What is set aside for others may keep it out.
+            continue;
+        }
+        let most = spec.and_then(|spec| spec.replicas);
+        if members.placed >= min && most.is_some_and(|most| total.unwrap_or_default().bound >= most)
+        {
+            // It has all that it may have.
             continue;
         }
         let missing = min.saturating_sub(members.placed).max(1);

@@ -2,15 +2,20 @@
 //! and some is edited on the way.
 
 use muster::core::model::{
-    GangKey, GangRef, GangSpace, GangSpec, HostPort, NodeSpec, PodSpec, PriorityClassSpec,
-    QueueSpec, Source, SubgroupSpec, Taint, Toleration, TolerationOperator,
+    GangKey, GangRef, GangSpace, GangSpec, HostPort, LabelCondition, LabelRequirement, NodeSpec,
+    PodLabels, PodSpec, PriorityClassSpec, QueueSpec, Reservation, Source, SubgroupSpec, Taint,
+    Toleration, TolerationOperator,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
-use muster::sim::scenario::{Entry, Object, OnEviction, PodPlan, Run, Scenario};
+use muster::sim::scenario::{
+    Amount, BudgetPlan, Entry, Needed, Object, OnEviction, PodPlan, Run, Scenario,
+};
 
 /// The taint that some nodes have and some pods tolerate.
 const TAINT: &str = "taint";
+/// What pods of which only some may go say in their label `app`.
+const APP: &str = "db";
 
 fn key(name: &str) -> GangKey {
     GangKey {
@@ -67,7 +72,11 @@ fn pod(name: String, gang: Option<&GangKey>, cpu: u64, duration: Option<Millis>)
 /// What all pods of a gang have in common besides their size.
 fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
     let (tolerates, takes_port) = (random.per_mille(400), random.per_mille(150));
+    let app = random
+        .per_mille(400)
+        .then(|| ("app".to_owned(), APP.to_owned()));
     move |plan| {
+        plan.spec.labels = PodLabels::new(&app.clone().into_iter().collect());
         if tolerates {
             plan.spec.shape.constraints.tolerations = vec![Toleration {
                 key: TAINT.to_owned(),
@@ -92,6 +101,7 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         entries.push(node(format!("n{index}"), cpu, random.per_mille(250)));
     }
     queues(random, &mut entries);
+    budget(random, &mut entries);
     for index in 0..random.below(3) {
         let mut plan = pod(format!("foreign-{index}"), None, 500, None);
         plan.spec.ours = false;
@@ -106,6 +116,7 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         let mut plan = pod(format!("single-{index}"), None, cpu, duration);
         habits(random)(&mut plan);
         plan.spec.priority = random.per_mille(200).then_some(1);
+        plan.spec.lifetime = lifetime(random);
         entries.push(entry(random.below(20_000), Object::Pod(Box::new(plan))));
     }
     Scenario {
@@ -116,12 +127,20 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
 
 /// Two queues, of which one may come late, go and come again; and a class that may be late.
 fn queues(random: &mut Random, entries: &mut Vec<Entry>) {
+    let reservation = if random.per_mille(500) {
+        Reservation::Easy
+    } else {
+        Reservation::None
+    };
     let queue = |name: &str, tier| {
         Object::Queue(QueueSpec {
+            reservation,
+            reserve_after: Millis(30_000),
             name: name.to_owned(),
             tier,
             // What a queue may hold stands in nobody's way here: who fits is to start.
             over_share: 1_000_000,
+            min_runtime: (name == "steady").then_some(Millis(3_000)),
             ..QueueSpec::default()
         })
     };
@@ -142,6 +161,41 @@ fn queues(random: &mut Random, entries: &mut Vec<Entry>) {
         ..PriorityClassSpec::default()
     };
     entries.push(entry(random.below(10_000), Object::PriorityClass(class)));
+}
+
+/// A PodDisruptionBudget, which may come and go.
+fn budget(random: &mut Random, entries: &mut Vec<Entry>) {
+    if random.per_mille(500) {
+        return;
+    }
+    let amount = Amount::Count(u32::try_from(random.below(3)).unwrap());
+    let mut plan = BudgetPlan {
+        needed: Some(if random.per_mille(500) {
+            Needed::Available(amount)
+        } else {
+            Needed::Unavailable(amount)
+        }),
+        ..BudgetPlan::default()
+    };
+    plan.spec.namespace = "ns".to_owned();
+    plan.spec.name = "budget".to_owned();
+    plan.spec.selector.requirements = vec![LabelRequirement {
+        key: "app".to_owned(),
+        holds: LabelCondition::In(vec![APP.to_owned()]),
+    }];
+    let at = random.below(10_000);
+    let mut budget = entry(at, Object::Budget(Box::new(plan)));
+    budget.delete_at = random
+        .per_mille(300)
+        .then(|| Time(at + 1 + random.below(15_000)));
+    entries.push(budget);
+}
+
+/// A lifetime after which others may have it go, for some.
+fn lifetime(random: &mut Random) -> Option<Millis> {
+    random
+        .per_mille(350)
+        .then(|| Millis(1_000 * random.below(12)))
 }
 
 fn duration(random: &mut Random) -> Option<Millis> {
@@ -180,6 +234,7 @@ fn gang(random: &mut Random, index: u64, entries: &mut Vec<Entry>) {
     if spec.priority.is_none() && random.per_mille(200) {
         spec.priority_class = Some("class".to_owned());
     }
+    spec.lifetime = lifetime(random);
     if random.per_mille(200) {
         spec.min_resources = vec![("cpu".into(), i64::try_from(min * cpu).unwrap())];
     }
@@ -194,6 +249,12 @@ fn gang(random: &mut Random, index: u64, entries: &mut Vec<Entry>) {
             .into();
         spec.min_available = 2;
     }
+    spec.repair_for = random
+        .per_mille(250)
+        .then(|| Millis(1_000 + random.below(30_000)));
+    spec.replicas = random
+        .per_mille(200)
+        .then(|| spec.min_available + count(random.below(3)));
     // The PodGroup comes before, with or after its pods, and may be edited or made again.
     let group_at = (at + random.below(3_000)).saturating_sub(1_500);
     let mut group = entry(group_at, Object::Gang(Box::new(spec.clone())));
@@ -244,6 +305,44 @@ pub(crate) fn wave() -> Scenario {
     }
     let single = pod("single".to_owned(), None, 1_000, None);
     entries.push(entry(0, Object::Pod(Box::new(single))));
+    Scenario {
+        entries,
+        warnings: Vec::new(),
+    }
+}
+
+/// The lifetime of what is lent in [`lent`].
+pub(crate) const LENT_FOR: Millis = Millis(60_000);
+
+/// A queue holds the whole cluster for a time; another, which is owed half of it, waits.
+pub(crate) fn lent() -> Scenario {
+    let mut entries = vec![node("n0".to_owned(), 4_000, false)];
+    for name in ["lender", "owner"] {
+        let queue = QueueSpec {
+            name: name.to_owned(),
+            ..QueueSpec::default()
+        };
+        entries.push(entry(0, Object::Queue(queue)));
+    }
+    let gangs = [
+        ("lent", "lender", 4, 0, Some(LENT_FOR)),
+        ("owed", "owner", 2, 15_000, None),
+    ];
+    for (name, queue, members, at, lifetime) in gangs {
+        let key = key(name);
+        let spec = GangSpec {
+            key: key.clone(),
+            min_available: members,
+            queue: Some(queue.to_owned()),
+            lifetime,
+            ..GangSpec::default()
+        };
+        entries.push(entry(at, Object::Gang(Box::new(spec))));
+        for member in 0..members {
+            let plan = pod(format!("{name}-{member}"), Some(&key), 1_000, None);
+            entries.push(entry(at, Object::Pod(Box::new(plan))));
+        }
+    }
     Scenario {
         entries,
         warnings: Vec::new(),

@@ -4,9 +4,9 @@ use crate::live::{Cluster, PODS, condition, deny, eventually, pod, text};
 use crate::{Sentence, read_all};
 use serde_json::json;
 
-/// Where there is no PodGroup of ours, it is read on the pods: the reason, the pod, and what it
+/// Where there is no PodGroup of ours, or it has all it needs, it is read on the pods: the reason, the pod, and what it
 /// says.
-pub(crate) const ON_PODS: [(&str, &str, &str); 2] = [
+pub(crate) const ON_PODS: [(&str, &str, &str); 3] = [
     (
         "PodGroupNotFound",
         "undefined-0",
@@ -16,6 +16,11 @@ pub(crate) const ON_PODS: [(&str, &str, &str); 2] = [
         "Invalid",
         "invalid-0",
         "spec.networkTopology is not supported yet",
+    ),
+    (
+        "AtMaximum",
+        "capped-1",
+        "the PodGroup's replicas let 1 members run at once",
     ),
 ];
 
@@ -89,10 +94,22 @@ pub(crate) const CONDITIONS: &[Sentence] = &[
         message: "the minimum of 3 is bound",
     },
     Sentence {
+        kind: "Scheduled",
+        reason: "Scheduled",
+        gang: "mended",
+        message: "the minimum of 2 is bound",
+    },
+    Sentence {
+        kind: "Repairing",
+        reason: "Repair",
+        gang: "mended",
+        message: "1 of 2 members have a node; pod mended-1 ",
+    },
+    Sentence {
         kind: "Repairing",
         reason: "Partial",
         gang: "lost",
-        message: "2 of 3 members have a node; it is completed or released",
+        message: "2 of 3 members have a node; pod lost-1 ",
     },
     Sentence {
         kind: "Disrupted",
@@ -135,6 +152,16 @@ apiVersion: muster.dev/v1alpha1
 kind: PodGroup
 metadata: {name: greedy}
 spec: {minAvailable: 1, minResources: {cpu: 100}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: PodGroup
+metadata: {name: capped}
+spec: {minAvailable: 1, replicas: 1}
+---
+apiVersion: muster.dev/v1alpha1
+kind: PodGroup
+metadata: {name: mended}
+spec: {minAvailable: 2, disruption: {policy: Repair, deadline: 10m}}
 ";
 
 /// A pod of a gang with more in its spec.
@@ -190,6 +217,8 @@ fn gangs_say_why_they_wait_and_how_far_they_are() {
     for gang in ["invalid", "astray", "unranked", "greedy", "undefined"] {
         cluster.pods(gang, 1, "100m");
     }
+    cluster.pods("capped", 2, "100m");
+    cluster.pods("mended", 2, "100m");
     cluster.gang("large", 5);
     cluster.pods("large", 5, "5");
     read_all(&cluster, WAITING);
@@ -204,9 +233,10 @@ fn gangs_say_why_they_wait_and_how_far_they_are() {
     let many = 300;
     cluster.pods_at_once("many", many, "1m");
     let (others, last) = CONDITIONS.split_at(CONDITIONS.len() - 1);
-    let (whole, cut) = others.split_at(2);
+    let (whole, cut) = others.split_at(3);
     read_all(&cluster, whole);
     cluster.delete_now("lost-1");
+    cluster.delete_now("mended-1");
     read_all(&cluster, cut);
     cluster.gang("many", u32::try_from(many).unwrap());
     read_all(&cluster, last);
@@ -218,7 +248,9 @@ fn gangs_say_why_they_wait_and_how_far_they_are() {
 fn says(cluster: &Cluster, pod: &str, message: &str) -> bool {
     let status = cluster.pod(pod)["status"].clone();
     condition(&status, "PodScheduled").is_some_and(|found| {
-        found["reason"] == "Unschedulable" && text(found, "/message").starts_with(message)
+        let reason = text(found, "/reason");
+        let known = ["Unschedulable", "AtMaximum"].contains(&&*reason);
+        known && text(found, "/message").starts_with(message)
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::live::{Cluster, PODS, eventually, pod};
 use crate::{Sentence, read_all};
+use muster_devcluster::fake_node;
 use serde_json::json;
 
 const fn waits(reason: &'static str, gang: &'static str, message: &'static str) -> Sentence {
@@ -130,7 +131,13 @@ const GANGS: [(&str, &str, &str, &str); 9] = [
 #[test]
 fn gangs_say_what_their_queue_has_against_them() {
     let cluster = Cluster::start();
-    cluster.nodes(1, "10");
+    // Nobody acts for its kubelet: who is to make room stays for as long as somebody reads.
+    let node = |_| {
+        let mut node = fake_node("node-0", &[("cpu", "10"), ("memory", "64Gi")]);
+        node["metadata"]["annotations"] = json!({"kwok.x-k8s.io/node": "none"});
+        node
+    };
+    cluster.plane.create_nodes(1, node).unwrap();
     let muster = cluster.muster_with(&cluster.plane.kubeconfig(), None, |_| {});
     eventually("queues are taken", || {
         cluster.plane.kubectl_apply_stdin(OBJECTS).is_ok()
@@ -149,10 +156,7 @@ fn gangs_say_what_their_queue_has_against_them() {
             "{{apiVersion: muster.dev/v1alpha1, kind: PodGroup, metadata: {{name: {name}}}, \
              spec: {{minAvailable: 1, queue: wide, lifetime: 1h, priority: {priority}}}}}"
         ));
-        // Who is to make room takes its time.
-        let mut pod = pod(name, 0, "9");
-        pod["spec"]["terminationGracePeriodSeconds"] = json!(3_600);
-        cluster.plane.post(PODS, &pod).unwrap();
+        cluster.plane.post(PODS, &pod(name, 0, "9")).unwrap();
     };
     group("low", 0);
     eventually("low runs", || cluster.bound("low") == 1);

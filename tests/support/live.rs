@@ -4,7 +4,7 @@
 
 use muster::cluster::client;
 use muster::cluster::lease::LeaseOptions;
-use muster::cluster::{Fence, Health, Metrics};
+use muster::cluster::{Explanations, Fence, Health, Metrics};
 use muster::config::SchedulerConfiguration;
 use muster::core::engine::Policy;
 use muster::live::{self, Options};
@@ -226,6 +226,7 @@ impl Cluster {
                 instance: "muster-test".to_owned(),
                 health: Arc::clone(&health),
                 metrics: Arc::clone(&metrics),
+                explanations: Arc::new(Explanations::default()),
             };
             change(&mut options);
             runtime.spawn(live::run(options, async {

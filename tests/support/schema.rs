@@ -67,6 +67,7 @@ PodSpec
   tolerations 22 [] Toleration
   priorityClassName 24 string
   priority 25 *int32
+  preemptionPolicy 31 *string
   overhead 32 map Quantity
   topologySpreadConstraints 33 [] TopologySpreadConstraint
   schedulingGates 38 [] PodSchedulingGate
@@ -231,6 +232,28 @@ PriorityClass
   value 2 int32
   globalDefault 3 bool
   description 4 string
+  preemptionPolicy 5 *string
+
+PodDisruptionBudget
+  metadata 1 ObjectMeta
+  spec 2 PodDisruptionBudgetSpec
+  status 3 PodDisruptionBudgetStatus
+
+PodDisruptionBudgetSpec
+  selector 2 *LabelSelector
+  unhealthyPodEvictionPolicy 4 *string
+
+LabelSelector
+  matchLabels 1 map string
+  matchExpressions 2 [] NodeSelectorRequirement
+
+PodDisruptionBudgetStatus
+  observedGeneration 1 int64
+  disruptedPods 2 map time
+  disruptionsAllowed 3 int32
+  currentHealthy 4 int32
+  desiredHealthy 5 int32
+  expectedPods 6 int32
 
 PodGroup
   metadata 1 ObjectMeta

@@ -4,6 +4,9 @@ use crate::api::requests::{Reader, in_core_units};
 use crate::api::{names, slim};
 use crate::core::model::{NamespaceSpec, NodeSpec, PriorityClassSpec, Taint, TaintEffect};
 
+/// The preemptionPolicy of who makes nobody go.
+pub(super) const NEVER: &str = "Never";
+
 /// A node. Amounts that cannot be read, or are negative, count as nothing.
 #[must_use]
 pub fn node(node: &slim::Node) -> NodeSpec {
@@ -71,6 +74,7 @@ pub fn priority_class(class: &slim::PriorityClass) -> PriorityClassSpec {
     PriorityClassSpec {
         name: class.metadata.name.clone().unwrap_or_default(),
         value: class.value,
+        never_preempts: class.preemption_policy.as_deref() == Some(NEVER),
         global_default: class.global_default,
     }
 }

@@ -40,7 +40,11 @@ pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
         priority_class: filled(spec.priority_class_name.as_ref()),
         node_selector: spec.node_selector.clone(),
         min_resources: min_resources(&quantities.collect(), &mut problems),
-        lifetime: lifetime(spec.lifetime.as_deref(), &mut problems),
+        lifetime: span("spec.lifetime", spec.lifetime.as_deref(), &mut problems),
+        replicas: spec
+            .replicas
+            .map(|most| count("spec.replicas", most, &mut problems)),
+        repair_for: repair_for(spec.disruption.as_ref(), &mut problems),
         invalid: joined(&problems),
         ..identity(&group.metadata, Source::Muster)
     }
@@ -161,11 +165,20 @@ fn of_quota_keys(texts: &Texts) -> Texts {
     resources
 }
 
-fn lifetime(text: Option<&str>, problems: &mut Vec<String>) -> Option<Millis> {
+fn repair_for(disruption: Option<&crd::Disruption>, problems: &mut Vec<String>) -> Option<Millis> {
+    let repair = disruption.filter(|one| one.policy == crd::DisruptionPolicy::Repair)?;
+    span(
+        "spec.disruption.deadline",
+        repair.deadline.as_deref(),
+        problems,
+    )
+}
+
+fn span(path: &str, text: Option<&str>, problems: &mut Vec<String>) -> Option<Millis> {
     match duration::parse(text?) {
-        Ok(lifetime) => Some(lifetime),
+        Ok(span) => Some(span),
         Err(error) => {
-            problems.push(format!("spec.lifetime: {error}"));
+            problems.push(format!("{path}: {error}"));
             None
         }
     }
@@ -250,6 +263,25 @@ mod tests {
         assert_eq!(
             (gang.lifetime, gang.invalid),
             (Some(Millis(5_400_000)), None)
+        );
+    }
+
+    #[test]
+    fn how_far_it_may_grow_and_how_long_it_is_repaired_are_read() {
+        let gang = muster(json!({
+            "replicas": 5, "disruption": {"policy": "Repair", "deadline": "2m"},
+        }));
+        assert_eq!(
+            (gang.replicas, gang.repair_for),
+            (Some(5), Some(Millis(120_000)))
+        );
+        let gang = muster(json!({"disruption": {"policy": "Preempt"}}));
+        assert_eq!((gang.replicas, gang.repair_for), (None, None));
+        let gang = muster(json!({"disruption": {"policy": "Repair", "deadline": "soon"}}));
+        let invalid = gang.invalid.unwrap();
+        assert!(
+            invalid.contains("spec.disruption.deadline: \"soon\""),
+            "{invalid}"
         );
     }
 

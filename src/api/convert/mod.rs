@@ -7,17 +7,19 @@
 mod cluster;
 mod gang;
 mod pod;
+mod policy;
 mod queue;
 mod unsupported;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
 pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
+pub use policy::disruption_budget;
 pub use queue::queue;
 
 use super::slim;
 use crate::core::units::Time;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
 
 /// What conversion has to know of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,8 +42,12 @@ impl Reading {
 
 fn created(meta: &ObjectMeta) -> Time {
     let stamp = meta.creation_timestamp.as_ref();
-    let millis = stamp.map_or(0, |stamp| stamp.0.as_millisecond());
-    Time(u64::try_from(millis).unwrap_or(0))
+    stamp.map_or(Time::ZERO, millis)
+}
+
+/// A date as the core counts time.
+fn millis(at: &meta::v1::Time) -> Time {
+    Time(u64::try_from(at.0.as_millisecond()).unwrap_or(0))
 }
 
 /// Absent and empty texts mean the same in Kubernetes.

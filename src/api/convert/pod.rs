@@ -1,13 +1,13 @@
 //! A pod: who it is, what it needs, how far it is.
 
 use super::unsupported::{self, Unsupported};
-use super::{Reading, cluster, created, filled};
+use super::{Reading, cluster, created, filled, millis};
 use crate::api::{conventions, duration, names, requests, slim};
 use crate::core::model::{
-    Constraints, HostPort, Labels, Operator, PodKey, PodPhase, PodSpec, Protocol, Requirement,
-    ShapeSpec, Term, Toleration, TolerationOperator,
+    Constraints, HostPort, Labels, Operator, PodKey, PodLabels, PodPhase, PodSpec, Protocol,
+    Requirement, ShapeSpec, Term, Toleration, TolerationOperator,
 };
-use crate::core::units::Millis;
+use crate::core::units::{Millis, Time};
 
 /// A pod. What it uses and Muster cannot honour is listed in `unsupported`.
 #[must_use]
@@ -31,6 +31,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         created: created(meta),
         ours: reading.is_ours(pod),
         node: filled(Some(&spec.node_name)),
+        bound_at: bound_at(pod),
         phase: phase(&pod.status.phase),
         terminating: meta.deletion_timestamp.is_some(),
         gates: spec
@@ -43,10 +44,29 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         queue: text(names::QUEUE).map(str::to_owned),
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),
+        never_preempts: spec
+            .preemption_policy
+            .as_deref()
+            .map(|policy| policy == cluster::NEVER),
+        labels: meta.labels.as_ref().map(PodLabels::new).unwrap_or_default(),
         lifetime: lifetime(pod, &mut notes),
         shape,
         unsupported: notes.paths,
     }
+}
+
+/// When it was bound: the API server writes that with the binding, in the condition's time. A pod that
+/// was created on its node has no condition at first: it was bound when it was created.
+fn bound_at(pod: &slim::Pod) -> Option<Time> {
+    if pod.spec.node_name.is_empty() {
+        return None;
+    }
+    let mut conditions = pod.status.conditions.iter();
+    let scheduled = |one: &&slim::PodCondition| one.kind == "PodScheduled" && one.status == "True";
+    let at = conditions
+        .find(scheduled)
+        .and_then(|one| one.last_transition_time.time());
+    Some(at.map_or_else(|| created(&pod.metadata), |at| millis(&at)))
 }
 
 fn phase(word: &str) -> PodPhase {
@@ -257,6 +277,34 @@ mod tests {
             (Some("s"), Some("q"))
         );
         assert_eq!(found.unsupported, [""; 0]);
+    }
+
+    #[test]
+    fn a_pod_was_bound_when_the_api_server_says_or_else_when_it_was_created_on_its_node() {
+        let bound_at = |node: Value, conditions: Value| {
+            convert(json!({
+                "metadata": {"name": "p", "creationTimestamp": "1970-01-01T00:00:05Z"},
+                "spec": {"nodeName": node}, "status": {"conditions": conditions},
+            }))
+            .bound_at
+        };
+        let scheduled = |status: &str, at: Value| {
+            json!([
+                {"type": "Ready", "status": "True", "lastTransitionTime": "1970-01-01T00:00:09Z"},
+                {"type": "PodScheduled", "status": status, "lastTransitionTime": at},
+            ])
+        };
+        let at = json!("1970-01-01T00:00:07Z");
+        assert_eq!(
+            bound_at(json!("n"), scheduled("True", at.clone())),
+            Some(Time(7_000))
+        );
+        assert_eq!(
+            bound_at(json!("n"), scheduled("True", Value::Null)),
+            Some(Time(5_000))
+        );
+        assert_eq!(bound_at(json!("n"), Value::Null), Some(Time(5_000)));
+        assert_eq!(bound_at(Value::Null, scheduled("False", at)), None);
     }
 
     #[test]

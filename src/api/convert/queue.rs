@@ -5,8 +5,8 @@ use crate::api::requests::{Reader, in_core_units};
 use crate::api::slim::Text;
 use crate::api::{crd, duration};
 use crate::core::model::{
-    Amounts, DEFAULT_OVER_SHARE, LabelCondition, LabelRequirement, LabelSelector, QueueOrder,
-    QueueSpec,
+    Amounts, DEFAULT_OVER_SHARE, DEFAULT_RESERVE_AFTER, LabelCondition, LabelRequirement,
+    LabelSelector, QueueOrder, QueueSpec, Reservation,
 };
 use crate::core::resources::CORE;
 use crate::core::units::{self as quantity, Time};
@@ -23,11 +23,15 @@ const CORE_MINUTE: u64 = 60_000;
 pub fn queue(queue: &crd::Queue) -> QueueSpec {
     let spec = &queue.spec;
     let mut problems = Vec::new();
-    let lifetime = spec.default_lifetime.as_deref().map(duration::parse);
-    let default_lifetime = lifetime.and_then(|lifetime| {
-        let problem = |error| problems.push(format!("spec.defaultLifetime: {error}"));
-        lifetime.map_err(problem).ok()
-    });
+    let mut span = |field: &str, text: Option<&String>| {
+        let problem = |error| problems.push(format!("spec.{field}: {error}"));
+        duration::parse(text?).map_err(problem).ok()
+    };
+    let default_lifetime = span("defaultLifetime", spec.default_lifetime.as_ref());
+    let preemption = spec.preemption.as_ref();
+    let min_runtime = preemption.and_then(|one| one.min_runtime.as_ref());
+    let min_runtime = span("preemption.minRuntime", min_runtime);
+    let reserve_after = span("reserveAfter", spec.reserve_after.as_ref());
     let guaranteed = amounts("spec.guaranteed", &spec.guaranteed, &mut problems);
     let limit = amounts("spec.limit", &spec.limit, &mut problems);
     for (name, most) in &limit {
@@ -53,10 +57,17 @@ pub fn queue(queue: &crd::Queue) -> QueueSpec {
             minutes.saturating_mul(CORE_MINUTE)
         }),
         default_lifetime,
+        min_runtime,
         order: match spec.order {
             crd::QueueOrder::Priority => QueueOrder::Priority,
             crd::QueueOrder::Fifo => QueueOrder::Fifo,
         },
+        reservation: match spec.reservation {
+            crd::QueueReservation::Easy => Reservation::Easy,
+            crd::QueueReservation::Strict => Reservation::Strict,
+            crd::QueueReservation::None => Reservation::None,
+        },
+        reserve_after: reserve_after.unwrap_or(DEFAULT_RESERVE_AFTER),
         namespace_selector,
         max_priority_class: filled(spec.max_priority_class_name.as_ref()),
         saved_flow: saved_flow(queue.status.as_ref()),
@@ -166,7 +177,7 @@ mod tests {
         let found = read(json!({
             "parent": "p", "guaranteed": {"cpu": 2}, "limit": {"cpu": "2500m", "memory": "1Gi"},
             "overShareFactor": 1.5, "excessBudget": 600, "defaultLifetime": "1h",
-            "order": "FIFO", "maxPriorityClassName": "high", "state": "Closed",
+            "preemption": {"minRuntime": "10m"}, "order": "FIFO", "maxPriorityClassName": "high", "state": "Closed",
             "namespaceSelector": {
                 "matchLabels": {"team": "a"},
                 "matchExpressions": [{"key": "x", "operator": "Exists"}],
@@ -183,6 +194,7 @@ mod tests {
             (1_500, Some(36_000_000))
         );
         assert_eq!(found.default_lifetime, Some(Millis(3_600_000)));
+        assert_eq!(found.min_runtime, Some(Millis(600_000)));
         assert_eq!((found.order, found.is_open), (QueueOrder::Fifo, false));
         assert_eq!(found.namespace_selector.unwrap().requirements.len(), 2);
         assert_eq!(found.invalid, None);
@@ -196,6 +208,10 @@ mod tests {
                 "spec.limit.cpu is below",
             ),
             (json!({"defaultLifetime": "soon"}), "spec.defaultLifetime: "),
+            (
+                json!({"preemption": {"minRuntime": "a while"}}),
+                "spec.preemption.minRuntime: ",
+            ),
             (json!({"limit": {"cpu": "much"}}), "spec.limit"),
             (
                 json!({"namespaceSelector": {"matchExpressions": [{"key": "x", "operator": "Like"}]}}),

@@ -7,8 +7,12 @@ mod pod_group;
 mod queue;
 mod schema;
 
-pub use pod_group::{PodGroup, PodGroupSpec, PodGroupStatus, Subgroup};
-pub use queue::{Queue, QueueOrder, QueueSpec, QueueState, QueueStatus};
+pub use pod_group::{
+    Disruption, DisruptionPolicy, PodGroup, PodGroupSpec, PodGroupStatus, Subgroup,
+};
+pub use queue::{
+    Queue, QueueOrder, QueuePreemption, QueueReservation, QueueSpec, QueueState, QueueStatus,
+};
 
 use crate::core::units::Quantity;
 use kube::CustomResourceExt;

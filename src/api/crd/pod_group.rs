@@ -11,6 +11,7 @@
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +26,11 @@ use super::schema;
     doc = "A gang: pods that start together or not at all.",
     namespaced,
     status = "PodGroupStatus",
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.bound",
+        label_selector_path = ".status.selector"
+    ),
     shortname = "mpg",
     category = "muster",
     derive = "PartialEq",
@@ -61,7 +67,14 @@ use super::schema;
         "!has(self.minAvailable) || !has(self.subgroups) || size(self.subgroups) == 0 || \
          self.subgroups.exists(s, !has(s.max)) || \
          self.subgroups.map(s, s.max).sum() >= self.minAvailable"
-    ).message("minAvailable exceeds the sum of the subgroups' maxima")
+    ).message("minAvailable exceeds the sum of the subgroups' maxima"),
+    validation = Rule::new(
+        "!has(self.replicas) || !has(self.minAvailable) || self.replicas >= self.minAvailable"
+    ).message("replicas is below minAvailable"),
+    validation = Rule::new(
+        "!has(self.replicas) || !has(self.subgroups) || size(self.subgroups) == 0 || \
+         self.replicas >= self.subgroups.map(s, s.min).sum()"
+    ).message("replicas is below the sum of the subgroups' minima")
 )]
 pub struct PodGroupSpec {
     /// How many pods must run. Without it: the sum of the subgroups' minima, or 1 where there
@@ -112,6 +125,19 @@ pub struct PodGroupSpec {
     ).message("must be a duration such as 90s, 1h30m or 0s"))]
     pub lifetime: Option<String>,
 
+    /// How many of its pods may run at once, over all subgroups and with the minimum. Without it:
+    /// as many as the subgroups' maxima allow. What the scale subresource changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i32")]
+    #[x_kube(validation = Rule::new("self >= 1 && self <= 2147483647")
+        .message("must be between 1 and 2147483647"))]
+    pub replicas: Option<i32>,
+
+    /// What becomes of it when it has run and falls below its minimum. Without it: Preempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Disruption")]
+    pub disruption: Option<Disruption>,
+
     /// Sets of identical pods, each with a minimum of its own. Pods say which one is theirs by
     /// the label muster.dev/subgroup.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -151,6 +177,36 @@ pub struct Subgroup {
     pub max: Option<i32>,
 }
 
+/// What becomes of a gang that has run and falls below its minimum.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("(self.policy == 'Repair') == has(self.deadline)")
+    .message("policy Repair needs a deadline, and no other policy has one"))]
+pub struct Disruption {
+    /// Preempt: what is left of it goes unless it is whole again in a few seconds. Repair: members
+    /// it lost are replaced first, until the deadline.
+    #[serde(default)]
+    pub policy: DisruptionPolicy,
+
+    /// How long it may be below its minimum, such as 2m; what is left of it goes then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 64))]
+    #[x_kube(validation = Rule::new(
+        r"self.size() <= 64 && self.matches('^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|ms|s|m|h))+)$')"
+    ).message("must be a duration such as 90s or 2m"))]
+    pub deadline: Option<String>,
+}
+
+/// What is done first.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DisruptionPolicy {
+    /// It goes as a whole.
+    #[default]
+    Preempt,
+    /// Its lost members are replaced.
+    Repair,
+}
+
 fn one() -> i32 {
     1
 }
@@ -168,6 +224,10 @@ pub struct PodGroupStatus {
     /// Pods bound to a node and not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<i32>,
+    /// Which pods are its own, for whoever scales it: those that carry the label
+    /// muster.dev/pod-group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
     /// Pods that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<i32>,

@@ -99,9 +99,28 @@ pub struct QueueSpec {
     ).message("must be a duration such as 90s, 1h30m or 0s"))]
     pub default_lifetime: Option<String>,
 
+    /// When gangs of it may have to make room for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "QueuePreemption")]
+    pub preemption: Option<QueuePreemption>,
+
     /// In which order gangs leave it: Priority, or FIFO: by submission, whatever their priority.
     #[serde(default)]
     pub order: QueueOrder,
+
+    /// Who may pass its head while that does not fit: with easy those who do not delay it, with strict
+    /// of these nobody of this queue, with none everybody who fits.
+    #[serde(default)]
+    pub reservation: QueueReservation,
+
+    /// How long its head waits before a place is held for it although nobody knows when that will be
+    /// free, such as 90s or 1h30m. Without it: 5m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 64))]
+    #[x_kube(validation = Rule::new(
+        r"self.size() <= 64 && self.matches('^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|ms|s|m|h))+)$')"
+    ).message("must be a duration such as 90s, 1h30m or 0s"))]
+    pub reserve_after: Option<String>,
 
     /// The namespaces whose gangs may use it. Without it: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,6 +138,20 @@ pub struct QueueSpec {
     pub state: QueueState,
 }
 
+/// When gangs of a queue may have to make room for others.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuePreemption {
+    /// For so long from its start, such as 10m, nobody has a gang of it make room. Without it: what
+    /// the nearest queue above it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 64))]
+    #[x_kube(validation = Rule::new(
+        r"self.size() <= 64 && self.matches('^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|ms|s|m|h))+)$')"
+    ).message("must be a duration such as 90s, 1h30m or 0s"))]
+    pub min_runtime: Option<String>,
+}
+
 /// In which order gangs leave a queue.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueOrder {
@@ -128,6 +161,19 @@ pub enum QueueOrder {
     /// The earlier submission first.
     #[serde(rename = "FIFO")]
     Fifo,
+}
+
+/// Who may pass the head of a queue that does not fit.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueReservation {
+    /// Who does not delay it: its place is reserved.
+    #[default]
+    Easy,
+    /// The same, and nobody of its own queue.
+    Strict,
+    /// Everybody who fits.
+    None,
 }
 
 /// Whether gangs may start.
@@ -159,7 +205,10 @@ impl Default for QueueSpec {
             over_share_factor: over_share_factor(),
             excess_budget: None,
             default_lifetime: None,
+            preemption: None,
             order: QueueOrder::default(),
+            reservation: QueueReservation::default(),
+            reserve_after: None,
             namespace_selector: None,
             max_priority_class_name: None,
             state: QueueState::default(),

@@ -31,6 +31,11 @@ fn pod_groups_that_can_be_valid_are_accepted() {
         json!({"minAvailable": 50, "subgroups": [{"name": "a", "max": 2}, {"name": "b"}]}),
         json!({"subgroups": subgroups(64), "nodeSelector": {"a": ""}}),
         json!({"subgroups": [{"name": "a", "min": 0}], "minResources": {"cpu": "1"}}),
+        json!({"minAvailable": 2, "replicas": 2}),
+        json!({"replicas": 7, "subgroups": [{"name": "a", "min": 2}, {"name": "b", "min": 3}]}),
+        json!({"disruption": {}}),
+        json!({"disruption": {"policy": "Preempt"}}),
+        json!({"disruption": {"policy": "Repair", "deadline": "2m"}}),
     ];
     for spec in accepted {
         assert_eq!(validate(&group(spec.clone())), Ok(()), "{spec}");
@@ -82,6 +87,27 @@ fn pod_groups_that_never_could_be_valid_are_refused_with_the_field() {
             "spec.lifetime: must be a duration",
         ),
         (json!({"lifetime": ""}), "spec.lifetime: must be a duration"),
+        (json!({"replicas": 0}), "spec.replicas: must be between 1"),
+        (
+            json!({"minAvailable": 3, "replicas": 2}),
+            "replicas is below minAvailable",
+        ),
+        (
+            json!({"replicas": 2, "subgroups": [{"name": "a", "min": 2}, {"name": "b"}]}),
+            "replicas is below the sum of the subgroups' minima",
+        ),
+        (
+            json!({"disruption": {"policy": "Repair"}}),
+            "policy Repair needs a deadline",
+        ),
+        (
+            json!({"disruption": {"deadline": "2m"}}),
+            "policy Repair needs a deadline",
+        ),
+        (
+            json!({"disruption": {"policy": "Repair", "deadline": "later"}}),
+            "spec.disruption.deadline: must be a duration",
+        ),
         (
             json!({"minResources": {"cpu": "many"}}),
             "spec.minResources.cpu: \"many\"",
@@ -154,6 +180,27 @@ fn queues_have_a_weight_of_at_least_one() {
         let problems = queue(json!({"weight": weight})).unwrap_err();
         assert!(
             problems[0].contains("spec.weight: must be between"),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
+fn min_runtime_is_a_duration() {
+    let queue = |min_runtime: &str| {
+        let value = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Queue",
+            "metadata": {"name": "q"}, "spec": {"preemption": {"minRuntime": min_runtime}},
+        });
+        validate_queue(&serde_json::from_value(value).unwrap())
+    };
+    for span in ["0s", "10m", "1h30m"] {
+        assert_eq!(queue(span), Ok(()), "{span}");
+    }
+    for span in ["soon", "-1s", ""] {
+        let problems = queue(span).unwrap_err();
+        assert!(
+            problems[0].contains("spec.preemption.minRuntime: must be a duration"),
             "{problems:?}"
         );
     }

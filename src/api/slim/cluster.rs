@@ -111,6 +111,9 @@ pub struct PriorityClass {
     /// Whether pods without a class get it.
     #[serde(default, deserialize_with = "nullable")]
     pub global_default: bool,
+    /// Whether who has it may have others go: `PreemptLowerPriority` or `Never`.
+    #[serde(default)]
+    pub preemption_policy: Option<String>,
 }
 
 impl FromProtobuf for PriorityClass {
@@ -120,6 +123,7 @@ impl FromProtobuf for PriorityClass {
             metadata: found.metadata.into(),
             value: found.value,
             global_default: found.global_default,
+            preemption_policy: found.preemption_policy,
         })
     }
 }
@@ -133,4 +137,6 @@ struct PriorityClassMessage {
     value: i32,
     #[prost(bool, tag = "3")]
     global_default: bool,
+    #[prost(string, optional, tag = "5")]
+    preemption_policy: Option<String>,
 }

@@ -83,9 +83,9 @@ pub(crate) struct Metadata {
     owner_references: Vec<Owner>,
 }
 
-/// A point in time in protobuf; the zero time has no seconds.
+/// A point in time, to the second; the zero time has no seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
-pub(crate) struct Moment {
+pub struct Moment {
     #[prost(int64, optional, tag = "1")]
     seconds: Option<i64>,
 }
@@ -148,6 +148,15 @@ impl Moment {
     /// The time, if it is one.
     pub(crate) fn time(self) -> Option<Time> {
         Timestamp::from_second(self.seconds?).ok().map(Time)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(decoder: D) -> Result<Self, D::Error> {
+        let Time(at) = Time::deserialize(decoder)?;
+        Ok(Self {
+            seconds: Some(at.as_second()),
+        })
     }
 }
 

@@ -12,18 +12,23 @@ mod cluster;
 mod meta;
 mod object;
 mod pod;
+mod policy;
 mod selection;
 mod text;
 
 pub use cluster::{Namespace, Node, NodeSpec, NodeStatus, PriorityClass, Taint};
+pub use meta::Moment;
 pub use pod::{
     Affinity, Container, ContainerPort, ContainerStatus, Gate, Pod, PodCondition, PodSpec,
     PodStatus, PodTerms, Resources, SchedulingGroup, SpreadConstraint, Volume, VolumeSource,
 };
+pub use policy::{
+    LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
+};
 pub use selection::{NodeAffinity, NodeSelector, Requirement, Term, Toleration};
 pub use text::{Present, Text, Texts};
 
-pub(crate) use meta::{Moment, trimmed};
+pub(crate) use meta::trimmed;
 pub(crate) use object::Object;
 pub(crate) use text::nullable;
 
@@ -74,6 +79,8 @@ mod tests {
         assert_eq!(Namespace::url_path(&(), None), "/api/v1/namespaces");
         let classes = PriorityClass::url_path(&(), None);
         assert_eq!(classes, "/apis/scheduling.k8s.io/v1/priorityclasses");
+        let budgets = PodDisruptionBudget::url_path(&(), Some("n"));
+        assert_eq!(budgets, "/apis/policy/v1/namespaces/n/poddisruptionbudgets");
         let groups = upstream::PodGroup::url_path(&(), None);
         assert_eq!(groups, "/apis/scheduling.k8s.io/v1beta1/podgroups");
         let groups = volcano::PodGroup::url_path(&(), None);

@@ -1,6 +1,6 @@
 //! A pod: what decides where it may run and how far it is.
 
-use super::{NodeAffinity, Object, Present, Texts, Toleration, nullable, trimmed};
+use super::{Moment, NodeAffinity, Object, Present, Texts, Toleration, nullable, trimmed};
 use crate::api::protobuf::FromProtobuf;
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -54,6 +54,9 @@ pub struct PodSpec {
     #[serde(deserialize_with = "nullable")]
     #[prost(string, tag = "24")]
     pub priority_class_name: String,
+    /// Whether it may have others go: `PreemptLowerPriority` or `Never`, as admission resolved it.
+    #[prost(string, optional, tag = "31")]
+    pub preemption_policy: Option<String>,
     /// What holds it back.
     #[serde(deserialize_with = "nullable")]
     #[prost(message, repeated, tag = "38")]
@@ -326,7 +329,7 @@ pub struct PodStatus {
 
 /// A condition of a pod.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PodCondition {
     /// Its type.
     #[serde(rename = "type")]
@@ -335,6 +338,10 @@ pub struct PodCondition {
     /// `True`, `False`, `Unknown`.
     #[prost(string, tag = "2")]
     pub status: String,
+    /// Since when its status is what it is.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "4")]
+    pub last_transition_time: Moment,
     /// Why.
     #[serde(deserialize_with = "nullable")]
     #[prost(string, tag = "5")]

@@ -131,6 +131,20 @@ impl Watchable for slim::PriorityClass {
     }
 }
 
+impl Watchable for slim::PodDisruptionBudget {
+    const KIND: Kind = Kind::PodDisruptionBudgets;
+    const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        let budget = convert::disruption_budget(&self);
+        Ok(Event::DisruptionBudget(Box::new(budget)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::DisruptionBudgetDeleted(object.namespace, object.name)
+    }
+}
+
 impl Watchable for crd::Queue {
     const KIND: Kind = Kind::Queues;
 

@@ -66,6 +66,7 @@ pub fn start(client: &Client, reading: &Arc<Reading>, outlet: &Outlet) -> JoinSe
     spawn::<slim::Node>(&mut tasks, client, reading, outlet);
     spawn::<slim::Namespace>(&mut tasks, client, reading, outlet);
     spawn::<slim::PriorityClass>(&mut tasks, client, reading, outlet);
+    spawn::<slim::PodDisruptionBudget>(&mut tasks, client, reading, outlet);
     spawn::<DeserializeGuard<crd::PodGroup>>(&mut tasks, client, reading, outlet);
     spawn::<DeserializeGuard<crd::Queue>>(&mut tasks, client, reading, outlet);
     spawn::<DeserializeGuard<volcano::PodGroup>>(&mut tasks, client, reading, outlet);

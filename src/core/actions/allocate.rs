@@ -1,25 +1,28 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
-use super::agenda::{Block, Stage, Want};
+use super::agenda::{Awaited, Block, Stage, Want};
 use super::park::{park, park_without_room, want_of};
+use super::record::Short;
 use super::refresh::queue_or_wait;
-use super::{Cycle, admit, finish, preempt};
+use super::{Cycle, admit, finish, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::Reason;
 use crate::core::model::Why;
 use crate::core::placement::{Demand, Diagnosis, Shortage};
-use crate::core::state::{ClusterState, GangId, ShapeId};
+use crate::core::state::{ClusterState, GangId, ShapeId, View};
 use crate::core::transaction::Statement;
+use crate::core::units::Time;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A cycle ends after this many placements, so that orders leave and news come in.
 const MAX_PLACEMENTS: u64 = 2_000;
 /// A cycle ends after this many gangs were tried in vain.
 const MAX_ATTEMPTS: u64 = 20_000;
 
-/// What this cycle already knows not to fit: by shape, what came of the smallest gang that was
-/// tried. Within a cycle room is only taken, so what did not fit will not.
-type Refused = BTreeMap<ShapeId, Known>;
+/// What this cycle already knows not to fit: by shape and by what room it may take, what came of the
+/// smallest gang that was tried. Within a cycle room is only taken, so what did not fit will not.
+type Refused = BTreeMap<(ShapeId, View), Known>;
 
 /// What is known of a shape.
 struct Known {
@@ -28,7 +31,7 @@ struct Known {
     /// Places given in the cycle by then: while there are no more, the counts are right, too.
     as_of: u64,
     /// How many did fit, and what the nodes say to the next one.
-    shortage: Shortage,
+    shortage: Arc<Shortage>,
 }
 
 /// Tries all queued gangs in order. Says whether it stopped at its bound with work left.
@@ -37,11 +40,17 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
     let mut contest = Contest::default();
     let before = cx.orders.attempts;
     cx.agenda.begin_choosing(cx.now);
+    let more = try_all(cx, &mut refused, &mut contest, before);
+    cx.state.show(View::OPEN);
+    more
+}
+
+fn try_all(cx: &mut Cycle<'_>, refused: &mut Refused, contest: &mut Contest, before: u64) -> bool {
     loop {
         for (want, after) in cx.agenda.take_next() {
             cx.agenda.wake(cx.state, want, after);
         }
-        let Some(gang) = next_gang(cx, &mut contest) else {
+        let Some(gang) = next_gang(cx, contest) else {
             return false;
         };
         let bound = cx.orders.placed >= MAX_PLACEMENTS
@@ -51,14 +60,18 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
             return true;
         }
         cx.orders.attempts += 1;
-        try_gang(cx, gang, &mut refused);
+        try_gang(cx, gang, refused);
     }
 }
 
-/// Who is next: who is partly bound, else the head of the queue that is next.
+/// Who is next: who is partly bound, else who has reserved a place that may be free, else the head of
+/// the queue that is next.
 fn next_gang(cx: &mut Cycle<'_>, contest: &mut Contest) -> Option<GangId> {
     if let Some(urgent) = cx.agenda.first_urgent() {
         return Some(urgent);
+    }
+    if let Some(reserved) = reservation::next(cx) {
+        return Some(reserved);
     }
     // With nobody to compare it with, a queue's standing is of no interest.
     if let Some(only) = cx.agenda.only_ready() {
@@ -83,6 +96,10 @@ enum Refusal {
 /// Tries one gang. Leaves it anywhere but in the queue, unless it got something and may grow.
 fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     cx.orders.seen.insert(gang_id);
+    reservation::has_its_turn(cx, gang_id);
+    let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
+    progress.tried_at = Some(now);
+    progress.forget_try();
     if !cx.agenda.progress(gang_id).admitted {
         if let Err(why) = admit::admit(cx, gang_id) {
             cx.agenda.progress_mut(gang_id).not_admitted = Some(why.clone());
@@ -94,16 +111,16 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         Ok(charge) => charge,
         Err(blocked) => return hold_back(cx, gang_id, &blocked),
     };
+    let view = reservation::view_of(cx, gang_id);
+    cx.state.show(view);
     let want = want_of(cx, gang_id);
     if let Some(want) = want
-        && let Some(known) = refused.get(&want.shape)
+        && let Some(known) = refused.get(&(want.shape, view))
         && want.size >= known.size
     {
         let shortage = known.shortage_of(cx, gang_id, want);
-        let why = explain(cx.state, gang_id, &shortage);
-        let why = make_room(cx, gang_id, charge).unwrap_or(why);
-        let want = want_of(cx, gang_id);
-        return park_without_room(cx, gang_id, want, why);
+        let shared = Arc::clone(&known.shortage);
+        return find_room_later(cx, gang_id, charge, &shortage, &shared);
     }
     match place(cx, gang_id) {
         Ok(()) => {
@@ -114,29 +131,66 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         }
         Err(Refusal::Own(why)) => park(cx, gang_id, why),
         Err(Refusal::Shortage(shortage)) => {
-            let why = explain(cx.state, gang_id, &shortage);
-            if let Some(Want { shape, size }) = want {
+            let shortage = Arc::new(shortage);
+            find_room_later(cx, gang_id, charge, &shortage, &shortage);
+            if let Some(Want { shape, size, .. }) = want {
                 let as_of = cx.orders.placed;
                 let known = Known {
                     size,
                     as_of,
                     shortage,
                 };
-                refused.insert(shape, known);
+                refused.insert((shape, view), known);
             }
-            let why = make_room(cx, gang_id, charge).unwrap_or(why);
-            // Who has room held for it wants what nobody else does.
-            let want = want_of(cx, gang_id);
-            park_without_room(cx, gang_id, want, why);
         }
     }
 }
 
-/// Has others make room for a gang, if they may; what it is charged it is charged from then on.
-fn make_room(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128) -> Option<Why> {
-    let why = preempt::make_room(cx, gang_id)?;
-    cx.state.charge_budget(gang_id, charge);
-    Some(why)
+/// Notes what a gang is short of. What the nodes said is the same for all who want the same.
+fn note_shortage(cx: &mut Cycle<'_>, gang_id: GangId, own: &Shortage, shared: &Arc<Shortage>) {
+    let Shortage {
+        member,
+        placed,
+        needed,
+        ..
+    } = *own;
+    cx.agenda.progress_mut(gang_id).short = Some(Short {
+        member,
+        placed,
+        needed,
+        found: Arc::clone(shared),
+    });
+}
+
+/// A gang found no room: others make some for it, or its place is reserved, or it just waits.
+fn find_room_later(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    charge: u128,
+    shortage: &Shortage,
+    shared: &Arc<Shortage>,
+) {
+    note_shortage(cx, gang_id, shortage, shared);
+    let mut why = explain(cx.state, gang_id, shortage);
+    if let Some(leaving) = preempt::make_room(cx, gang_id) {
+        // What it is charged it is charged from then on.
+        cx.state.charge_budget(gang_id, charge);
+        reservation::cancel(cx, gang_id);
+        why = leaving;
+    } else {
+        reservation::renew(cx, gang_id);
+        let kept_for = reservation::kept_for(cx, gang_id);
+        if let Some(words) = reservation::in_words(cx, gang_id, kept_for.as_ref()) {
+            why = Why::new(why.reason, &format!("{} ({words})", why.message));
+        }
+        cx.agenda.progress_mut(gang_id).kept_for = kept_for;
+        if reservation::holds_its_queue(cx, gang_id) {
+            return block(cx, gang_id, why, Awaited::Room, true, None);
+        }
+    }
+    // Who has room held for it wants what nobody else does.
+    let want = want_of(cx, gang_id);
+    park_without_room(cx, gang_id, want, why);
 }
 
 /// Whether its queue gives a gang what it asks for; what it is charged. One that is partly bound was
@@ -158,24 +212,37 @@ fn ask_the_queue(cx: &Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
 /// only wants to grow, or that asks for more than the queue may ever give, stands in nobody's way.
 fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
     let why = super::quota_words::why(cx.state, gang_id, blocked);
+    cx.agenda.progress_mut(gang_id).held_back = Some(blocked.clone());
+    reservation::cancel(cx, gang_id);
     if cx.state[gang_id].missing() == 0 || blocked.for_good {
         cx.agenda.hold_apart(blocked.by, gang_id);
         return park(cx, gang_id, why);
     }
+    let all = blocked.hold.holds_all() || cx.state[gang_id].lifetime.is_zero();
+    let by = Awaited::Books(blocked.by);
+    block(cx, gang_id, why, by, all, blocked.until);
+}
+
+/// Leaves a gang in the queue, and all behind it with it, until something changes.
+fn block(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    why: Why,
+    by: Awaited,
+    all: bool,
+    until: Option<Time>,
+) {
     let progress = cx.agenda.progress_mut(gang_id);
     progress.why = Some(why);
-    let Stage::Queued(from) = progress.stage() else {
-        return;
-    };
-    cx.agenda.block(
-        from.queue,
-        Block {
+    if let Stage::Queued(from) = progress.stage() {
+        let block = Block {
             from,
-            by: blocked.by,
-            all: blocked.hold.holds_all() || cx.state[gang_id].lifetime.is_zero(),
-            until: blocked.until,
-        },
-    );
+            by,
+            all,
+            until,
+        };
+        cx.agenda.block(from.queue, block);
+    }
 }
 
 fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
@@ -197,6 +264,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         return Err(Refusal::Own(why));
     }
     cx.agenda.nominated.remove(&gang_id);
+    reservation::cancel(cx, gang_id);
     cx.orders.placed += placed as u64;
     finish::permit(cx, gang_id, committed).map_err(Refusal::Own)
 }

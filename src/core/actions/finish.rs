@@ -3,7 +3,7 @@
 use super::agenda::Stage;
 use super::park::park;
 use super::refresh::queue_or_wait;
-use super::{Cycle, Outcome, SpanKind};
+use super::{Cycle, Outcome, SpanKind, reservation};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
 use crate::core::model::{Bind, Why};
 use crate::core::state::{ClusterState, GangId, Place};
@@ -133,11 +133,14 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     cx.orders.binds.extend(orders);
     let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
     progress.why = None;
+    progress.forget_try();
+    progress.room = None;
     if progress.scheduled_at.is_none() {
         progress.scheduled_at = Some(now);
         let submitted = cx.state[gang_id].submitted;
         cx.measure(gang_id, SpanKind::Waiting, submitted.unwrap_or(now));
     }
+    reservation::note_term(cx, gang_id);
     let nodes = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
     cx.decide(gang_id, Outcome::Placed { pods, nodes });
     queue_or_wait(cx, gang_id);

@@ -14,20 +14,27 @@ mod partial;
 mod preempt;
 mod quota_words;
 mod recall;
+mod record;
 mod refresh;
 mod release;
+mod reservation;
 mod restate;
 mod wake;
 
-pub use agenda::{Agenda, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage};
+pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage, Taken};
 pub use allocate::allocate;
 pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::{ask_again, give_back};
-pub use partial::{PATIENCE, PATIENCE_IF_FOUND};
+pub(super) use partial::repairs_until;
+pub use partial::{PATIENCE, PATIENCE_IF_FOUND, what_happened};
+pub use preempt::{Asker, Claim, Judge, RoomCounts, RoomNote, Spared, Verdict};
+pub(super) use preempt::{HEADS, ends_at, surplus};
 pub use quota_words::behind;
+pub use record::{Asked, Disruption, KeptFor, Lost, Short, Sight, SparedGangs};
 pub use refresh::refresh;
+pub use reservation::{Reserved, cancel as cancel_reservation};
 pub use restate::{AGAIN, Round, restate};
-pub use wake::{fire_timers, wake_parked};
+pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 
 use super::framework::Profile;
 use super::model::{Bind, Evict, PodKey};
@@ -74,6 +81,12 @@ pub struct Orders {
     pub placed: u64,
     /// Gangs that were tried.
     pub attempts: u64,
+    /// Heads of queues for which no place was reserved, as there were enough reservations.
+    pub unreserved: u64,
+    /// What came of having others go.
+    pub room: RoomCounts,
+    /// How many pods that are not ours take room, once that was counted in this cycle.
+    pub foreign: Option<usize>,
 }
 
 impl Cycle<'_> {
@@ -102,10 +115,15 @@ impl Cycle<'_> {
     }
 }
 
-/// Since when the partly bound gang that advanced least has not advanced.
+/// Since when the partly bound gang that advanced least has not advanced; those that asked to be
+/// repaired apart, until their deadline.
 #[must_use]
 pub fn partial_since(state: &ClusterState, agenda: &Agenda) -> Option<Time> {
-    let clocks = agenda.partial.iter();
+    let late = |gang: &&GangId| {
+        let until = partial::repairs_until(state, agenda, **gang);
+        until.is_none_or(|until| until <= state.now())
+    };
+    let clocks = agenda.partial.iter().filter(late);
     clocks
         .filter_map(|gang| partial::clock(state, agenda, *gang))
         .min()

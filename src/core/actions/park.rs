@@ -3,11 +3,13 @@
 use super::Cycle;
 use super::agenda::Want;
 use super::refresh::order_key;
+use super::reservation;
 use crate::core::model::Why;
 use crate::core::state::GangId;
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
+    reservation::cancel(cx, gang_id);
     let want = want_of(cx, gang_id);
     put_aside(cx, gang_id, want, why);
 }
@@ -40,7 +42,8 @@ pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
     let gang = &cx.state[gang_id];
     let one_group = gang.subgroups.len() == 1;
     let admitted = cx.agenda.progress(gang_id).admitted;
-    let held = cx.agenda.nominated.contains(&gang_id);
+    let agenda = &cx.agenda;
+    let held = agenda.nominated.contains(&gang_id) || agenda.reserved.contains_key(&gang_id);
     if held || !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
         return None;
     }
@@ -50,6 +53,7 @@ pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
     }
     Some(Want {
         shape,
+        view: reservation::view_of(cx, gang_id),
         size: gang.missing().max(1),
     })
 }

@@ -1,5 +1,6 @@
 //! In words what a queue's books say to a gang.
 
+use super::Awaited;
 use crate::core::fairness::{Blocked, Hold};
 use crate::core::model::Why;
 use crate::core::placement::amount_in_words;
@@ -49,11 +50,14 @@ pub(super) fn why(state: &ClusterState, gang_id: GangId, blocked: &Blocked) -> W
     }
 }
 
-/// Why one behind such a gang waits.
+/// Why one behind such a gang waits, or behind one that nobody of its queue may pass.
 #[must_use]
-pub fn behind(queue: &str) -> Why {
-    let message =
-        format!("the gangs ahead of it in queue {queue} wait for what the queue may hold");
+pub fn behind(queue: &str, awaited: Awaited) -> Why {
+    let what = match awaited {
+        Awaited::Books(_) => "what the queue may hold",
+        Awaited::Room => "room, and nobody may pass them",
+    };
+    let message = format!("the gangs ahead of it in queue {queue} wait for {what}");
     Why::new("QueueHeld", &message)
 }
 

@@ -2,7 +2,7 @@
 
 use super::agenda::{Lane, MAX_RANKS, OrderKey, Stage};
 use super::back_off::back_off_from_refusal;
-use super::{Cycle, finish, partial, preempt, recall, release};
+use super::{Cycle, finish, partial, preempt, recall, release, reservation};
 use crate::core::fairness;
 use crate::core::model::Why;
 use crate::core::resources::Tally;
@@ -16,6 +16,8 @@ pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
     cx.orders.seen.insert(gang_id);
     keep_the_charge(cx, gang_id);
+    keep_the_start(cx, gang_id);
+    reservation::note_term(cx, gang_id);
     cx.agenda.progress_mut(gang_id).planned = None;
     let stage = cx.agenda.progress(gang_id).stage();
     if stage == Stage::Releasing {
@@ -50,6 +52,19 @@ fn keep_the_charge(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
 }
 
+/// A gang that was found running, by another process that is gone, started when that bound it; one
+/// that holds nothing any more starts anew.
+fn keep_the_start(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let gang = &cx.state[gang_id];
+    if gang.counts().holding() == 0 {
+        cx.state.forget_start(gang_id);
+    } else if gang.unsecured() == 0 && gang.started_at.is_some() {
+        let started = gang.started_at;
+        let progress = cx.agenda.progress_mut(gang_id);
+        progress.scheduled_at = progress.scheduled_at.or(started);
+    }
+}
+
 /// Puts a gang into the queue if it has something to place and nothing holds it back.
 pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
     let gang = &cx.state[gang_id];
@@ -74,10 +89,11 @@ pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
     let can_grow = can_grow(gang);
     if missing == 0 {
         preempt::give_up(cx, gang_id);
+        reservation::cancel(cx, gang_id);
         preempt::note_refusals(cx, gang_id);
     }
     if missing == 0 && !can_grow {
-        cx.agenda.progress_mut(gang_id).why = None;
+        cx.agenda.progress_mut(gang_id).why = at_its_maximum(&cx.state[gang_id]);
         let agenda = &mut *cx.agenda;
         return agenda.set_stage(cx.state, gang_id, Stage::Settled);
     }
@@ -103,7 +119,10 @@ pub(super) fn queue(cx: &mut Cycle<'_>, gang_id: GangId) {
 /// Has a gang wait for news.
 fn wait(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
     preempt::give_up(cx, gang_id);
-    cx.agenda.progress_mut(gang_id).why = Some(why);
+    reservation::cancel(cx, gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
+    progress.forget_try();
+    progress.why = Some(why);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }
 
@@ -117,7 +136,23 @@ fn held_back(cx: &Cycle<'_>, gang: &Gang, admission: bool) -> Option<Why> {
 /// Whether a member could be placed beyond the minimum.
 fn can_grow(gang: &Gang) -> bool {
     let mut subgroups = gang.subgroups.iter();
-    subgroups.any(|one| one.counts.of(Standing::Pending) > 0 && one.available() < one.max)
+    subgroups.any(|one| one.counts.of(Standing::Pending) > 0 && gang.room_to_grow(one) > 0)
+}
+
+/// Why members wait of a gang that has all it may have.
+fn at_its_maximum(gang: &Gang) -> Option<Why> {
+    let mut subgroups = gang.subgroups.iter();
+    let full = subgroups.find(|one| one.counts.of(Standing::Pending) > 0)?;
+    let message = match gang.definition().and_then(|spec| spec.replicas) {
+        Some(most) if full.room() > 0 => {
+            format!("the PodGroup's replicas let {most} members run at once")
+        }
+        _ => format!(
+            "at most {} members of subgroup {} may run at once",
+            full.max, full.name
+        ),
+    };
+    Some(Why::new("AtMaximum", &message))
 }
 
 /// Where a gang stands in the order.

@@ -6,7 +6,9 @@
 
 use super::agenda::{Progress, RefusedRelease, Release, Stage};
 use super::back_off::back_off_from_release;
-use super::{Cycle, Outcome, recall};
+use super::partial::what_happened;
+use super::record::{Disruption, Lost};
+use super::{Cycle, Outcome, recall, reservation};
 use crate::core::model::{Evict, EvictCause, Why, cut};
 use crate::core::state::{
     ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Standing, Subgroup,
@@ -24,16 +26,44 @@ const PROBES: usize = 16;
 pub(super) fn release(cx: &mut Cycle<'_>, gang_id: GangId) {
     let progress = cx.agenda.progress(gang_id);
     let message = explain(cx.state, &cx.state[gang_id], progress);
-    begin(cx, gang_id, None, &message);
+    begin(cx, gang_id, None, Lost::NotCompleted, &message);
 }
 
 /// The same to make room for somebody.
-pub(super) fn preempt(cx: &mut Cycle<'_>, gang_id: GangId, beneficiary: GangId, message: &str) {
+pub(super) fn preempt(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    beneficiary: GangId,
+    lost: Lost,
+    message: &str,
+) {
     cx.orders.seen.insert(gang_id);
-    begin(cx, gang_id, Some(beneficiary), message);
+    begin(cx, gang_id, Some(beneficiary), lost, message);
 }
 
-fn begin(cx: &mut Cycle<'_>, gang_id: GangId, beneficiary: Option<GangId>, message: &str) {
+/// Notes for whom a gang loses so many of its pods, and why it and not another.
+pub(super) fn note_disruption(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    beneficiary: Option<GangId>,
+    lost: Lost,
+    pods: u32,
+) {
+    let by = beneficiary.map(|id| {
+        let queue = cx.state.queue_name(id).to_owned();
+        (cx.state.gang_title(id), queue)
+    });
+    let at = cx.now;
+    cx.agenda.progress_mut(gang_id).disruption = Some(Disruption { at, by, lost, pods });
+}
+
+fn begin(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    beneficiary: Option<GangId>,
+    lost: Lost,
+    message: &str,
+) {
     let cause = if beneficiary.is_some() {
         EvictCause::Preemption
     } else {
@@ -58,9 +88,12 @@ fn begin(cx: &mut Cycle<'_>, gang_id: GangId, beneficiary: Option<GangId>, messa
         refused: None,
         not_before: Time::ZERO,
     });
+    reservation::cancel(cx, gang_id);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Releasing);
+    reservation::note_term(cx, gang_id);
     recall::recall(cx, gang_id);
     let pods = evict_members(cx, gang_id);
+    note_disruption(cx, gang_id, beneficiary, lost, pods);
     cx.decide(gang_id, Outcome::Released { pods, message });
     finish_if_done(cx, gang_id);
 }
@@ -86,6 +119,7 @@ pub(super) fn call_off(cx: &mut Cycle<'_>, gang_id: GangId) {
     let progress = cx.agenda.progress_mut(gang_id);
     progress.release = None;
     progress.disrupted = None;
+    progress.disruption = None;
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }
 
@@ -223,20 +257,12 @@ fn note_refusal(
 
 /// Says how incomplete the gang is, and why: who was lost, what was raised, who is to blame.
 fn explain(state: &ClusterState, gang: &Gang, progress: &Progress) -> String {
-    let (short, of) = (gang.shortfall(Subgroup::secured), gang.min_available());
+    let short = gang.shortfall(Subgroup::secured);
     let mut message = match progress.ran_with {
         Some(_) => format!("only {short} are left"),
         None => format!("only {short} could be bound"),
     };
-    if let Some(before) = progress.ran_with.filter(|before| *before < of) {
-        message.push_str(&format!("; the minimum was raised from {before} to {of}"));
-    }
-    if let Some(loss) = &gang.loss {
-        message.push_str(&format!("; pod {} {}", loss.pod, loss.what));
-        if loss.more > 0 {
-            message.push_str(&format!(", and {} more were lost", loss.more));
-        }
-    }
+    message.push_str(&what_happened(gang, progress));
     let members = gang.members.iter().filter_map(|id| state.pod(*id));
     let unplaced = |pod: &&Pod| pod.place == Place::None && state.standing(pod) != Standing::Failed;
     let unplaced: Vec<&Pod> = members.filter(unplaced).collect();

@@ -1,8 +1,9 @@
 //! Looking again at gangs: when something changed that could help them, or when it is time.
 
 use super::agenda::{Stage, Want};
-use super::{Cycle, refresh::queue};
-use crate::core::state::{GangId, NodeId, Place, PodId};
+use super::preempt::{HEADS, RoomNote};
+use super::{Cycle, refresh::queue, reservation};
+use crate::core::state::{GangId, NodeId, Place, PodId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits
@@ -10,9 +11,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// For all others the answer would be the one they have. One that is not admitted is also helped by
 /// room that was set aside for others and is not any more.
 pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free: bool) {
+    if cx.agenda.take_terms_changed() {
+        reservation::wake_all(cx);
+    }
+    if !changed.is_empty() {
+        reservation::wake(cx, changed);
+    }
     if changed.is_empty() && !room_set_free {
         return;
     }
+    cx.agenda.ease_room();
     let nominated: Vec<GangId> = cx.agenda.nominated.iter().copied().collect();
     for gang_id in nominated {
         if matches!(cx.agenda.progress(gang_id).stage(), Stage::Parked(_)) {
@@ -25,10 +33,36 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
             cx.agenda.wake(cx.state, want, BTreeMap::new());
         }
     }
-    let others: Vec<GangId> = cx.agenda.parked_others().map(|key| key.gang).collect();
+    let others = cx.agenda.parked_others().map(|key| key.gang);
+    let unreserved = |gang: &GangId| !cx.agenda.reserved.contains_key(gang);
+    let others: Vec<GangId> = others.filter(unreserved).collect();
     for gang_id in others {
         let not_admitted = !cx.agenda.progress(gang_id).admitted;
         if not_admitted || could_fit(cx, gang_id, changed) {
+            queue(cx, gang_id);
+        }
+    }
+}
+
+/// Queues the heads of all queues that found no place: others may have to go for them by now.
+pub fn wake_heads(cx: &mut Cycle<'_>) {
+    let queues: Vec<QueueId> = cx.state.queues().iter().map(|(id, _)| id).collect();
+    wake_heads_of(cx, &queues, |_| true);
+}
+
+/// Queues those who have become one of the first of their queue: others may have to go for these.
+pub fn wake_who_moved_up(cx: &mut Cycle<'_>) {
+    let queues: Vec<QueueId> = cx.agenda.take_left_lines().into_iter().collect();
+    wake_heads_of(cx, &queues, |room| room == Some(RoomNote::Behind));
+}
+
+fn wake_heads_of(cx: &mut Cycle<'_>, queues: &[QueueId], which: fn(Option<RoomNote>) -> bool) {
+    let heads = |queue: &QueueId| cx.agenda.line(*queue).take(HEADS as usize);
+    let heads: Vec<GangId> = queues.iter().flat_map(heads).collect();
+    for gang_id in heads {
+        let progress = cx.agenda.progress_mut(gang_id);
+        if matches!(progress.stage(), Stage::Parked(_)) && which(progress.room) {
+            progress.planned = None;
             queue(cx, gang_id);
         }
     }

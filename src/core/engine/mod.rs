@@ -10,6 +10,7 @@
 //! gangs that a changed node could help. A slow sweep looks at all of them, as a safety net.
 
 mod census;
+mod explain;
 mod plan;
 mod stats;
 #[cfg(test)]
@@ -17,15 +18,24 @@ mod tests;
 mod voice;
 mod words;
 
-pub use crate::core::actions::{Decision, Outcome, Span, SpanKind};
+pub use crate::core::actions::{
+    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, Outcome, RoomCounts, RoomNote,
+    Span, SpanKind, Spared, SparedGangs,
+};
 pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
+pub use explain::{
+    Ahead, Asked, Books, Bound, Child, Closest, Could, Explained, GangExplanation, HangsOn, Held,
+    Holder, Lack, Lender, Loses, Members, NotAsked, Protection, QueueExplanation, ReservedPlace,
+    Runs, Short, Start, Taker, Waits,
+};
 pub use plan::{Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus};
 pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
     Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Round, Stage, allocate, ask_again,
-    fire_timers, give_back, partial_since, refresh, restate, wake_parked,
+    cancel_reservation, fire_timers, give_back, partial_since, refresh, restate, wake_heads,
+    wake_parked, wake_who_moved_up,
 };
 use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
@@ -79,6 +89,8 @@ pub struct Scheduler {
     /// The last cycle stopped at its bound.
     unfinished: bool,
     stats: Stats,
+    /// Which explanations are not what they were, if anybody keeps them.
+    explained: Option<explain::News>,
 }
 
 impl Default for Scheduler {
@@ -111,6 +123,7 @@ impl Scheduler {
             next_sweep: None,
             unfinished: false,
             stats: Stats::default(),
+            explained: None,
         }
     }
 
@@ -151,7 +164,7 @@ impl Scheduler {
             || !changes.gangs.is_empty()
             || !changes.removed.is_empty()
             || !changes.queues.is_empty()
-            || ((!changes.nodes.is_empty() || changes.room_set_free)
+            || ((!changes.nodes.is_empty() || changes.room_set_free || changes.rules)
                 && self.agenda.parked().next().is_some())
             || (!changes.is_empty() && !self.agenda.held.is_empty())
     }
@@ -171,9 +184,13 @@ impl Scheduler {
             plans: 0,
         };
         fire_timers(&mut cycle);
-        let changes = take_in(&mut cycle, &mut self.voice);
+        let changes = take_in(&mut cycle, &mut self.voice, self.explained.as_mut());
         ask_again(&mut cycle);
         wake_parked(&mut cycle, &changes.nodes, changes.room_set_free);
+        if changes.rules {
+            wake_heads(&mut cycle);
+        }
+        wake_who_moved_up(&mut cycle);
         let mut swept = restate(&mut cycle, &mut self.round);
         if let Some(sweep) = sweep_if_due(&mut cycle, self.next_sweep) {
             swept.extend(sweep);
@@ -186,11 +203,16 @@ impl Scheduler {
         let own = cycle.state.take_changes();
         for id in own.queues {
             self.voice.census.note_queue(id);
+            if let Some(explained) = &mut self.explained {
+                explained.note_queue(id);
+            }
         }
         cycle.state.note_room(own.nodes);
         let orders = cycle.orders;
         self.stats.placements += orders.placed;
         self.stats.attempts += orders.attempts;
+        self.stats.unreserved += orders.unreserved;
+        self.stats.room.add(&orders.room);
         self.account_for_sweep(&swept, now);
         self.unfinished = more;
         self.plan(orders, now, more)
@@ -223,6 +245,13 @@ impl Scheduler {
         };
         let (voice, agenda) = (&mut self.voice, &mut self.agenda);
         voice.speak(&self.state, agenda, &mut seen, now, &mut outlet);
+        if let Some(explained) = &mut self.explained {
+            for id in seen {
+                if let Some(gang) = self.state.gang(id) {
+                    explained.note_gang(id, gang.queue);
+                }
+            }
+        }
         let due = [
             self.agenda.next_timer(),
             self.voice.next_due(),
@@ -301,6 +330,23 @@ impl Scheduler {
         self.progress(key)?.scheduled_at
     }
 
+    /// When a waiting gang will start at the latest, if those who are in its way end by the end of
+    /// their lifetimes; `None` where nobody knows.
+    #[must_use]
+    pub fn estimated_start(&self, key: &GangKey) -> Option<Time> {
+        let id = self.state.find_gang(key)?;
+        self.agenda.reserved.get(&id)?.at
+    }
+
+    /// The queues for whose heads a place is reserved, and what of the room that is free now is kept for
+    /// them, in worth.
+    pub fn reserved(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.agenda.reserved.iter().map(|(gang, reserved)| {
+            let kept = self.state.weights().of(&reserved.kept());
+            (self.state.queue_name(*gang), kept)
+        })
+    }
+
     fn progress(&self, key: &GangKey) -> Option<&Progress> {
         let id = self.state.find_gang(key)?;
         Some(self.agenda.progress(id))
@@ -319,13 +365,21 @@ impl Scheduler {
 }
 
 /// Takes in what changed: forgets gangs that are gone, finds out what is next for the others.
-fn take_in(cycle: &mut Cycle<'_>, voice: &mut Voice) -> Changes {
+fn take_in(
+    cycle: &mut Cycle<'_>,
+    voice: &mut Voice,
+    mut explained: Option<&mut explain::News>,
+) -> Changes {
     let mut changes = cycle.state.take_changes();
     for id in std::mem::take(&mut changes.removed) {
+        cancel_reservation(cycle, id);
         if let Some(held) = cycle.agenda.forget(id) {
             give_back(cycle, held);
         }
         voice.forget(id);
+        if let Some(explained) = &mut explained {
+            explained.forget(id);
+        }
         cycle.orders.seen.remove(&id);
     }
     for id in std::mem::take(&mut changes.gangs) {
@@ -343,9 +397,13 @@ fn take_in(cycle: &mut Cycle<'_>, voice: &mut Voice) -> Changes {
     changes.queues.extend(more.queues);
     for id in std::mem::take(&mut changes.queues) {
         voice.census.note_queue(id);
+        if let Some(explained) = &mut explained {
+            explained.note_queue(id);
+        }
     }
     changes.nodes.extend(more.nodes);
     changes.room_set_free |= more.room_set_free;
+    changes.rules |= more.rules;
     changes
 }
 

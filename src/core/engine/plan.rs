@@ -64,6 +64,9 @@ pub struct GangStatus {
     /// Place among those of its queue that wait for a place, from 1; `None` when it does not wait,
     /// or is behind more than [`SHOWN_POSITIONS`](super::SHOWN_POSITIONS) others.
     pub position: Option<u32>,
+    /// When it will start at the latest, in whole seconds, if those in its way end by the end of their
+    /// lifetimes; `None` when it does not wait, or nobody knows.
+    pub estimated_start: Option<Time>,
     /// Why it is where it is, by condition type.
     pub conditions: Vec<Condition>,
 }

@@ -1,6 +1,7 @@
 //! What the scheduler counts, for metrics.
 
 use super::plan::PHASES;
+use crate::core::actions::RoomCounts;
 use crate::core::units::Time;
 
 /// Counters since the start, and two gauges.
@@ -19,6 +20,10 @@ pub struct Stats {
     /// Gangs that got a place only because of a sweep: an event that should have woken them did
     /// not. Anything but zero is a bug.
     pub sweep_rescues: u64,
+    /// How often a head of a queue got no reservation, as there were enough.
+    pub unreserved: u64,
+    /// What came of having others make room.
+    pub room: RoomCounts,
     /// Gangs by phase, in the order of [`GangPhase`](super::GangPhase).
     pub gangs: [u32; PHASES],
     /// Gangs that wait for a place, those that back off included.

@@ -120,7 +120,7 @@ impl Voice {
     /// Adds gangs of which it was said that nobody looked at them yet, and whose queue is blocked
     /// since: some at a time.
     fn look_at_untold(&mut self, agenda: &Agenda, seen: &mut BTreeSet<GangId>) {
-        let told = |id: &GangId| agenda.is_behind(*id);
+        let told = |id: &GangId| agenda.is_behind(*id).is_some();
         let told: Vec<GangId> = self
             .untold
             .iter()
@@ -241,7 +241,7 @@ impl Voice {
             if let Some(message) = words::on_pod(state, pod, why) {
                 outlet.effects.push(Effect::PodWaits(PodWaits {
                     pod: pod.key.clone(),
-                    reason: "Unschedulable",
+                    reason: words::reason_on_pod(why),
                     message,
                 }));
             }

@@ -1,10 +1,11 @@
 //! What there is to say of a gang and its pods: functions of the state, without a memory.
 
 use super::plan::{Condition, GangPhase, GangStatus, PHASES, QueueStatus};
-use crate::core::actions::{Agenda, Progress, Stage, behind};
+use crate::core::actions::{Agenda, Progress, RoomNote, Stage, behind, what_happened};
 use crate::core::fairness;
 use crate::core::model::{QueueSpec, Why, cut};
 use crate::core::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
+use crate::core::units::Time;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -14,11 +15,20 @@ pub(super) fn why<'a>(
     agenda: &'a Agenda,
     id: GangId,
 ) -> Option<Cow<'a, Why>> {
-    if agenda.is_behind(id) {
-        return Some(Cow::Owned(behind(state.queue_name(id))));
+    if let Some(awaited) = agenda.is_behind(id) {
+        return Some(Cow::Owned(behind(state.queue_name(id), awaited)));
     }
-    agenda.progress(id).why.as_ref().map(Cow::Borrowed)
+    let progress = agenda.progress(id);
+    let why = progress.why.as_ref()?;
+    if progress.room == Some(RoomNote::CutShort) && why.reason == "Unschedulable" {
+        let message = format!("{}; {SEARCHED_IN_PART}", why.message);
+        return Some(Cow::Owned(Why::new(why.reason, &message)));
+    }
+    Some(Cow::Borrowed(why))
 }
+
+/// What is said where others might have gone for a gang, for all that is known.
+const SEARCHED_IN_PART: &str = "who could make room for it was searched only in part";
 
 /// The status of a gang as of now.
 pub(super) fn status(
@@ -45,6 +55,7 @@ pub(super) fn status(
         succeeded: counts.of(Standing::Succeeded) + retired,
         failed: counts.of(Standing::Failed),
         position,
+        estimated_start: estimated_start(state, agenda, id),
         conditions: conditions(gang, progress, why.as_deref()),
     }
 }
@@ -71,7 +82,13 @@ pub(super) fn queue_status(
     }
 }
 
-fn ready(queue: &Queue, spec: &QueueSpec) -> Condition {
+/// When a gang will start at the latest, to the second: what its place is reserved for.
+fn estimated_start(state: &ClusterState, agenda: &Agenda, id: GangId) -> Option<Time> {
+    let at = agenda.reserved.get(&id)?.at?;
+    (at > state.now()).then(|| Time(at.0.div_ceil(1_000) * 1_000))
+}
+
+pub(super) fn ready(queue: &Queue, spec: &QueueSpec) -> Condition {
     let not = |reason, message: &str| condition("Ready", false, reason, message);
     match (&queue.misplaced, &spec.invalid) {
         (Some(problem), _) => not("Misplaced", &problem.to_string()),
@@ -123,9 +140,7 @@ fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condit
     all.push(admitted(progress, why));
     all.push(scheduled(gang, progress, why));
     if progress.partial_since.is_some() && gang.missing() > 0 {
-        let short = gang.shortfall(Subgroup::available);
-        let message = format!("{short} have a node; it is completed or released");
-        all.push(condition("Repairing", true, "Partial", &message));
+        all.push(repairing(gang, progress));
     }
     if let Some(why) = &progress.disrupted {
         all.push(condition("Disrupted", true, why.reason, &why.message));
@@ -137,6 +152,22 @@ fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condit
         all.push(condition("ReleaseRefused", true, "DeleteRefused", &message));
     }
     all
+}
+
+/// Who is missing and how that came, and what becomes of it; `lastTransitionTime` says since when.
+fn repairing(gang: &Gang, progress: &Progress) -> Condition {
+    let short = gang.shortfall(Subgroup::available);
+    let how = what_happened(gang, progress);
+    let span = gang.repair_for().filter(|_| progress.ran_with.is_some());
+    let (reason, end) = match span {
+        Some(span) => (
+            "Repair",
+            format!("it is released unless it is whole again within {span}"),
+        ),
+        None => ("Partial", "it is completed or released".to_owned()),
+    };
+    let message = format!("{short} have a node{how}; {end}");
+    condition("Repairing", true, reason, &message)
 }
 
 fn condition(kind: &'static str, status: bool, reason: &'static str, message: &str) -> Condition {
@@ -192,6 +223,15 @@ pub(super) fn on_pod(state: &ClusterState, pod: &Pod, why: Option<&Why>) -> Opti
         }
         (Standing::Pending | Standing::Refused, _) => Some(Arc::clone(&why?.message)),
         _ => None,
+    }
+}
+
+/// The reason in the condition of a pod that waits. Autoscalers add nodes for what is
+/// `Unschedulable`, and no node helps a member that its gang may not have yet.
+pub(super) fn reason_on_pod(why: Option<&Why>) -> &'static str {
+    match why {
+        Some(why) if why.reason == "AtMaximum" => why.reason,
+        _ => "Unschedulable",
     }
 }
 

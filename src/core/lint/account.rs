@@ -125,7 +125,9 @@ impl Account {
             | Event::PriorityClass(_)
             | Event::PriorityClassDeleted(_)
             | Event::Namespace(_)
-            | Event::NamespaceDeleted(_) => {}
+            | Event::NamespaceDeleted(_)
+            | Event::DisruptionBudget(_)
+            | Event::DisruptionBudgetDeleted(..) => {}
         }
     }
 

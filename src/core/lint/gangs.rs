@@ -1,7 +1,7 @@
 //! How many members of each gang stand where, and how many it needs.
 
 use super::account::Count;
-use crate::core::model::{GangKey, GangSpace, GangSpec, Source};
+use crate::core::model::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Members by what they count as.
@@ -21,6 +21,11 @@ impl Counts {
     /// The same with those on their way.
     pub(super) fn available(&self) -> i64 {
         self.secured() + self.of(Count::Ordered)
+    }
+
+    /// Members placed that have not ended.
+    fn placed(&self) -> i64 {
+        self.available() - self.of(Count::Succeeded)
     }
 
     /// Members that hold a node.
@@ -90,9 +95,22 @@ impl Gang {
     }
 
     /// Of the subgroups to which members were added one with more placed than it may have, in
-    /// words. The others may have had their maximum lowered.
+    /// words. The others may have had their maximum lowered. The same for the gang, if one of them has
+    /// more than its minimum.
     pub(super) fn exceeds(&self, added_to: &Labels) -> Option<String> {
         let spec = self.definition()?;
+        let grows = |one: &&SubgroupSpec| {
+            let name = Some(one.name.clone());
+            let counts = self.subgroups.get(&name);
+            let more = counts.is_some_and(|counts| counts.available() > i64::from(one.min));
+            more && added_to.contains(&name)
+        };
+        let grows = spec.subgroups.is_empty() || spec.subgroups.iter().any(|one| grows(&one));
+        let (have, most) = (self.total().placed(), spec.replicas);
+        let most = most.map(|most| i64::from(most.max(spec.min_available)));
+        if let Some(most) = most.filter(|most| grows && have > *most) {
+            return Some(format!("{have} of at most {most}"));
+        }
         spec.subgroups.iter().find_map(|one| {
             let max = i64::from(one.max?);
             let name = Some(one.name.clone());
@@ -100,7 +118,7 @@ impl Gang {
                 .subgroups
                 .get(&name)
                 .filter(|_| added_to.contains(&name));
-            let have = counts?.available();
+            let have = counts?.placed();
             (have > max).then(|| format!("{have} of at most {max} in subgroup {}", one.name))
         })
     }

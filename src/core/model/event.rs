@@ -3,8 +3,8 @@
 //! Events may come in any order between kinds. An upsert carries the whole object; the state
 //! finds out by itself what changed. Each is applied with the time at which it came.
 
+use super::{DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source};
 use super::{GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
-use super::{PriorityClassSpec, QueueSpec, Source};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,10 @@ pub enum Event {
     Namespace(NamespaceSpec),
     /// The namespace of this name is gone.
     NamespaceDeleted(String),
+    /// A PodDisruptionBudget appeared or changed.
+    DisruptionBudget(Box<DisruptionBudgetSpec>),
+    /// The PodDisruptionBudget of this namespace and name is gone.
+    DisruptionBudgetDeleted(String, String),
     /// What became of a bind.
     BindResult(PodKey, BindOutcome),
     /// What became of an eviction.

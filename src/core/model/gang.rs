@@ -115,6 +115,10 @@ pub struct GangSpec {
     pub min_resources: Amounts,
     /// How long it is protected from its start; `None` is for ever.
     pub lifetime: Option<Millis>,
+    /// How many members may be placed at once, over all subgroups; `None` is no limit.
+    pub replicas: Option<u32>,
+    /// How long it may be below its minimum, once it has run, while lost members are replaced.
+    pub repair_for: Option<Millis>,
     /// Why the object cannot be valid, in words; the gang waits while there is a reason.
     pub invalid: Option<String>,
 }

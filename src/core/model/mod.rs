@@ -3,6 +3,7 @@
 //! These types carry names and strings, as news from outside does. [`super::state`] interns them
 //! into ids. Nothing here decides anything.
 
+mod budget;
 mod constraints;
 pub mod digest;
 mod effect;
@@ -14,6 +15,7 @@ mod queue;
 mod text;
 mod why;
 
+pub use budget::{DisruptionBudgetSpec, PodLabels, label_in};
 pub use constraints::{
     Constraints, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term, Toleration,
     TolerationOperator, labels_match,
@@ -24,8 +26,9 @@ pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use queue::{
-    DEFAULT_OVER_SHARE, DEFAULT_QUEUE, LabelCondition, LabelRequirement, LabelSelector,
-    NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,
+    CRITICAL_PRIORITY, DEFAULT_OVER_SHARE, DEFAULT_QUEUE, DEFAULT_RESERVE_AFTER, LabelCondition,
+    LabelRequirement, LabelSelector, NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,
+    Reservation, is_critical_class,
 };
 pub use text::{MAX_MESSAGE, cut};
 pub use why::Why;

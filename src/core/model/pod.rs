@@ -1,6 +1,6 @@
 //! A pod as the core is told of it.
 
-use super::{Amounts, Constraints, GangKey, GangSpace};
+use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels};
 use crate::core::units::{Millis, Time};
 use std::fmt;
 
@@ -116,6 +116,8 @@ pub struct PodSpec {
     pub ours: bool,
     /// `spec.nodeName`, once bound.
     pub node: Option<String>,
+    /// When it was bound, by the API server's clock.
+    pub bound_at: Option<Time>,
     /// `status.phase`.
     pub phase: PodPhase,
     /// Whether `metadata.deletionTimestamp` is set.
@@ -132,6 +134,10 @@ pub struct PodSpec {
     pub priority: Option<i32>,
     /// `spec.priorityClassName`, used where admission has not resolved it.
     pub priority_class: Option<String>,
+    /// Whether `spec.preemptionPolicy` is `Never`, as admission resolved it.
+    pub never_preempts: Option<bool>,
+    /// Its labels, by which PodDisruptionBudgets choose.
+    pub labels: PodLabels,
     /// How long it may run from its start when it is a gang of its own: annotation
     /// `muster.dev/lifetime`, or `activeDeadlineSeconds`.
     pub lifetime: Option<Millis>,

@@ -32,8 +32,15 @@ pub struct QueueSpec {
     pub excess_budget: Option<u64>,
     /// `spec.defaultLifetime`, of gangs that name none.
     pub default_lifetime: Option<Millis>,
+    /// `spec.preemption.minRuntime`: for so long from its start nobody has a gang of it go.
+    pub min_runtime: Option<Millis>,
     /// `spec.order`.
     pub order: QueueOrder,
+    /// `spec.reservation`: whether its head is passed by.
+    pub reservation: Reservation,
+    /// `spec.reserveAfter`: how long its head waits before a place is held for it although nobody
+    /// knows when that will be free.
+    pub reserve_after: Millis,
     /// `spec.namespaceSelector`: who may use it; `None`: all.
     pub namespace_selector: Option<LabelSelector>,
     /// `spec.maxPriorityClassName`: no gang in it may have a higher priority.
@@ -57,6 +64,21 @@ pub enum QueueOrder {
     Fifo,
 }
 
+/// Who may pass the head of a queue that does not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reservation {
+    /// Everybody who fits.
+    None,
+    /// Who does not delay it: its place is reserved.
+    #[default]
+    Easy,
+    /// The same, and nobody of its own queue.
+    Strict,
+}
+
+/// `spec.reserveAfter` where it is not given.
+pub const DEFAULT_RESERVE_AFTER: Millis = Millis::from_secs(300);
+
 /// `spec.overShareFactor` where it is not given, in thousandths.
 pub const DEFAULT_OVER_SHARE: u64 = 1_200;
 
@@ -74,7 +96,10 @@ impl Default for QueueSpec {
             over_share: DEFAULT_OVER_SHARE,
             excess_budget: None,
             default_lifetime: None,
+            min_runtime: None,
             order: QueueOrder::default(),
+            reservation: Reservation::default(),
+            reserve_after: DEFAULT_RESERVE_AFTER,
             namespace_selector: None,
             max_priority_class: None,
             is_open: true,
@@ -117,16 +142,33 @@ impl LabelSelector {
     /// Whether labels satisfy it.
     #[must_use]
     pub fn matches(&self, labels: &Labels) -> bool {
+        self.matches_with(|key| labels.get(key).map(String::as_str))
+    }
+
+    /// The same by who knows the value of a label.
+    #[must_use]
+    pub fn matches_with<'a>(&self, value_of: impl Fn(&str) -> Option<&'a str>) -> bool {
+        let among = |values: &[String], value: &str| values.iter().any(|one| one == value);
         self.requirements.iter().all(|one| {
-            let value = labels.get(&one.key);
+            let value = value_of(&one.key);
             match &one.holds {
-                LabelCondition::In(values) => value.is_some_and(|value| values.contains(value)),
-                LabelCondition::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+                LabelCondition::In(values) => value.is_some_and(|value| among(values, value)),
+                LabelCondition::NotIn(values) => value.is_none_or(|value| !among(values, value)),
                 LabelCondition::Exists => value.is_some(),
                 LabelCondition::DoesNotExist => value.is_none(),
             }
         })
     }
+}
+
+/// From this priority on a pod is critical for the system (source: Kubernetes'
+/// `SystemCriticalPriority`): it never makes room for others.
+pub const CRITICAL_PRIORITY: i32 = 2_000_000_000;
+
+/// Whether a priority class is one of the system's own (source: Kubernetes' `SystemPriorityClassPrefix`).
+#[must_use]
+pub fn is_critical_class(name: &str) -> bool {
+    name.starts_with("system-")
 }
 
 /// A `scheduling.k8s.io/v1` PriorityClass.
@@ -136,6 +178,8 @@ pub struct PriorityClassSpec {
     pub name: String,
     /// `value`.
     pub value: i32,
+    /// `preemptionPolicy: Never`: who has it makes nobody go.
+    pub never_preempts: bool,
     /// `globalDefault`: what pods without a class get.
     pub global_default: bool,
 }

@@ -52,7 +52,7 @@ impl Demand {
         let gang = &state[gang_id];
         let subgroups = gang.subgroups.iter().map(|one| Need {
             minimum: one.missing(one.min),
-            room: one.max.saturating_sub(one.available()),
+            room: one.room(),
         });
         let mut demand = Self::new(state, gang_id, subgroups.collect(), gang.missing());
         if !demand.is_uniform() {
@@ -64,9 +64,10 @@ impl Demand {
     /// One member more.
     #[must_use]
     pub fn surplus(state: &ClusterState, gang_id: GangId) -> Self {
-        let subgroups = state[gang_id].subgroups.iter().map(|one| Need {
+        let gang = &state[gang_id];
+        let subgroups = gang.subgroups.iter().map(|one| Need {
             minimum: 0,
-            room: one.max.saturating_sub(one.available()),
+            room: gang.room_to_grow(one),
         });
         Self::new(state, gang_id, subgroups.collect(), 1)
     }
@@ -142,7 +143,8 @@ impl Demand {
     }
 
     /// Whether all members have one shape.
-    fn is_uniform(&self) -> bool {
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
         let mut shapes = self.members.windows(2);
         shapes.all(|pair| pair[0].shape == pair[1].shape)
     }

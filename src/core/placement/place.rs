@@ -35,6 +35,8 @@ pub struct Placer {
     candidates: NodeSet,
     scores: Vec<i64>,
     questions_left: usize,
+    /// Nobody asks why something does not fit.
+    silent: bool,
 }
 
 /// How many nodes are asked in a cycle why they do not suit.
@@ -109,6 +111,20 @@ impl Placer {
         best.map_or(Ok(()), Err)
     }
 
+    /// The same where only the answer counts, and no words.
+    pub fn can_place(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        gang: GangId,
+        demand: &Demand,
+    ) -> bool {
+        self.silent = true;
+        let found = self.place(statement, profile, gang, demand);
+        self.silent = false;
+        found.is_ok()
+    }
+
     /// Tries one order of members in one domain: first those whom their subgroups need, then
     /// others up to what the gang needs as a whole. Leaves what it placed in the statement.
     fn pack(
@@ -138,7 +154,8 @@ impl Placer {
             return Ok(());
         }
         let member = trial.without_node;
-        let diagnosis = member.and_then(|pod| self.explain(statement.state(), profile, pod));
+        let asked = member.filter(|_| !self.silent);
+        let diagnosis = asked.and_then(|pod| self.explain(statement.state(), profile, pod));
         Err(Shortage {
             member,
             placed: Some(demand.needed - trial.left),

@@ -49,7 +49,7 @@ impl ClusterState {
         }
         for (request, more) in [(before, false), (after, true)] {
             if let Some(request) = request {
-                self.queues.count(queue, lifetime, request, more);
+                self.queues.count(queue, lifetime, request, false, more);
             }
         }
     }

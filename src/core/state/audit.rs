@@ -1,6 +1,6 @@
 //! Derives from scratch what the state derives event by event, and compares.
 
-use super::{ClusterState, Counts, Gang, Id, NodeId, Pending, Standing};
+use super::{ClusterState, Counts, Gang, Id, NodeId, Pending, Pod, Standing};
 use crate::core::resources::Tally;
 use std::collections::BTreeSet;
 
@@ -24,6 +24,13 @@ impl ClusterState {
             }
             self.audit_counts(gang)?;
             self.audit_usage(gang)?;
+            if (gang.holding > 0) != self.holders.contains(&id) {
+                return Err(format!("gang {}: holds room or not", gang.key));
+            }
+        }
+        let departs = self.pods.iter().filter(|(_, pod)| pod.departs());
+        if !departs.map(|(id, _)| id).eq(self.departing()) {
+            return Err("other pods are on their way off than is noted".to_owned());
         }
         self.nodes.audit_sums()?;
         self.audit_admission()?;
@@ -31,14 +38,15 @@ impl ClusterState {
     }
 
     fn audit_usage(&self, gang: &Gang) -> Result<(), String> {
-        let mut sum = Tally::default();
+        let (mut sum, mut holding) = (Tally::default(), 0);
         for id in &gang.members {
             let uses_room = self.pods.get(*id).is_some_and(|pod| pod.room().is_some());
             if let Some(shape) = self.shape_of(*id).filter(|_| uses_room) {
                 sum.add(&shape.request);
+                holding += 1;
             }
         }
-        if sum == gang.in_use {
+        if sum == gang.in_use && holding == gang.holding {
             return Ok(());
         }
         let (key, noted) = (&gang.key, &gang.in_use);
@@ -46,7 +54,7 @@ impl ClusterState {
     }
 
     fn audit_node(&self, node: NodeId) -> Result<(), String> {
-        let here = |pod: &super::Pod| pod.room() == Some(node);
+        let here = |pod: &Pod| pod.room() == Some(node);
         let found: BTreeSet<_> = self
             .pods
             .iter()

@@ -12,6 +12,8 @@ pub struct Changes {
     pub nodes: BTreeSet<NodeId>,
     /// Queues that were declared, or declared otherwise than before.
     pub queues: BTreeSet<QueueId>,
+    /// Queues are other than before: others may have to go for who waits.
+    pub rules: bool,
     /// Room that was set aside for a gang is free for others.
     pub room_set_free: bool,
     /// Gangs that are gone.
@@ -26,6 +28,7 @@ impl Changes {
             && self.nodes.is_empty()
             && self.queues.is_empty()
             && !self.room_set_free
+            && !self.rules
             && self.removed.is_empty()
     }
 }

@@ -5,7 +5,7 @@ use super::pending::Pending;
 use super::pods::{STANDINGS, Standing};
 use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, Lifetime, SubgroupSpec};
 use crate::core::resources::{Request, Tally};
-use crate::core::units::Time;
+use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -70,7 +70,7 @@ pub struct Subgroup {
     pub name: String,
     /// How many must be available.
     pub min: u32,
-    /// How many may be placed.
+    /// How many may be placed at once.
     pub max: u32,
     /// Its members.
     pub counts: Counts,
@@ -98,6 +98,12 @@ impl Subgroup {
     #[must_use]
     pub const fn secured(&self) -> u32 {
         self.counts.bound() + self.counts.of(Standing::Succeeded) + self.retired
+    }
+
+    /// How many members more it may hold.
+    #[must_use]
+    pub const fn room(&self) -> u32 {
+        self.max.saturating_sub(self.counts.placed())
     }
 
     /// Members still to be placed before `min` of them are available.
@@ -128,6 +134,16 @@ impl fmt::Display for Shortfall<'_> {
     }
 }
 
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pod {} {}", self.pod, self.what)?;
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, ", and {more} more were lost"),
+        }
+    }
+}
+
 /// How a gang lost a member that had a node, or was on its way to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
@@ -154,7 +170,7 @@ pub struct Gang {
     pub strays: Counts,
     /// All members.
     pub members: BTreeSet<PodId>,
-    /// How many members ever joined it.
+    /// How many members ever joined it, or joined those who wait again as their bind came back.
     pub joined: u64,
     /// The members that could be placed now.
     pub pending: Pending,
@@ -174,8 +190,13 @@ pub struct Gang {
     pub submitted: Option<Time>,
     /// What its members use on nodes, decided or confirmed.
     pub in_use: Tally,
+    /// How many members those are.
+    pub holding: u32,
     /// When a bind of a member was last confirmed, as far as this process saw.
     pub advanced_at: Option<Time>,
+    /// When the first of its members was bound that held nodes since it last held none: its
+    /// lifetime counts from there.
+    pub started_at: Option<Time>,
     /// The members it lost since it was last whole.
     pub loss: Option<Loss>,
     /// Members that ended well and were deleted since, by their subgroup's label.
@@ -306,6 +327,24 @@ impl Gang {
         self.subgroups
             .iter()
             .fold(self.strays, |sum, one| sum.sum(&one.counts))
+    }
+
+    /// How many members more a subgroup may hold, beyond the minimum: its own maximum is one limit,
+    /// the gang's replicas another. Who has ended holds nothing.
+    #[must_use]
+    pub fn room_to_grow(&self, subgroup: &Subgroup) -> u32 {
+        let most = self.definition().and_then(|spec| spec.replicas);
+        let of_gang = most.map_or(u32::MAX, |most| {
+            let placed: u32 = self.subgroups.iter().map(|one| one.counts.placed()).sum();
+            most.saturating_sub(placed)
+        });
+        subgroup.room().min(of_gang)
+    }
+
+    /// For how long it may be below its minimum while lost members are replaced, once it has run.
+    #[must_use]
+    pub fn repair_for(&self) -> Option<Millis> {
+        self.definition()?.repair_for
     }
 
     /// Labels that every node of it must have.

@@ -114,6 +114,12 @@ impl<I: Id, T> Slab<I, T> {
         self.slots.get_mut(id.index())?.as_mut()
     }
 
+    /// All values by rising id, to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (I, &mut T)> {
+        let slots = self.slots.iter_mut().enumerate();
+        slots.filter_map(|(index, slot)| Some((I::from_index(index), slot.as_mut()?)))
+    }
+
     /// All values by rising id.
     pub fn iter(&self) -> impl Iterator<Item = (I, &T)> {
         let slots = self.slots.iter().enumerate();

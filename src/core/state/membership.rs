@@ -3,6 +3,7 @@
 use super::ids::{GangId, NodeId, PodId};
 use super::pods::{Place, Pod, Standing};
 use super::{ClusterState, Counts, Gang};
+use crate::core::units::Time;
 
 impl ClusterState {
     /// What a pod counts as now.
@@ -91,17 +92,26 @@ impl ClusterState {
             return;
         };
         let Some(gang_id) = pod.gang else { return };
+        let nominated = pod.is_only_nominated();
         let shape = self.shapes.get(pod.shape);
         let Some((gang, shape)) = self.gangs.get_mut(gang_id).zip(shape) else {
             return;
         };
         if more {
             gang.in_use.add(&shape.request);
+            gang.holding += 1;
         } else {
             gang.in_use.subtract(&shape.request);
+            gang.holding -= 1;
+        }
+        match (gang.holding, more) {
+            (1, true) => _ = self.holders.insert(gang_id),
+            (0, false) => _ = self.holders.remove(&gang_id),
+            _ => {}
         }
         if let Some((queue, lifetime)) = gang.account {
-            self.queues.count(queue, lifetime, &shape.request, more);
+            self.queues
+                .count(queue, lifetime, &shape.request, nominated, more);
         }
         self.book(gang_id);
     }
@@ -152,6 +162,27 @@ impl ClusterState {
         let gang = self.pods.get(id).and_then(|pod| pod.gang);
         if let Some(gang) = gang.and_then(|gang| self.gangs.get_mut(gang)) {
             gang.advanced_at = Some(now);
+        }
+    }
+
+    /// Notes when a member was bound that holds a node. What its clock says of the future is now.
+    pub(super) fn note_start(&mut self, id: PodId, bound_at: Option<Time>) {
+        let (Some(pod), Some(at)) = (self.pods.get(id), bound_at) else {
+            return;
+        };
+        if !pod.holds_node() {
+            return;
+        }
+        let at = at.min(self.now);
+        if let Some(gang) = pod.gang.and_then(|gang| self.gangs.get_mut(gang)) {
+            gang.started_at = Some(gang.started_at.map_or(at, |known| known.min(at)));
+        }
+    }
+
+    /// The gang holds nothing any more: it starts anew.
+    pub fn forget_start(&mut self, gang: GangId) {
+        if let Some(gang) = self.gangs.get_mut(gang) {
+            gang.started_at = None;
         }
     }
 

@@ -8,9 +8,11 @@
 
 mod admission;
 mod audit;
+mod budgets;
 mod changes;
 mod gangs;
 mod ids;
+mod kept;
 mod membership;
 mod node_set;
 mod nodes;
@@ -23,9 +25,11 @@ mod settle;
 mod shapes;
 mod touched;
 
+pub use budgets::DisruptionBudget;
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{ConstraintsId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab};
+pub use kept::{Kept, SLOTS, View};
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
 pub use pending::{Class, Pending};
@@ -40,10 +44,12 @@ use super::model::{
 use super::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
 use super::units::Time;
 use admission::Admission;
+use budgets::{Budgets, LabelTexts};
 use indexmap::IndexMap;
+use kept::KeptRoom;
 use nodes::NodeChange;
 use pod_events::PodNames;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Index;
 
 /// All that is known of the cluster.
@@ -56,10 +62,15 @@ pub struct ClusterState {
     shapes: Shapes,
     pods: Slab<PodId, Pod>,
     pod_names: PodNames,
+    /// Pods that are being deleted, or whose eviction is under way.
+    departing: BTreeSet<PodId>,
     gangs: Slab<GangId, Gang>,
     gangs_by_key: IndexMap<GangKey, GangId>,
+    /// Gangs of which a member takes room on a node.
+    holders: BTreeSet<GangId>,
     arrivals: u64,
     admission: Admission,
+    kept: KeptRoom,
     queues: Queues,
     /// What amounts are worth.
     weights: Weights,
@@ -68,6 +79,8 @@ pub struct ClusterState {
     weighed: Option<u64>,
     priority_classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
+    budgets: Budgets,
+    label_texts: LabelTexts,
     changes: Changes,
 }
 
@@ -98,11 +111,14 @@ impl ClusterState {
                 let dimensions = &mut self.dimensions;
                 if let Some(id) = self.queues.upsert(*spec, |name| dimensions.register(name)) {
                     self.changes.queues.insert(id);
+                    self.changes.rules = true;
                     self.touch_queue(id);
                 }
             }
             Event::QueueDeleted(name) => {
                 if let Some(id) = self.queues.remove(&name) {
+                    self.changes.queues.insert(id);
+                    self.changes.rules = true;
                     self.touch_queue(id);
                 }
             }
@@ -121,6 +137,10 @@ impl ClusterState {
                 self.touch_namespace(&spec.name.clone(), Some(spec));
             }
             Event::NamespaceDeleted(name) => self.touch_namespace(&name, None),
+            Event::DisruptionBudget(spec) => self.upsert_budget(*spec),
+            Event::DisruptionBudgetDeleted(namespace, name) => {
+                self.remove_budget(&namespace, &name);
+            }
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
         }
@@ -185,6 +205,25 @@ impl ClusterState {
     /// All gangs.
     pub fn gangs(&self) -> impl Iterator<Item = (GangId, &Gang)> {
         self.gangs.iter()
+    }
+
+    /// The gangs of which a member takes room on a node: all that a look for victims has to see.
+    pub fn holders(&self) -> impl Iterator<Item = (GangId, &Gang)> {
+        let gang = |id: &GangId| Some((*id, self.gangs.get(*id)?));
+        self.holders.iter().filter_map(gang)
+    }
+
+    /// How many pods that are not ours take room on a node: they are never asked to leave it. Looks at
+    /// all pods.
+    #[must_use]
+    pub fn foreign_pods(&self) -> usize {
+        let foreign = |pod: &Pod| pod.gang.is_none() && pod.room().is_some();
+        self.pods.iter().filter(|(_, pod)| foreign(pod)).count()
+    }
+
+    /// Pods that are being deleted, or whose eviction is under way.
+    pub fn departing(&self) -> impl Iterator<Item = PodId> {
+        self.departing.iter().copied()
     }
 
     /// What people call a gang: namespace and name of its PodGroup, or of the pod that is a gang
@@ -261,7 +300,11 @@ impl ClusterState {
             .nodes
             .find(&spec.name)
             .filter(|id| self.nodes.is_deleted(*id));
+        let offer = self.nodes.offer_version();
         let (id, change) = self.nodes.upsert(spec, &mut self.dimensions);
+        if self.nodes.offer_version() != offer {
+            self.disturb_kept(id);
+        }
         if change == NodeChange::CanHelp {
             self.changes.nodes.insert(id);
         }
@@ -273,6 +316,7 @@ impl ClusterState {
     fn remove_node(&mut self, name: &str) {
         if let Some(id) = self.nodes.remove(name) {
             self.changes.nodes.remove(&id);
+            self.disturb_kept(id);
             for pod in self.nodes.pods(id).to_vec() {
                 let pod = self.pods.get(pod).filter(|pod| pod.nominated == Some(id));
                 if let Some(gang) = pod.and_then(|pod| pod.gang) {
@@ -339,6 +383,9 @@ impl ClusterState {
         gang.subgroups = gang.subgroups_wanted();
         gang.strays = Counts::default();
         gang.in_use = Tally::default();
+        gang.holding = 0;
+        self.holders.remove(&id);
+        let gang = &mut self.gangs[id];
         let members: Vec<PodId> = std::mem::take(&mut gang.members).into_iter().collect();
         gang.pending = Pending::default();
         for member in members {
@@ -442,6 +489,31 @@ impl ClusterState {
             gang.priority = priority;
             gang.unknown_priority_class = unknown;
         }
+    }
+
+    /// Whether a gang makes nobody go: so says the class its PodGroup names, else one of its pods.
+    #[must_use]
+    pub fn never_preempts(&self, id: GangId) -> bool {
+        let Some(gang) = self.gangs.get(id) else {
+            return false;
+        };
+        let spec = gang.definition();
+        if let Some(class) = spec.and_then(|spec| spec.priority_class.as_deref()) {
+            return self
+                .priority_class(class)
+                .is_some_and(|class| class.never_preempts);
+        }
+        let mut classes = self.priority_classes.values();
+        let default = classes.find(|class| class.global_default);
+        let never = |pod: &Pod| {
+            pod.never_preempts.unwrap_or_else(|| {
+                let class = pod.priority_class.as_deref();
+                let class = class.map_or(default, |name| self.priority_class(name));
+                class.is_some_and(|class| class.never_preempts)
+            })
+        };
+        let mut members = gang.members.iter().filter_map(|id| self.pods.get(*id));
+        members.any(never)
     }
 
     fn highest_priority<'a>(

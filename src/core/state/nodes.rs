@@ -5,6 +5,7 @@
 //! present, and its usage is counted when it appears.
 
 use super::ids::{Id, NodeId, PodId};
+use super::kept::Kept;
 use super::node_set::{LANES, NodeSet};
 use super::touched::Touched;
 use crate::core::model::{HostPort, Labels, NodeSpec, Taint, digest};
@@ -191,6 +192,35 @@ impl Nodes {
         }
         self.rows[node.index()].pods = staying;
         self.free_slot_if_unused(node);
+    }
+
+    /// Has room that is kept look taken.
+    pub(super) fn keep(&mut self, kept: &Kept) {
+        self.change_kept(kept, i64::saturating_add);
+        for (node, port, pod) in &kept.ports {
+            let ports = &mut self.rows[node.index()].ports;
+            ports.push((port.clone(), *pod));
+        }
+    }
+
+    /// Has it look free again.
+    pub(super) fn give(&mut self, kept: &Kept) {
+        self.change_kept(kept, i64::saturating_sub);
+        for (node, port, pod) in &kept.ports {
+            let ports = &mut self.rows[node.index()].ports;
+            ports.retain(|(one, of)| (one, of) != (port, pod));
+        }
+    }
+
+    fn change_kept(&mut self, kept: &Kept, change: fn(i64, i64) -> i64) {
+        for (node, amounts) in &kept.amounts {
+            self.touched.note(*node);
+            for (dimension, amount) in amounts.iter() {
+                let column = self.column(dimension);
+                let used = change(column.used[node.index()], amount);
+                column.set_used(*node, used);
+            }
+        }
     }
 
     /// The node's name.

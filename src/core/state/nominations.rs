@@ -3,6 +3,7 @@
 use super::ClusterState;
 use super::ids::{GangId, NodeId, PodId};
 use super::pods::{Place, Pod};
+use crate::core::resources::Tally;
 use std::collections::BTreeSet;
 
 impl ClusterState {
@@ -55,6 +56,18 @@ impl ClusterState {
         members.filter_map(held).collect()
     }
 
+    /// What is held for members of a gang that have no node yet.
+    pub(super) fn nominated_for(&self, gang: GangId) -> Tally {
+        let mut sum = Tally::default();
+        for id in &self[gang].members {
+            let pod = self.pods.get(*id).filter(|pod| pod.is_only_nominated());
+            if let Some(shape) = pod.and_then(|pod| self.shapes.get(pod.shape)) {
+                sum.add(&shape.request);
+            }
+        }
+        sum
+    }
+
     /// Holds no room for a gang any more; says where it was.
     pub fn drop_nominations(&mut self, gang: GangId) -> Vec<NodeId> {
         let held = self.nominations(gang);
@@ -68,10 +81,7 @@ impl ClusterState {
     #[must_use]
     pub fn leaving_from(&self, nodes: &BTreeSet<NodeId>) -> usize {
         let pods = nodes.iter().flat_map(|node| self.nodes.pods(*node));
-        let leaves = |id: &&PodId| {
-            let pod = self.pods.get(**id);
-            pod.is_some_and(|pod| pod.terminating || pod.eviction.is_under_way())
-        };
+        let leaves = |id: &&PodId| self.pods.get(**id).is_some_and(Pod::departs);
         pods.filter(leaves).count()
     }
 }

@@ -67,6 +67,7 @@ impl ClusterState {
         self.narrow(&mut spec, gang_key.as_ref());
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
+        let labels = self.label_texts.acquire(labels_of(&spec));
         let mut pod = Pod {
             key: spec.key,
             created: spec.created,
@@ -76,6 +77,8 @@ impl ClusterState {
             shape,
             priority: spec.priority,
             priority_class: spec.priority_class,
+            never_preempts: spec.never_preempts,
+            labels,
             queue: spec.queue,
             lifetime: spec.lifetime,
             phase: spec.phase,
@@ -98,10 +101,12 @@ impl ClusterState {
         }
         let id = self.pods.insert(pod);
         self.pod_names.insert(name, id);
+        self.note_departure(id);
         self.take_room(id);
         if let Some(key) = gang_key {
             let gang = self.gang_slot(&key);
             self.join_gang(id, gang, None);
+            self.note_start(id, spec.bound_at);
             self.touch(gang);
         }
     }
@@ -118,6 +123,7 @@ impl ClusterState {
     fn update_pod(&mut self, id: PodId, mut spec: PodSpec) {
         let before = self.footprint(id);
         let gang_key = spec.ours.then(|| spec.gang_key());
+        let labels = labels_of(&spec).to_owned();
         self.narrow(&mut spec, gang_key.as_ref());
         let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
         let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
@@ -142,6 +148,7 @@ impl ClusterState {
         let mut unsupported = spec.unsupported;
         unsupported.extend(no_room_for.map(|name| too_many_resources(&name)));
         let told_apart = pod.priority != spec.priority
+            || pod.never_preempts != spec.never_preempts
             || pod.priority_class != spec.priority_class
             || pod.queue != spec.queue
             || pod.lifetime != spec.lifetime
@@ -151,6 +158,11 @@ impl ClusterState {
         pod.subgroup_label = spec.subgroup;
         pod.priority = spec.priority;
         pod.priority_class = spec.priority_class;
+        pod.never_preempts = spec.never_preempts;
+        if *pod.labels != *labels {
+            self.label_texts.release(&pod.labels);
+            pod.labels = self.label_texts.acquire(&labels);
+        }
         pod.queue = spec.queue;
         pod.lifetime = spec.lifetime;
         pod.nominated = nominated.filter(|_| node.is_none());
@@ -172,7 +184,9 @@ impl ClusterState {
         if let Some(key) = gang_key {
             let gang = self.gang_slot(&key);
             self.join_gang(id, gang, before.and_then(|before| before.gang));
+            self.note_start(id, spec.bound_at);
         }
+        self.note_departure(id);
         if confirmed {
             self.note_advance(id);
         }
@@ -222,7 +236,10 @@ impl ClusterState {
             }
             self.forget_gang_if_unused(gang_id);
         }
+        self.departing.remove(&id);
+        self.spend_budgets(id, false);
         if let Some(pod) = self.pods.remove(id) {
+            self.label_texts.release(&pod.labels);
             self.shapes.release(pod.shape);
             self.pod_names
                 .swap_remove(&PodName(&pod.key.namespace, &pod.key.name));
@@ -249,7 +266,7 @@ impl ClusterState {
             }
             BindOutcome::Refused { message } => self.bind_came_back(id, message, true),
             BindOutcome::Failed { message } => self.bind_came_back(id, message, false),
-            BindOutcome::Unsent => self.unassume(id),
+            BindOutcome::Unsent => self.take_back(id),
             BindOutcome::Gone => return self.remove_pod(id),
         }
         self.compare(id, before, true);
@@ -267,7 +284,16 @@ impl ClusterState {
         if avoid_node {
             pod.avoid.push(node);
         }
-        self.set_place(id, Place::None);
+        self.take_back(id);
+    }
+
+    /// An assumed pod is among those who wait again.
+    fn take_back(&mut self, id: PodId) {
+        self.unassume(id);
+        let gang = self.pods.get(id).and_then(|pod| pod.gang);
+        if let Some(gang) = gang.and_then(|gang| self.gangs.get_mut(gang)) {
+            gang.joined += 1;
+        }
     }
 
     pub(super) fn evict_result(&mut self, key: &PodKey, outcome: EvictOutcome) {
@@ -315,7 +341,18 @@ impl ClusterState {
     pub fn set_eviction(&mut self, id: PodId, eviction: Eviction) {
         let before = self.footprint(id);
         self.change_in_gang(id, |pod| pod.eviction = eviction);
+        self.spend_budgets(id, eviction.is_under_way());
+        self.note_departure(id);
         self.compare(id, before, true);
+    }
+
+    /// Notes whether a pod is on its way off.
+    fn note_departure(&mut self, id: PodId) {
+        if self.pods.get(id).is_some_and(Pod::departs) {
+            self.departing.insert(id);
+        } else {
+            self.departing.remove(&id);
+        }
     }
 
     /// Notes that a bind on its way was asked back.
@@ -402,6 +439,9 @@ impl ClusterState {
             return;
         };
         self.nodes.occupy(node, id, &shape.request, &shape.ports);
+        if pod.gang.is_none() {
+            self.disturb_kept(node);
+        }
     }
 
     pub(super) fn leave_room(&mut self, id: PodId) {
@@ -416,6 +456,11 @@ impl ClusterState {
         });
         self.nodes = nodes;
     }
+}
+
+/// The labels that are kept: others' pods are never taken off their nodes, so nobody asks for theirs.
+fn labels_of(spec: &PodSpec) -> &str {
+    if spec.ours { spec.labels.text() } else { "" }
 }
 
 fn too_many_resources(name: &str) -> String {

@@ -3,6 +3,7 @@
 use super::ids::{GangId, NodeId, ShapeId};
 use crate::core::model::{PodKey, PodPhase};
 use crate::core::units::{Millis, Time};
+use std::sync::Arc;
 
 /// Where a pod is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,6 +100,10 @@ pub struct Pod {
     pub priority: Option<i32>,
     /// Priority class, where admission did not.
     pub priority_class: Option<String>,
+    /// Whether it makes nobody go, where admission says so.
+    pub never_preempts: Option<bool>,
+    /// Its labels, as one text.
+    pub labels: Arc<str>,
     /// Queue label, for a pod that is a gang of its own.
     pub queue: Option<String>,
     /// How long it is protected, if it is a gang of its own.
@@ -145,11 +150,23 @@ impl Pod {
         matches!(self.place, Place::Bound(_)) && self.uses_room()
     }
 
+    /// Whether it is being deleted, or its eviction is under way.
+    #[must_use]
+    pub const fn departs(&self) -> bool {
+        self.terminating || self.eviction.is_under_way()
+    }
+
     /// It has a node now: what came back before says nothing about it any more.
     pub(super) fn forget_setbacks(&mut self) {
         self.setbacks = 0;
         self.refusal = None;
         self.avoid.clear();
+    }
+
+    /// Whether room is held for it that it does not have yet.
+    #[must_use]
+    pub fn is_only_nominated(&self) -> bool {
+        self.place.node().is_none() && self.room().is_some()
     }
 
     /// The node on which it takes room: decided, confirmed or held for it.

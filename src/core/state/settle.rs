@@ -77,15 +77,17 @@ impl ClusterState {
     /// Takes what a gang holds into the books.
     pub(super) fn open_account(&mut self, id: GangId, queue: QueueId, lifetime: Lifetime) {
         self.gangs[id].account = Some((queue, lifetime));
-        let all = self.holdings(id);
-        self.queues.count_all(queue, lifetime, &all, true);
+        let (all, nominated) = (self.holdings(id), self.nominated_for(id));
+        self.queues
+            .count_all(queue, lifetime, (&all, &nominated), true);
     }
 
     /// Takes what a gang holds out of the books.
     pub(super) fn close_account(&mut self, id: GangId) -> Option<(QueueId, Lifetime)> {
         let account = self.gangs[id].account.take()?;
-        let all = self.holdings(id);
-        self.queues.count_all(account.0, account.1, &all, false);
+        let (all, nominated) = (self.holdings(id), self.nominated_for(id));
+        self.queues
+            .count_all(account.0, account.1, (&all, &nominated), false);
         Some(account)
     }
 
@@ -115,7 +117,8 @@ impl ClusterState {
             let mut sum = super::Holdings::default();
             for (gang_id, gang) in self.gangs.iter() {
                 if let Some((_, lifetime)) = gang.account.filter(|(one, _)| *one == id) {
-                    sum.add_all(lifetime, &self.holdings(gang_id));
+                    let (all, nominated) = (self.holdings(gang_id), self.nominated_for(gang_id));
+                    sum.change_by(lifetime, (&all, &nominated), true);
                 }
             }
             if sum != queue.account.own {

@@ -143,6 +143,11 @@ impl<'s> Statement<'s> {
         self.log.iter().filter_map(Step::assumed)
     }
 
+    /// What was placed since a point.
+    pub fn assumed_since(&self, since: Checkpoint) -> impl Iterator<Item = Assumed> {
+        self.log.iter().skip(since.0).filter_map(Step::assumed)
+    }
+
     /// Has the plugins reserve what the pods need on their nodes.
     ///
     /// # Errors

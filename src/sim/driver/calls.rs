@@ -197,7 +197,7 @@ impl Driver {
                 self.server.say(subject, said.clone())
             }
             Request::Bind(pod, node) => {
-                let answer = self.server.bind(pod, node);
+                let answer = self.server.bind(pod, node, self.now);
                 if answer == Answer::Accepted {
                     self.start(pod);
                     self.ledger.bound_by_us(pod, &self.server, self.now);

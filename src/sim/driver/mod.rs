@@ -179,6 +179,12 @@ impl Driver {
         self.binds_to_live = Some(binds);
     }
 
+    /// Kills the scheduler that leads at a time.
+    pub fn kill_at(&mut self, at: Time) {
+        let kill = Happening::Mischief(Mischief::KillScheduler);
+        self.heap.push(at, kill);
+    }
+
     /// Prints on stderr all that happens.
     pub const fn set_trace(&mut self, trace: bool) {
         self.trace = trace;
@@ -194,6 +200,12 @@ impl Driver {
     #[must_use]
     pub const fn last_change(&self) -> Time {
         self.last_change
+    }
+
+    /// Whether nothing more of the scenario is to come: only the scheduler's own timers are left.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.heap.next_at().is_none()
     }
 
     /// When something was last said of an object.

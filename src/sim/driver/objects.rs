@@ -35,6 +35,7 @@ impl Driver {
             Object::Queue(queue) => self.server.put_queue(queue),
             Object::PriorityClass(class) => self.server.put_class(class),
             Object::Namespace(namespace) => self.server.put_namespace(namespace),
+            Object::Budget(budget) => self.server.put_budget(*budget),
         }
     }
 
@@ -70,6 +71,10 @@ impl Driver {
             }
             Object::PriorityClass(class) => self.server.delete_class(&class.name),
             Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
+            Object::Budget(budget) => {
+                self.server
+                    .delete_budget(&budget.spec.namespace, &budget.spec.name);
+            }
         }
     }
 

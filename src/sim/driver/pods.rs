@@ -52,6 +52,7 @@ impl Driver {
             key: before.spec.key.clone(),
             created: before.spec.created,
             node: before.spec.node.clone(),
+            bound_at: before.spec.bound_at,
             phase: before.spec.phase,
             terminating: before.spec.terminating,
             ..plan.spec.clone()

@@ -17,6 +17,7 @@ enum Object {
     Queue(String),
     PriorityClass(String),
     Namespace(String),
+    Budget(String, String),
 }
 
 /// The watches of one process.
@@ -144,6 +145,14 @@ fn about(event: &Event) -> Option<(Object, Option<Event>)> {
             (Object::Namespace(name), Some(gone))
         }
         Event::NamespaceDeleted(name) => (Object::Namespace(name.clone()), None),
+        Event::DisruptionBudget(budget) => {
+            let (namespace, name) = (budget.namespace.clone(), budget.name.clone());
+            let gone = Event::DisruptionBudgetDeleted(namespace.clone(), name.clone());
+            (Object::Budget(namespace, name), Some(gone))
+        }
+        Event::DisruptionBudgetDeleted(namespace, name) => {
+            (Object::Budget(namespace.clone(), name.clone()), None)
+        }
         Event::BindResult(..) | Event::EvictResult(..) => return None,
     })
 }

@@ -5,7 +5,7 @@
 
 use super::behaviour::Behaviour;
 use super::jobs;
-use super::model::{JobPlan, Object, PodPlan};
+use super::model::{Amount, BudgetPlan, JobPlan, Needed, Object, PodPlan};
 use super::schema;
 use crate::api::convert::{self, Reading};
 use crate::api::yaml::short;
@@ -28,6 +28,7 @@ pub(super) enum Kind {
     Queue,
     PriorityClass,
     Namespace,
+    DisruptionBudget,
     /// Read, and without effect in this version.
     Inert,
 }
@@ -73,7 +74,7 @@ const KINDS: &[(&str, &str, Known)] = &[
     ("v1", "PersistentVolumeClaim", known::<core::PersistentVolumeClaim>(Kind::Inert)),
     ("v1", "Service", known::<core::Service>(Kind::Inert)),
     ("v1", "ServiceAccount", known::<core::ServiceAccount>(Kind::Inert)),
-    ("policy/v1", "PodDisruptionBudget", known::<policy::v1::PodDisruptionBudget>(Kind::Inert)),
+    ("policy/v1", "PodDisruptionBudget", known::<policy::v1::PodDisruptionBudget>(Kind::DisruptionBudget)),
     ("storage.k8s.io/v1", "CSINode", known::<storage::v1::CSINode>(Kind::Inert)),
     ("storage.k8s.io/v1", "StorageClass", known::<storage::v1::StorageClass>(Kind::Inert)),
     ("muster.dev/v1alpha1", "BatchJob", unchecked(Kind::Inert)),
@@ -164,10 +165,46 @@ impl Kind {
                 let namespace = read::<slim::Namespace>(value)?;
                 Object::Namespace(convert::namespace(&namespace))
             }
+            Self::DisruptionBudget => {
+                let budget = read::<slim::PodDisruptionBudget>(value)?;
+                Object::Budget(Box::new(BudgetPlan {
+                    spec: convert::disruption_budget(&budget),
+                    needed: needed(value)?,
+                }))
+            }
             Self::Inert => return Ok(None),
         };
         Ok(Some(object))
     }
+}
+
+/// From what it follows how many pods of a PodDisruptionBudget may go, unless its status says so.
+fn needed(value: &Value) -> Result<Option<Needed>, String> {
+    if !value["status"]["disruptionsAllowed"].is_null() {
+        return Ok(None);
+    }
+    let field = |name: &str| {
+        let found = &value["spec"][name];
+        (!found.is_null()).then(|| amount(found).map_err(|error| format!("spec.{name}: {error}")))
+    };
+    match (field("minAvailable"), field("maxUnavailable")) {
+        (Some(_), Some(_)) => {
+            Err("spec.minAvailable and spec.maxUnavailable exclude each other".to_owned())
+        }
+        (Some(least), None) => Ok(Some(Needed::Available(least?))),
+        (None, Some(most)) => Ok(Some(Needed::Unavailable(most?))),
+        (None, None) => Ok(Some(Needed::Available(Amount::Count(0)))),
+    }
+}
+
+/// A number of pods, or a percentage.
+fn amount(value: &Value) -> Result<Amount, String> {
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let percent = value
+        .as_str()
+        .and_then(|text| text.strip_suffix('%')?.parse().ok());
+    let amount = number.map(Amount::Count).or(percent.map(Amount::Percent));
+    amount.ok_or_else(|| format!("{value} is neither a number of pods nor a percentage"))
 }
 
 fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<JobPlan, String> {

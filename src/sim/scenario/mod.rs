@@ -15,5 +15,7 @@ mod problems;
 mod schema;
 
 pub use load::{Source, load, load_files, stamped};
-pub use model::{Entry, JobPlan, Object, OnEviction, PodPlan, Run, Scenario};
+pub use model::{
+    Amount, BudgetPlan, Entry, JobPlan, Needed, Object, OnEviction, PodPlan, Run, Scenario,
+};
 pub use problems::ScenarioError;

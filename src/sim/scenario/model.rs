@@ -1,7 +1,7 @@
 //! A scenario as plain data. Copies are stamped and jobs are expanded; nothing is checked here.
 
 use crate::core::model::{
-    GangSpec, NamespaceSpec, NodeSpec, PodSpec, PriorityClassSpec, QueueSpec,
+    DisruptionBudgetSpec, GangSpec, NamespaceSpec, NodeSpec, PodSpec, PriorityClassSpec, QueueSpec,
 };
 use crate::core::units::{Millis, Time};
 
@@ -45,6 +45,49 @@ pub enum Object {
     PriorityClass(PriorityClassSpec),
     /// A namespace.
     Namespace(NamespaceSpec),
+    /// A PodDisruptionBudget.
+    Budget(Box<BudgetPlan>),
+}
+
+/// A PodDisruptionBudget, and how many pods may go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BudgetPlan {
+    /// The budget.
+    pub spec: DisruptionBudgetSpec,
+    /// From what it follows how many may go; `None` where its status says so.
+    pub needed: Option<Needed>,
+}
+
+/// What a PodDisruptionBudget asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// `minAvailable`.
+    Available(Amount),
+    /// `maxUnavailable`.
+    Unavailable(Amount),
+}
+
+/// A number of pods, or a part of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many.
+    Count(u32),
+    /// So many of a hundred, rounded up.
+    Percent(u32),
+}
+
+impl Amount {
+    /// How many that is.
+    #[must_use]
+    pub fn of(self, all: u32) -> u32 {
+        match self {
+            Self::Count(count) => count,
+            Self::Percent(part) => {
+                let part = (u64::from(all) * u64::from(part)).div_ceil(100);
+                u32::try_from(part).unwrap_or(u32::MAX)
+            }
+        }
+    }
 }
 
 /// A pod and how it behaves.

@@ -13,6 +13,8 @@ pub(super) struct Lines {
     places: BTreeMap<GangId, OrderKey>,
     /// Queues whose line changed.
     changed: BTreeSet<QueueId>,
+    /// Queues whose line somebody left: those behind moved up.
+    left: BTreeSet<QueueId>,
 }
 
 impl Lines {
@@ -33,12 +35,14 @@ impl Lines {
             return;
         };
         self.changed.insert(key.queue);
+        self.left.insert(key.queue);
         if let Some(line) = self.queues.get_mut(&key.queue) {
             line.remove(&key);
             if line.is_empty() {
                 // Nobody is left whose position could have changed.
                 self.queues.remove(&key.queue);
                 self.changed.remove(&key.queue);
+                self.left.remove(&key.queue);
             }
         }
     }
@@ -65,12 +69,21 @@ impl Lines {
         line.map(|key| key.gang)
     }
 
+    /// How many gangs stand in a queue's line.
+    pub(super) fn len_of(&self, queue: QueueId) -> usize {
+        self.queues.get(&queue).map_or(0, BTreeSet::len)
+    }
+
     pub(super) fn have_changed(&self) -> bool {
         !self.changed.is_empty()
     }
 
     pub(super) fn take_changed(&mut self) -> BTreeSet<QueueId> {
         std::mem::take(&mut self.changed)
+    }
+
+    pub(super) fn take_left(&mut self) -> BTreeSet<QueueId> {
+        std::mem::take(&mut self.left)
     }
 
     /// Who stands in a line.

@@ -4,23 +4,30 @@ mod lines;
 mod notes;
 mod parked;
 mod queued;
+mod running;
+mod taken;
 
 pub(super) use notes::RefusedRelease;
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
 use parked::After;
 pub(super) use parked::Want;
 pub(super) use queued::Block;
-pub use queued::Lane;
+pub use queued::{Awaited, Lane};
+pub(super) use running::Term;
+pub use taken::Taken;
 
+use super::reservation::{Renewal, Reserved};
 use crate::core::fairness::Contest;
 use crate::core::placement::Demand;
-use crate::core::state::{ClusterState, GangId, QueueId};
+use crate::core::state::{ClusterState, GangId, QueueId, View};
 use crate::core::transaction::Committed;
 use crate::core::units::Time;
 use lines::Lines;
 use notes::Notes;
 use parked::Parked;
 use queued::Queued;
+use running::Running;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -68,10 +75,21 @@ pub struct Agenda {
     eased: BTreeSet<GangId>,
     /// Gangs that back off after a release.
     backing_off: BTreeSet<GangId>,
+    /// Gangs that are being taken off their nodes as a whole.
+    releasing: BTreeSet<GangId>,
     /// Decisions that a permit plugin holds, by gang.
     pub held: BTreeMap<GangId, Committed>,
     /// Gangs for which room is held while others leave it.
     pub nominated: BTreeSet<GangId>,
+    /// Gangs for which a place in the future is reserved.
+    pub reserved: BTreeMap<GangId, Reserved>,
+    /// Those of them that are to be tried again, in their order.
+    pub(super) to_renew: BTreeMap<(Reverse<i32>, u64), (GangId, Renewal)>,
+    /// How many reservations were made.
+    reservations: u64,
+    running: Running,
+    /// Somebody leaves at another time than was known.
+    terms_changed: bool,
     /// Gangs that are partly bound, and not under release.
     pub partial: BTreeSet<GangId>,
 }
@@ -102,6 +120,7 @@ impl Agenda {
             Stage::Parked(key) => self.parked.insert(key, None),
             Stage::Held(until) => self.at(until, gang),
             Stage::BackingOff => _ = self.backing_off.insert(gang),
+            Stage::Releasing => _ = self.releasing.insert(gang),
             _ => {}
         }
         self.line_up(state, gang, stage);
@@ -174,10 +193,11 @@ impl Agenda {
     pub fn out_of_turn(&self, gangs: impl IntoIterator<Item = GangId>) -> BTreeSet<GangId> {
         let woken = self.woken.values().map(|woken| woken.want);
         let turns: BTreeSet<Want> = woken.chain(self.next.keys().copied()).collect();
+        let renewed = self.to_renew.values().map(|(gang, _)| *gang);
+        let renewed: BTreeSet<GangId> = renewed.collect();
         let in_turn = |gang: &GangId| {
-            self.parked
-                .want(*gang)
-                .is_some_and(|one| turns.contains(&one))
+            let want = self.parked.want(*gang);
+            want.is_some_and(|one| turns.contains(&one)) || renewed.contains(gang)
         };
         gangs.into_iter().filter(|gang| !in_turn(gang)).collect()
     }
@@ -187,6 +207,14 @@ impl Agenda {
         let stage = self.notes.forget(gang);
         self.drop_stage(gang, stage);
         self.lines.leave(gang);
+        // Its id may be given to another, for whom nobody has made room.
+        for id in self.releasing.clone() {
+            let release = &mut self.notes.of_mut(id).release;
+            if let Some(release) = release.as_mut().filter(|one| one.beneficiary == Some(gang)) {
+                release.beneficiary = None;
+            }
+        }
+        self.running.note(gang, None);
         self.partial.remove(&gang);
         self.nominated.remove(&gang);
         self.eased.remove(&gang);
@@ -206,6 +234,7 @@ impl Agenda {
             }
             Stage::Parked(key) => self.parked.remove(&key),
             Stage::BackingOff => _ = self.backing_off.remove(&gang),
+            Stage::Releasing => _ = self.releasing.remove(&gang),
             _ => {}
         }
     }
@@ -269,7 +298,7 @@ impl Agenda {
 
     /// Something changed in the books of a queue, or of the cluster.
     pub fn ease(&mut self, by: Option<QueueId>) {
-        self.queued.ease(by);
+        self.queued.ease(Awaited::Books(by));
         let held_back = by.and_then(|queue| self.held_apart.remove(&queue));
         self.eased.extend(held_back.into_iter().flatten());
     }
@@ -282,18 +311,65 @@ impl Agenda {
         }
     }
 
+    /// Room may be there that was not: who holds back all of its queue until then is tried again.
+    pub(super) fn ease_room(&mut self) {
+        self.queued.ease(Awaited::Room);
+    }
+
+    /// The number of the next reservation.
+    pub(super) const fn next_reservation(&mut self) -> u64 {
+        self.reservations += 1;
+        self.reservations
+    }
+
+    /// Notes since when a gang holds nodes and when it leaves them, or that it holds none.
+    pub(super) fn note_term(&mut self, gang: GangId, term: Option<Term>) {
+        self.terms_changed |= self.running.note(gang, term);
+    }
+
+    /// Whether somebody leaves at another time than was known when this was last asked.
+    pub(super) fn take_terms_changed(&mut self) -> bool {
+        std::mem::take(&mut self.terms_changed)
+    }
+
+    /// Since when a gang holds nodes, and when it leaves them.
+    pub(super) fn term(&self, gang: GangId) -> Option<Term> {
+        self.running.term(gang)
+    }
+
+    /// Gangs that hold nodes and whose lifetime ends, the next first.
+    pub(super) fn ends(&self) -> impl Iterator<Item = (Time, GangId)> {
+        self.running.ends()
+    }
+
+    /// The others that hold nodes, who has run longest first.
+    pub(super) fn endless(&self) -> impl Iterator<Item = GangId> {
+        self.running.endless()
+    }
+
     /// Gangs that were held apart and may be tried again.
     pub fn take_eased(&mut self) -> BTreeSet<GangId> {
         std::mem::take(&mut self.eased)
     }
 
-    /// Whether a gang is to be tried, and is behind one that its queue's books hold back.
+    /// What somebody waits for behind whom a gang that is to be tried has to wait.
     #[must_use]
-    pub fn is_behind(&self, gang: GangId) -> bool {
+    pub fn is_behind(&self, gang: GangId) -> Option<Awaited> {
         match self.notes.of(gang).stage() {
             Stage::Queued(key) => self.queued.is_behind(&key),
-            _ => false,
+            _ => None,
         }
+    }
+
+    /// The gang of a queue that its books hold back, and with it those behind it.
+    #[must_use]
+    pub fn held_in(&self, queue: QueueId) -> Option<GangId> {
+        self.queued.held_in(queue)
+    }
+
+    /// The gangs that are being taken off their nodes as a whole.
+    pub fn releasing(&self) -> impl Iterator<Item = GangId> {
+        self.releasing.iter().copied()
     }
 
     /// Gangs tried in vain, in order.
@@ -335,6 +411,12 @@ impl Agenda {
         self.lines.of(queue)
     }
 
+    /// How many gangs a queue's line has.
+    #[must_use]
+    pub fn line_len(&self, queue: QueueId) -> usize {
+        self.lines.len_of(queue)
+    }
+
     /// Whether a line changed since it was last asked.
     #[must_use]
     pub fn has_changed_lines(&self) -> bool {
@@ -344,6 +426,11 @@ impl Agenda {
     /// The queues whose line changed since this was last asked.
     pub fn take_changed_lines(&mut self) -> BTreeSet<QueueId> {
         self.lines.take_changed()
+    }
+
+    /// The queues whose line somebody left since this was last asked.
+    pub fn take_left_lines(&mut self) -> BTreeSet<QueueId> {
+        self.lines.take_left()
     }
 
     /// How many gangs wait for a place, those that back off included.
@@ -389,6 +476,7 @@ impl Agenda {
                 Stage::Queued(key) => anew.queued.insert(key),
                 Stage::Parked(key) => anew.parked.insert(key, None),
                 Stage::BackingOff => _ = anew.backing_off.insert(id),
+                Stage::Releasing => _ = anew.releasing.insert(id),
                 Stage::Held(_) if !self.held.contains_key(&id) => {
                     return Err(format!("gang {}: held, and nobody holds it", gang.key));
                 }
@@ -406,14 +494,30 @@ impl Agenda {
                     gang.key
                 ));
             }
+            let waits = matches!(stage, Stage::Queued(_) | Stage::Parked(_));
+            if self.reserved.contains_key(&id) && !waits {
+                return Err(format!(
+                    "gang {}: has reserved in stage {stage:?}",
+                    gang.key
+                ));
+            }
             if self.progress(id).partial_since.is_some() != self.partial.contains(&id) {
                 return Err(format!("gang {}: partly bound or not", gang.key));
             }
         }
+        if state.shown() != View::OPEN {
+            return Err("room that is kept looks taken".to_owned());
+        }
+        let forgotten =
+            |id: &&GangId| state.gang(**id).is_none() && !state.changes().removed.contains(id);
+        if let Some(gone) = self.reserved.keys().find(forgotten) {
+            return Err(format!("{gone:?} has reserved, and is gone"));
+        }
         let same = anew.queued == self.queued
             && anew.parked.all() == self.parked.all()
             && self.parked.is_consistent()
-            && anew.backing_off == self.backing_off;
+            && anew.backing_off == self.backing_off
+            && anew.releasing == self.releasing;
         if !same {
             return Err("the agenda has other gangs than the stages say".to_owned());
         }

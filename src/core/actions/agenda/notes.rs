@@ -1,6 +1,10 @@
 //! What the actions note about each gang: how far they are with it, and why.
 
+use super::super::preempt::RoomNote;
 use super::queued::Lane;
+use super::taken::Taken;
+use crate::core::actions::record::{Asked, Disruption, KeptFor, Short};
+use crate::core::fairness::Blocked;
 use crate::core::model::{EvictCause, Why};
 use crate::core::state::{GangId, Id, QueueId};
 use crate::core::units::Time;
@@ -94,6 +98,10 @@ pub struct Progress {
     /// The mark of the nodes when room was last looked for by thinking others away, and until when
     /// that holds if the nodes do not change.
     pub planned: Option<(u64, Time)>,
+    /// No place could be found for it, whoever of those that are ours had gone.
+    pub hopeless: bool,
+    /// What came of that.
+    pub room: Option<RoomNote>,
     /// It was asked what it is to be charged for what it holds.
     pub charged: bool,
     /// When its minimum was first placed.
@@ -106,8 +114,22 @@ pub struct Progress {
     pub releases: u32,
     /// The release under way.
     pub release: Option<Release>,
+    /// How often it made room for others lately, and for whom.
+    pub taken: Option<Box<Taken>>,
     /// Why it was last released, until it runs again.
     pub disrupted: Option<Why>,
+    /// When it was last tried.
+    pub tried_at: Option<Time>,
+    /// What its queue's books said to it then.
+    pub held_back: Option<Blocked>,
+    /// What it was short of then.
+    pub short: Option<Short>,
+    /// Who was asked to make room for it when that was last looked for.
+    pub asked: Option<Box<Asked>>,
+    /// For whom room is kept that it did not get.
+    pub kept_for: Option<KeptFor>,
+    /// How it last lost its place, until it runs again; or some of its members since it runs.
+    pub disruption: Option<Disruption>,
 }
 
 impl Progress {
@@ -115,6 +137,11 @@ impl Progress {
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
+    }
+
+    /// What an earlier try came to does not hold any more.
+    pub(in crate::core::actions) fn forget_try(&mut self) {
+        (self.held_back, self.short, self.kept_for) = (None, None, None);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Gangs that were tried in vain, in order, and by what they want.
 
 use super::OrderKey;
-use crate::core::state::{GangId, QueueId, ShapeId};
+use crate::core::state::{GangId, QueueId, ShapeId, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -11,6 +11,8 @@ use std::ops::Bound;
 pub(in crate::core::actions) struct Want {
     /// The shape of its members.
     pub(in crate::core::actions) shape: ShapeId,
+    /// What it may take of the room that is free.
+    pub(in crate::core::actions) view: View,
     /// How many of them it wants at once.
     pub(in crate::core::actions) size: u32,
 }

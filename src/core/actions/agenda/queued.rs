@@ -2,7 +2,7 @@
 //! it is asked, and not here: see [`Contest`](crate::core::fairness::Contest).
 
 use super::OrderKey;
-use crate::core::state::QueueId;
+use crate::core::state::{GangId, QueueId};
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,14 +20,23 @@ pub enum Lane {
 /// Why nobody of a queue is tried from a place on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::core::actions) struct Block {
-    /// Whom they say no to. Who comes before it may be tried.
+    /// Who waits for it. Who comes before may be tried.
     pub(in crate::core::actions) from: OrderKey,
-    /// The queue whose books say no; `None` is the cluster as a whole.
-    pub(in crate::core::actions) by: Option<QueueId>,
-    /// Whether they say so of those in the lane [`Lane::Free`], too.
+    /// What it waits for.
+    pub(in crate::core::actions) by: Awaited,
+    /// Whether those in the lane [`Lane::Free`] wait for it, too.
     pub(in crate::core::actions) all: bool,
     /// When it ends by itself.
     pub(in crate::core::actions) until: Option<Time>,
+}
+
+/// What the one waits for behind whom all others of its queue wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Awaited {
+    /// A change in the books of a queue; of `None`: in those of the cluster as a whole.
+    Books(Option<QueueId>),
+    /// Room.
+    Room,
 }
 
 /// The gangs of one queue.
@@ -72,8 +81,8 @@ pub(super) struct Queued {
     blocked: BTreeMap<QueueId, Block>,
     /// Queues that are not blocked any more.
     unblocked: BTreeSet<QueueId>,
-    /// The queues that wait for a change in the books of another, or of their own.
-    waiting_for: BTreeMap<Option<QueueId>, BTreeSet<QueueId>>,
+    /// The queues that are blocked, by what their heads wait for.
+    waiting_for: BTreeMap<Awaited, BTreeSet<QueueId>>,
     timers: BTreeSet<(Time, QueueId)>,
 }
 
@@ -165,7 +174,7 @@ impl Queued {
         self.moved.extend(&self.ready);
     }
 
-    /// Nobody of this queue is tried until something changes in somebody's books.
+    /// Nobody of this queue is tried from a place on until something changes.
     pub(super) fn block(&mut self, queue: QueueId, block: Block) {
         self.unblock(queue);
         self.blocked.insert(queue, block);
@@ -192,8 +201,8 @@ impl Queued {
         }
     }
 
-    /// Something changed in the books of a queue: who waited for that may be tried again.
-    pub(super) fn ease(&mut self, by: Option<QueueId>) {
+    /// Something has changed: who waited for that may be tried again.
+    pub(super) fn ease(&mut self, by: Awaited) {
         for queue in self.waiting_for.get(&by).cloned().unwrap_or_default() {
             self.unblock(queue);
             self.look_at(queue);
@@ -226,10 +235,15 @@ impl Queued {
         block.is_some_and(|block| block.holds(key))
     }
 
-    /// Whether the gang at this place is behind the one that its queue's books hold back.
-    pub(super) fn is_behind(&self, key: &OrderKey) -> bool {
-        let block = self.blocked.get(&key.queue);
-        block.is_some_and(|block| block.holds(key) && *key != block.from)
+    /// What somebody waits for behind whom the gang at this place has to wait.
+    pub(super) fn is_behind(&self, key: &OrderKey) -> Option<Awaited> {
+        let block = self.blocked.get(&key.queue)?;
+        (block.holds(key) && *key != block.from).then_some(block.by)
+    }
+
+    /// The gang that its queue's books hold back, and with it those behind it.
+    pub(super) fn held_in(&self, queue: QueueId) -> Option<GangId> {
+        self.blocked.get(&queue).map(|block| block.from.gang)
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -246,7 +260,7 @@ impl Queued {
 mod tests {
     use super::*;
     use crate::core::actions::agenda::MAX_RANKS;
-    use crate::core::state::{GangId, Id};
+    use crate::core::state::Id;
 
     fn key(rank: i64, queue: usize, lane: Lane) -> OrderKey {
         OrderKey {
@@ -293,13 +307,13 @@ mod tests {
         let urgent = key(9, 0, Lane::Urgent);
         queued.insert(urgent);
         queued.insert(key(1, 0, Lane::Charged));
-        queued.block(queue(0), block(None, true));
+        queued.block(queue(0), block(Awaited::Room, true));
         assert_eq!(queued.first_urgent(), Some(&urgent));
         assert!(!queued.is_blocked(&urgent));
     }
 
     /// From the place of rank 1 on.
-    fn block(by: Option<QueueId>, all: bool) -> Block {
+    fn block(by: Awaited, all: bool) -> Block {
         Block {
             from: key(1, 0, Lane::Charged),
             by,
@@ -313,7 +327,7 @@ mod tests {
         let mut queued = Queued::default();
         let (held, first) = (key(1, 0, Lane::Charged), key(0, 0, Lane::Charged));
         queued.insert(held);
-        queued.block(queue(0), block(None, true));
+        queued.block(queue(0), block(Awaited::Room, true));
         assert!(queued.is_idle());
         queued.insert(first);
         assert_eq!(queued.head(queue(0)), Some(&first));
@@ -328,13 +342,13 @@ mod tests {
         let (charged, free) = (key(1, 0, Lane::Charged), key(2, 0, Lane::Free));
         queued.insert(charged);
         queued.insert(free);
-        queued.block(queue(0), block(Some(queue(7)), false));
+        queued.block(queue(0), block(Awaited::Books(Some(queue(7))), false));
         assert_eq!(queued.head(queue(0)), Some(&free), "what is free goes on");
-        queued.block(queue(0), block(Some(queue(7)), true));
+        queued.block(queue(0), block(Awaited::Books(Some(queue(7))), true));
         assert!(queued.is_idle() && queued.is_blocked(&free));
-        queued.ease(Some(queue(0)));
+        queued.ease(Awaited::Books(Some(queue(0))));
         assert!(queued.is_idle());
-        queued.ease(Some(queue(7)));
+        queued.ease(Awaited::Books(Some(queue(7))));
         assert_eq!(queued.head(queue(0)), Some(&charged));
     }
 
@@ -347,7 +361,7 @@ mod tests {
             queue(0),
             Block {
                 until,
-                ..block(None, true)
+                ..block(Awaited::Room, true)
             },
         );
         assert_eq!(queued.next_timer(), until);

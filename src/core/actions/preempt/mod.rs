@@ -1,181 +1,170 @@
 //! Making room for a gang by taking others off their nodes (source: mission, "Preemption").
 //!
-//! Plan first, act only when the whole gang has a place: inside a [`Statement`] those who leave
+//! Plan first, act only when the whole gang has a place: inside a `Statement` those who leave
 //! already are thought away, then those who would have to go, least harm first, until the gang's
-//! [`Demand`] fits; then whoever is not in the way after all is put back. The gang's place is held
+//! `Demand` fits; then whoever is not in the way after all is put back. The gang's place is held
 //! for it (its pods are *nominated*) while they leave. If that comes to nothing, because one of
 //! them may not be deleted or a node dies, the plan is made anew, and who leaves already counts.
 
+mod budgets;
+mod judge;
+mod leaving;
+mod note;
+mod plan;
+mod shares;
 mod victims;
 
-use super::{Cycle, Stage, release};
-use crate::core::model::{Evict, EvictCause, Lifetime, Why};
-use crate::core::placement::Demand;
-use crate::core::state::{ClusterState, Eviction, GangId, NodeId, PodId};
-use crate::core::transaction::Statement;
+pub(in crate::core) use judge::ends_at;
+pub use judge::{Asker, Claim, Judge, Spared, Verdict};
+pub(super) use leaving::leaving;
+pub use note::{RoomCounts, RoomNote};
+pub(in crate::core) use victims::surplus;
+
+use super::partial::repairs_until;
+use super::record::{Asked, Lost};
+use super::{Cycle, release};
+use crate::core::model::{Evict, EvictCause, Why};
+use crate::core::state::{Eviction, GangId, NodeId, PodId};
 use crate::core::units::Time;
+use budgets::Spending;
+use plan::{NoPlan, Plan};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use victims::Unit;
+use victims::{Candidates, Unit};
 
-/// How many plans are made in one cycle.
+/// How many plans are made in one cycle; who finds none left is looked at in the next.
 const MAX_PLANS: u32 = 8;
 /// Only so many of each queue have plans made: who is behind them waits for these.
-const HEADS: u32 = 8;
-
-/// Who goes, and where the gang's members go then.
-struct Plan {
-    victims: Vec<Unit>,
-    places: Vec<(PodId, NodeId)>,
-}
+pub(in crate::core) const HEADS: u32 = 8;
+/// So many of those who go are noted by name.
+const MAX_NAMES: usize = 5;
 
 /// Makes room for a gang that found none, if others may be taken off their nodes for it. Says so.
 pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
     let gang = &cx.state[gang_id];
-    let may = gang.missing() > 0 && !gang.is_partly_bound() && cx.plans < MAX_PLANS;
-    if !may || cx.agenda.position(gang_id, HEADS).is_none() {
+    // Who is in part is whole again or gone in a moment; but for one that is repaired there is time.
+    let in_time = !gang.is_partly_bound() || repairs_until(cx.state, cx.agenda, gang_id).is_some();
+    if gang.missing() == 0 || !in_time {
         return None;
     }
+    let note = match look_for_room(cx, gang_id) {
+        Ok(plan) => {
+            cx.agenda.progress_mut(gang_id).room = Some(RoomNote::Found);
+            return Some(carry_out(cx, gang_id, &plan));
+        }
+        Err(note) => note?,
+    };
+    cx.agenda.progress_mut(gang_id).room = Some(note);
+    cx.orders.room.note(note);
+    None
+}
+
+/// Looks for room; `None` where what was found before still holds.
+fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<RoomNote>> {
     let held = cx.agenda.nominated.contains(&gang_id);
+    if !held && cx.agenda.position(gang_id, HEADS).is_none() {
+        return Err(Some(RoomNote::Behind));
+    }
     let mark = cx.state.nodes().mark();
     let known = cx.agenda.progress(gang_id).planned;
     let known = known.is_some_and(|(of, until)| of == mark && cx.now < until);
     if known && !held {
-        return None;
+        return Err(None);
+    }
+    if cx.state.never_preempts(gang_id) {
+        return Err(Some(RoomNote::Never));
+    }
+    if cx.plans >= MAX_PLANS {
+        cx.agenda.at(cx.now, gang_id);
+        return Err(Some(RoomNote::Postponed));
     }
     cx.plans += 1;
+    cx.orders.room.plans += 1;
     spare_who_may_not_go(cx, gang_id);
-    let units = victims::units(cx, gang_id);
-    let leaving = leaving(cx);
-    if units.is_empty() && leaving.is_empty() {
-        look_again(cx, gang_id, mark);
-        return None;
-    }
-    let Some(plan) = plan(cx, gang_id, &leaving, &units) else {
-        look_again(cx, gang_id, mark);
-        return None;
-    };
-    Some(carry_out(cx, gang_id, &plan))
-}
-
-/// The pods that hold a node and are on their way off it.
-fn leaving(cx: &Cycle<'_>) -> Vec<PodId> {
-    let goes = |id: &PodId| {
-        let Some(pod) = cx.state.pod(*id).filter(|pod| pod.room().is_some()) else {
-            return false;
-        };
-        let released = |gang| cx.agenda.progress(gang).stage() == Stage::Releasing;
-        let refused = matches!(pod.eviction, Eviction::Refused(_));
-        let goes = pod.eviction.is_under_way() || pod.gang.is_some_and(released);
-        pod.terminating || (goes && !refused)
-    };
-    let pods = cx.state.pods().map(|(id, _)| id);
-    pods.filter(goes).collect()
-}
-
-/// Finds the least harm that makes room for the gang.
-fn plan(cx: &mut Cycle<'_>, gang_id: GangId, leaving: &[PodId], units: &[Unit]) -> Option<Plan> {
-    let demand = Demand::minimum(cx.state, gang_id);
-    let mut statement = Statement::new(cx.state);
-    statement.lift_nominations(gang_id);
-    leaving.iter().for_each(|pod| statement.lift(*pod));
-    let base = statement.checkpoint();
-    let (placer, profile) = (&mut *cx.placer, cx.profile);
-    let mut fits = |statement: &mut Statement<'_>, count: usize| {
-        statement.roll_back(base);
-        let pods = units.iter().take(count).flat_map(|unit| &unit.pods);
-        pods.for_each(|pod| statement.lift(*pod));
-        placer.place(statement, profile, gang_id, &demand).is_ok()
-    };
-    let enough = if fits(&mut statement, 0) {
-        0
-    } else if fits(&mut statement, units.len()) {
-        // More room is never worse: the smallest number that is enough is found by halving.
-        let (mut few, mut enough) = (0, units.len());
-        while few + 1 < enough {
-            let middle = few + (enough - few) / 2;
-            if fits(&mut statement, middle) {
-                enough = middle;
-            } else {
-                few = middle;
-            }
-        }
-        if !fits(&mut statement, enough) {
-            return None;
-        }
-        enough
+    let found = victims::candidates(cx, gang_id);
+    cx.orders.room.spared_too_often += found.too_often;
+    let leaving = leaving::leaving(cx.state, cx.agenda);
+    let plan = if found.units.is_empty() && found.beyond.is_empty() && leaving.is_empty() {
+        Err(NoPlan::Impossible)
     } else {
-        return None;
+        find_plan(cx, gang_id, &leaving, &found)
     };
-    let victims = reprieve(&mut statement, &units[..enough]);
-    let places = statement
-        .assumed()
-        .map(|step| (step.pod, step.node))
-        .collect();
-    Some(Plan { victims, places })
-}
-
-/// Puts back who is not in the way, the most harm first; who is left has to go.
-fn reprieve(statement: &mut Statement<'_>, units: &[Unit]) -> Vec<Unit> {
-    let mut victims = Vec::new();
-    for unit in units.iter().rev() {
-        let back = statement.checkpoint();
-        let stays = unit.pods.iter().all(|pod| {
-            let fits = has_room_for(statement.state(), *pod);
-            if fits {
-                statement.put_back(*pod);
-            }
-            fits
-        });
-        if !stays {
-            statement.roll_back(back);
-            victims.push(unit.clone());
-        }
+    let chosen = plan.as_ref().map_or(&[][..], |plan| &plan.victims);
+    let asked = asked(cx, chosen, leaving.len(), &found);
+    if plan.is_err() {
+        look_again(cx, gang_id, mark, found.next);
     }
-    victims.reverse();
-    victims
+    cx.agenda.progress_mut(gang_id).asked = Some(Box::new(asked));
+    plan.map_err(|why| {
+        Some(match why {
+            NoPlan::Impossible => RoomNote::Impossible,
+            NoPlan::CutShort => RoomNote::CutShort,
+        })
+    })
 }
 
-/// Whether a pod that was thought away still has room on its node.
-fn has_room_for(state: &ClusterState, id: PodId) -> bool {
-    let (Some(pod), Some(shape)) = (state.pod(id), state.shape_of(id)) else {
-        return false;
-    };
-    let Some(node) = pod.place.node() else {
-        return false;
-    };
-    let nodes = state.nodes();
-    let taken = nodes.ports(node);
-    let conflict = |wanted| taken.iter().any(|(port, _)| port.conflicts(wanted));
-    let mut amounts = shape.request.iter();
-    amounts.all(|(dimension, amount)| nodes.free(node, dimension) >= amount)
-        && !shape.ports.iter().any(conflict)
+/// Who goes, who else might have had to, and why the others keep their places.
+fn asked(cx: &mut Cycle<'_>, chosen: &[Unit], leaving: usize, found: &Candidates) -> Asked {
+    let count = |pods: usize| u32::try_from(pods).unwrap_or(u32::MAX);
+    let pods = |units: &[Unit]| units.iter().map(|unit| unit.pods.len()).sum::<usize>();
+    let gangs: BTreeSet<GangId> = chosen.iter().map(|unit| unit.gang).collect();
+    let gangs = gangs.into_iter().take(MAX_NAMES);
+    let first = found.units.first().or(found.beyond.first());
+    // All pods are looked at for that, once in a cycle that makes plans.
+    let state = &*cx.state;
+    let foreign = *cx
+        .orders
+        .foreign
+        .get_or_insert_with(|| state.foreign_pods());
+    Asked {
+        at: cx.now,
+        go: count(pods(chosen)),
+        go_of: gangs.map(|gang| cx.state.gang_title(gang)).collect(),
+        may_go: count(pods(&found.units) + pods(&found.beyond)),
+        example: first.map(|unit| cx.state.gang_title(unit.gang)),
+        leaving: count(leaving),
+        spared: found.spared.clone(),
+        foreign: count(foreign),
+    }
+}
+
+/// A plan with those first who leave their queues over their shares, else with any of them, as long
+/// as that comes to the same.
+fn find_plan(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    leaving: &BTreeSet<PodId>,
+    found: &Candidates,
+) -> Result<Plan, NoPlan> {
+    let first = plan::find(cx, gang_id, leaving, &found.units);
+    if first.is_ok() || found.beyond.is_empty() {
+        return first;
+    }
+    let all = plan::find(cx, gang_id, leaving, &found.all())?;
+    if found.shares.allow(cx.state, &all.victims) {
+        Ok(all)
+    } else {
+        Err(NoPlan::CutShort)
+    }
 }
 
 /// Orders the evictions, and holds the place.
 fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
     let title = cx.state.gang_title(gang_id);
     let queue = cx.state.queue_name(gang_id).to_owned();
-    let message: Arc<str> = format!("preempted for {title} of queue {queue}").into();
-    let beneficiary = cx.state[gang_id].key.clone();
-    for unit in &plan.victims {
-        if unit.whole {
-            release::preempt(cx, unit.gang, gang_id, &message);
-            continue;
+    let message = format!("preempted for {title} of queue {queue}");
+    let violated = violations(cx, &plan.victims);
+    let whole: BTreeSet<GangId> = plan
+        .victims
+        .iter()
+        .filter(|one| one.whole)
+        .map(|one| one.gang)
+        .collect();
+    for (unit, violated) in plan.victims.iter().zip(&violated) {
+        if unit.whole || !whole.contains(&unit.gang) {
+            let message: Arc<str> = (message.clone() + &in_violation_of(violated)).into();
+            send_away(cx, gang_id, unit, &message);
         }
-        for id in &unit.pods {
-            if let Some(pod) = cx.state.pod(*id) {
-                cx.orders.evictions.push(Evict {
-                    pod: pod.key.clone(),
-                    cause: EvictCause::Preemption,
-                    beneficiary: Some(beneficiary.clone()),
-                    message: Arc::clone(&message),
-                    again: false,
-                });
-            }
-            cx.state.set_eviction(*id, Eviction::Ordered);
-        }
-        cx.orders.seen.insert(unit.gang);
     }
     cx.state.drop_nominations(gang_id);
     let nodes: BTreeSet<NodeId> = plan.places.iter().map(|(_, node)| *node).collect();
@@ -183,12 +172,69 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
         cx.state.nominate(*pod, *node);
     }
     cx.agenda.nominated.insert(gang_id);
+    cx.orders.room.found += u64::from(!plan.victims.is_empty());
     let leave = cx.state.leaving_from(&nodes);
+    let all: BTreeSet<String> = violated.into_iter().flatten().collect();
+    cx.orders.room.violations += u64::from(!all.is_empty());
     let message = format!(
-        "its place on {} nodes is held for it until {leave} pods have left",
-        nodes.len()
+        "its place on {} nodes is held for it until {leave} pods have left{}",
+        nodes.len(),
+        in_violation_of(&all.into_iter().collect::<Vec<_>>())
     );
     Why::new("Preempting", &message)
+}
+
+/// Takes one off its node.
+fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, unit: &Unit, message: &Arc<str>) {
+    let (arrival, beneficiary) = (cx.state[gang_id].arrival, cx.state[gang_id].key.clone());
+    let taken = &mut cx.agenda.progress_mut(unit.gang).taken;
+    let taken = taken.get_or_insert_default();
+    if unit.whole {
+        taken.note_whole(cx.now, arrival);
+        let lost = unit.claim.map_or(Lost::Surplus, Lost::Claimed);
+        return release::preempt(cx, unit.gang, gang_id, lost, message);
+    }
+    taken.note_part(cx.now);
+    for id in &unit.pods {
+        if let Some(pod) = cx.state.pod(*id) {
+            cx.orders.evictions.push(Evict {
+                pod: pod.key.clone(),
+                cause: EvictCause::Preemption,
+                beneficiary: Some(beneficiary.clone()),
+                message: Arc::clone(message),
+                again: false,
+            });
+        }
+        cx.state.set_eviction(*id, Eviction::Ordered);
+    }
+    let before = cx.agenda.progress(unit.gang).disruption.as_ref();
+    let same = before.filter(|one| one.at == cx.now && one.lost == Lost::Surplus);
+    let pods = same.map_or(0, |one| one.pods) + 1;
+    release::note_disruption(cx, unit.gang, Some(gang_id), Lost::Surplus, pods);
+    cx.orders.seen.insert(unit.gang);
+}
+
+/// Which PodDisruptionBudgets each of these takes too much of.
+fn violations(cx: &Cycle<'_>, victims: &[Unit]) -> Vec<Vec<String>> {
+    let mut spending = Spending::new(cx.state);
+    let spend = |unit: &Unit| {
+        let violated = spending.spend(&unit.pods).into_iter();
+        violated
+            .map(|(namespace, name)| format!("{namespace}/{name}"))
+            .collect()
+    };
+    victims.iter().map(spend).collect()
+}
+
+fn in_violation_of(budgets: &[String]) -> String {
+    match budgets {
+        [] => String::new(),
+        [one] => format!("; this violates PodDisruptionBudget {one}, and nothing else helps"),
+        many => format!(
+            "; this violates PodDisruptionBudgets {}, and nothing else helps",
+            many.join(", ")
+        ),
+    }
 }
 
 /// Lets those stay who were to make room for a gang and whom the API server does not let go.
@@ -197,8 +243,7 @@ fn spare_who_may_not_go(cx: &mut Cycle<'_>, gang_id: GangId) {
         let release = cx.agenda.progress(*id).release.as_ref();
         release.is_some_and(|one| one.beneficiary == Some(gang_id) && one.refused.is_some())
     };
-    let gangs = cx.state.gangs().map(|(id, _)| id);
-    for id in gangs.filter(stuck).collect::<Vec<_>>() {
+    for id in cx.agenda.releasing().filter(stuck).collect::<Vec<_>>() {
         release::call_off(cx, id);
         cx.agenda.at(cx.now, id);
     }
@@ -223,6 +268,8 @@ pub(super) fn note_refusals(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Holds nothing for a gang any more.
 pub(super) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let progress = cx.agenda.progress_mut(gang_id);
+    (progress.room, progress.asked) = (None, None);
     if cx.agenda.nominated.remove(&gang_id) {
         let nodes = cx.state.drop_nominations(gang_id);
         cx.state.note_room(nodes);
@@ -230,32 +277,13 @@ pub(super) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
 }
 
 /// Nobody can make room for the gang now: it is looked at again when the nodes change, or when the
-/// next lifetime of somebody in another queue ends.
-fn look_again(cx: &mut Cycle<'_>, gang_id: GangId, mark: u64) {
+/// next protection of somebody ends.
+fn look_again(cx: &mut Cycle<'_>, gang_id: GangId, mark: u64, next: Option<Time>) {
     give_up(cx, gang_id);
-    let own = cx.state.queue_of(gang_id);
-    let others = cx.state.gangs().filter(|(_, gang)| gang.queue != Some(own));
-    let ends = others.filter_map(|(id, _)| cx.expires_at(id));
-    let next = ends.filter(|at| *at > cx.now).min();
+    let next = next.filter(|at| *at > cx.now);
     if let Some(at) = next {
         cx.agenda.at(at, gang_id);
     }
     let until = next.unwrap_or(Time(u64::MAX));
     cx.agenda.progress_mut(gang_id).planned = Some((mark, until));
-}
-
-impl Cycle<'_> {
-    /// When a gang that has started is not protected any more; `None`: never.
-    pub(super) fn expires_at(&self, gang_id: GangId) -> Option<Time> {
-        let started = self.agenda.progress(gang_id).scheduled_at?;
-        match self.state[gang_id].lifetime {
-            Lifetime::Unlimited => None,
-            Lifetime::Limited(span) => Some(started + span),
-        }
-    }
-
-    /// Whether it is not protected any more.
-    pub(super) fn is_expired(&self, gang_id: GangId) -> bool {
-        self.expires_at(gang_id).is_some_and(|at| at <= self.now)
-    }
 }

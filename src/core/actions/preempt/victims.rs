@@ -1,131 +1,203 @@
 //! Who might have to go for a gang, in the order of harm (source: mission, "Preemption").
 
-use crate::core::actions::{Cycle, Stage};
-use crate::core::placement::Demand;
-use crate::core::state::{
-    ClusterState, Eviction, Gang, GangId, Pod, PodId, Queue, QueueId, Standing,
-};
+use super::budgets::Spending;
+use super::judge::{Claim, Judge, Spared};
+use super::shares::Shares;
+use crate::core::actions::Cycle;
+use crate::core::actions::record::SparedGangs;
+use crate::core::state::{ClusterState, Gang, GangId, Pod, PodId, QueueId, Standing};
 use crate::core::units::{Millis, Time};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-/// For so long after the API server refused to delete one of its members, a gang is not asked again.
-const REFUSED_FOR: Millis = Millis(60_000);
+/// Whoever is on the way to its minimum is looked at again so often.
+const SOON: Millis = Millis(1_000);
 
-/// What goes together or not at all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What goes together or not at all, by the harm it does: what comes first does least.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Unit {
+    /// Whether that takes more of a PodDisruptionBudget than is left, after all before it.
+    pub(super) violates: bool,
+    pub(super) harm: Harm,
     /// Whose members.
     pub(super) gang: GangId,
-    /// One member beyond the minimum, or all.
+    /// One member beyond the minimum, or all that are not units of their own.
     pub(super) pods: Vec<PodId>,
-    /// Whether that is the whole gang.
+    /// Whether the whole gang goes then.
     pub(super) whole: bool,
+    /// Its queue, if that is another one than that of the gang that needs room.
+    pub(super) other_queue: Option<QueueId>,
+    /// Why all of its gang may have to go; `None`: only who is beyond the minimum does.
+    pub(super) claim: Option<Claim>,
 }
 
 /// How much harm it does: what comes first does least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Harm {
+pub(super) enum Harm {
     /// A member beyond the minimum: of the queue furthest over its share, the latest.
     Surplus {
         over: Reverse<u64>,
-        created: Reverse<Time>,
+        latest: Reverse<(Time, PodId)>,
     },
-    /// A gang past its lifetime, of a queue over its share.
+    /// A gang past its lifetime, of a queue over its share, or where the time of a reservation has come.
     Expired { priority: i32, pods: usize },
     /// A gang of lower priority, of the same queue.
     Lower { priority: i32, pods: usize },
 }
 
-/// All who may have to go for a gang, least harm first.
-pub(super) fn units(cx: &Cycle<'_>, gang_id: GangId) -> Vec<Unit> {
+/// All who may have to go for a gang.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// Least harm first: each is of a queue that is over its share even when all before it are gone.
+    pub(super) units: Vec<Unit>,
+    /// Whose queue would be within its share by then; they may go if others of it stay.
+    pub(super) beyond: Vec<Unit>,
+    /// What the other queues may lose.
+    pub(super) shares: Shares,
+    /// When somebody more may have to go although nothing happens.
+    pub(super) next: Option<Time>,
+    /// How many were left alone because they made room too often of late.
+    pub(super) too_often: u64,
+    /// The gangs that keep what they need, for whoever asks why.
+    pub(super) spared: SparedGangs,
+}
+
+impl Candidates {
+    fn note(&mut self, why: Spared, now: Time) {
+        let until = match why {
+            Spared::Incomplete => Some(now + SOON),
+            other => other.until(),
+        };
+        self.next = self.next.into_iter().chain(until).min();
+        self.too_often += u64::from(matches!(why, Spared::TooOften(_)));
+    }
+
+    /// All of them, least harm first.
+    pub(super) fn all(&self) -> Vec<Unit> {
+        let mut all = self.units.clone();
+        all.extend(self.beyond.iter().cloned());
+        all.sort();
+        all
+    }
+}
+
+/// All who may have to go for a gang, least harm first. This looks at all gangs that hold a node,
+/// and happens for a few gangs in a cycle.
+pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
     let state = &*cx.state;
-    let own = &state[gang_id];
-    let Some(own_queue) = own.queue else {
-        return Vec::new();
+    let mut found = Candidates::default();
+    let Some(mut judge) = Judge::new(state, cx.agenda, cx.now, gang_id) else {
+        return found;
     };
-    let needy = is_below_its_share(state, own_queue, gang_id);
+    let own_queue = state[gang_id].queue;
     let mut all = Vec::new();
-    for (id, gang) in state.gangs() {
-        let counts = gang.counts();
-        let Some(queue) = gang.queue.filter(|_| id != gang_id && counts.bound() > 0) else {
-            continue;
+    for (id, gang) in state.holders() {
+        let verdict = judge.judge(id, gang);
+        let other_queue = gang.queue.filter(|_| gang.queue != own_queue);
+        let mut apart = BTreeSet::new();
+        match verdict.surplus {
+            Ok(over) => {
+                for latest in surplus(state, gang) {
+                    let (_, pod) = latest;
+                    apart.insert(pod);
+                    all.push(Unit {
+                        violates: false,
+                        harm: Harm::Surplus {
+                            over: Reverse(over),
+                            latest: Reverse(latest),
+                        },
+                        gang: id,
+                        pods: vec![pod],
+                        whole: false,
+                        other_queue,
+                        claim: None,
+                    });
+                }
+            }
+            Err(why) => found.note(why, cx.now),
+        }
+        let claim = match verdict.whole {
+            Ok(claim) => claim,
+            Err(why) => {
+                found.note(why, cx.now);
+                found.spared.note(why, || state.gang_title(id));
+                continue;
+            }
         };
-        let same_queue = queue == own_queue;
-        let over = over_its_share(state, queue);
-        // Who is not whole, or leaves already, is left alone: it is completed, or goes anyway. Of whom
-        // nobody said what they need, all are needed.
-        let undefined = gang.definition().is_none() && !gang.is_single();
-        let releasing = cx.agenda.progress(id).stage() == Stage::Releasing;
-        if undefined
-            || releasing
-            || refuses(cx, gang)
-            || gang.unsecured() > 0
-            || !(same_queue || (needy && over > 0))
-        {
-            continue;
-        }
-        if !same_queue || gang.priority <= own.priority {
-            surplus(state, id, gang, over, &mut all);
-        }
-        let expired = cx.is_expired(id);
-        let priority = gang.priority;
-        let whole = |harm: fn(i32, usize) -> Harm| {
-            let pods = members(state, gang);
-            (harm(priority, pods.len()), id, pods, true)
-        };
-        if same_queue && priority < own.priority {
-            all.push(whole(|priority, pods| Harm::Lower { priority, pods }));
-        } else if !same_queue && expired {
-            all.push(whole(|priority, pods| Harm::Expired { priority, pods }));
-        }
+        let (priority, members) = (gang.priority, members(state, gang));
+        let pods = members.len();
+        all.push(Unit {
+            violates: false,
+            harm: match claim {
+                Claim::Expired | Claim::Due => Harm::Expired { priority, pods },
+                Claim::Lower => Harm::Lower { priority, pods },
+            },
+            gang: id,
+            pods: without(members, &apart),
+            whole: true,
+            // What is due is promised, whatever its queue holds.
+            other_queue: other_queue.filter(|_| claim != Claim::Due),
+            claim: Some(claim),
+        });
     }
     all.sort();
-    let unit = |(_, gang, pods, whole)| Unit { gang, pods, whole };
-    all.into_iter().map(unit).collect()
+    found.shares = Shares::of(&judge, all.iter().filter_map(|unit| unit.other_queue));
+    mark_violations(state, &mut all);
+    let mut shares = found.shares.clone();
+    for unit in all {
+        if shares.take(state, &unit) {
+            found.units.push(unit);
+        } else {
+            found.beyond.push(unit);
+        }
+    }
+    found.units.sort();
+    found
 }
 
-/// The members of a gang beyond its minimum, one by one.
-fn surplus(
-    state: &ClusterState,
-    id: GangId,
-    gang: &Gang,
-    over: u64,
-    all: &mut Vec<(Harm, GangId, Vec<PodId>, bool)>,
-) {
-    // Who is still on the way to a node does not stand in for who leaves one.
-    let spare = i64::from(gang.secured()) - i64::from(gang.min_available());
-    let mut spare = usize::try_from(spare).unwrap_or(0);
-    if spare == 0 {
+/// Marks who takes more of a PodDisruptionBudget than those before it leave. A gang whose surplus
+/// does is marked, too: it comes after its surplus.
+fn mark_violations(state: &ClusterState, units: &mut [Unit]) {
+    let mut spending = Spending::new(state);
+    if spending.is_idle() {
         return;
     }
-    for (index, subgroup) in gang.subgroups.iter().enumerate() {
-        let beyond = subgroup.secured().saturating_sub(subgroup.min) as usize;
-        let mut pods: Vec<_> = gang.members.iter().copied().collect();
-        pods.retain(|pod| {
-            let pod = state.pod(*pod);
-            pod.is_some_and(|pod| pod.subgroup == Some(index) && may_go(state, pod))
-        });
-        let created = |pod: &PodId| state.pod(*pod).map_or(Time::ZERO, |pod| pod.created);
-        pods.sort_by_key(|pod| Reverse((created(pod), *pod)));
-        for pod in pods.into_iter().take(beyond.min(spare)) {
-            spare -= 1;
-            let harm = Harm::Surplus {
-                over: Reverse(over),
-                created: Reverse(created(&pod)),
-            };
-            all.push((harm, id, vec![pod], false));
+    let mut gangs = BTreeSet::new();
+    for unit in units {
+        let violated = spending.spend(&unit.pods);
+        unit.violates = !violated.is_empty() || (unit.whole && gangs.contains(&unit.gang));
+        if unit.violates {
+            gangs.insert(unit.gang);
         }
     }
 }
 
-/// Whether the API server has lately refused to delete one of its members.
-fn refuses(cx: &Cycle<'_>, gang: &Gang) -> bool {
-    let lately = |pod: &Pod| match pod.eviction {
-        Eviction::Refused(at) => cx.now.since(at) < REFUSED_FOR,
-        _ => false,
-    };
-    let mut members = gang.members.iter().filter_map(|id| cx.state.pod(*id));
-    members.any(lately)
+/// The members of a gang that hold a node, but for some.
+fn without(members: Vec<PodId>, some: &BTreeSet<PodId>) -> Vec<PodId> {
+    let mut members = members;
+    members.retain(|pod| !some.contains(pod));
+    members
+}
+
+/// The members of a gang beyond its minimum, the latest first, with the time of their creation.
+pub(in crate::core) fn surplus(state: &ClusterState, gang: &Gang) -> Vec<(Time, PodId)> {
+    // Who is still on the way to a node does not stand in for who leaves one.
+    let mut spare = gang.secured().saturating_sub(gang.min_available()) as usize;
+    let mut all = Vec::new();
+    for (index, subgroup) in gang.subgroups.iter().enumerate() {
+        let beyond = subgroup.secured().saturating_sub(subgroup.min) as usize;
+        let of_subgroup = |id: &PodId| {
+            let pod = state.pod(*id)?;
+            let may = pod.subgroup == Some(index) && may_go(state, pod);
+            may.then_some((pod.created, *id))
+        };
+        let mut pods: Vec<_> = gang.members.iter().filter_map(of_subgroup).collect();
+        pods.sort_unstable_by_key(|pod| Reverse(*pod));
+        pods.truncate(beyond.min(spare));
+        spare -= pods.len();
+        all.extend(pods);
+    }
+    all
 }
 
 /// The members of a gang that hold a node.
@@ -137,26 +209,4 @@ fn members(state: &ClusterState, gang: &Gang) -> Vec<PodId> {
 fn may_go(state: &ClusterState, pod: &Pod) -> bool {
     let standing = state.standing(pod);
     matches!(standing, Standing::Bound | Standing::Running) && !pod.eviction.is_under_way()
-}
-
-/// By how much a queue is over its fair share, in worth.
-fn over_its_share(state: &ClusterState, queue: QueueId) -> u64 {
-    let queue = state.queues().path(queue).next();
-    queue.map_or(0, |(_, queue)| {
-        usage(state, queue).saturating_sub(queue.account.share)
-    })
-}
-
-/// Whether a queue would still be at or below its fair share with a gang.
-fn is_below_its_share(state: &ClusterState, queue: QueueId, gang: GangId) -> bool {
-    let Some((_, queue)) = state.queues().path(queue).next() else {
-        return false;
-    };
-    let mut with = queue.account.held.all.clone();
-    with.add_all(&Demand::amounts(state, gang));
-    state.weights().of(&with) <= queue.account.share
-}
-
-fn usage(state: &ClusterState, queue: &Queue) -> u64 {
-    state.weights().of(&queue.account.held.all)
 }

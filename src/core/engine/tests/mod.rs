@@ -1,15 +1,22 @@
 //! The rules of gangs, told as short stories: events in, plans out.
 
 mod admission;
+mod backfill;
 mod binding;
+mod elastic;
+mod explaining;
+mod jobs;
 mod placing;
 mod preempting;
+mod promises;
+mod sparing;
 mod words;
 
 use super::*;
 use crate::core::model::{
-    EvictOutcome, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodPhase, PodSpec, QueueSpec,
-    ShapeSpec, SubgroupSpec,
+    DisruptionBudgetSpec, EvictOutcome, GangRef, GangSpace, GangSpec, LabelCondition,
+    LabelRequirement, LabelSelector, NodeSpec, PodKey, PodLabels, PodPhase, PodSpec,
+    PriorityClassSpec, QueueSpec, ShapeSpec, SubgroupSpec,
 };
 
 /// A scheduler with short words for what tests say often.

@@ -1,78 +1,7 @@
 //! Who has to go for whom, and what becomes of the room.
 
+use super::jobs::{Job, job, story};
 use super::*;
-use crate::core::model::EvictCause;
-
-/// A story with a queue beside `default`; both may hold as much as they like.
-fn story() -> Story {
-    let mut story = Story::new();
-    for name in ["default", "other"] {
-        story.tell(Event::Queue(Box::new(QueueSpec {
-            name: name.into(),
-            uid: name.into(),
-            over_share: 1_000_000,
-            ..QueueSpec::default()
-        })));
-    }
-    story
-}
-
-/// A pod of its own that runs.
-struct Job<'a> {
-    name: &'a str,
-    queue: &'a str,
-    cpus: i64,
-    priority: i32,
-    lifetime: Option<u64>,
-}
-
-impl Story {
-    fn job(&mut self, job: &Job<'_>) -> PodKey {
-        self.submit(PodSpec {
-            queue: Some(job.queue.to_owned()),
-            priority: Some(job.priority),
-            lifetime: job.lifetime.map(Millis),
-            created: self.now,
-            ..pod(job.name, None, job.cpus)
-        })
-    }
-
-    /// Whom a cycle evicts.
-    fn evicted(&mut self) -> Vec<String> {
-        let plan = self.later(0);
-        let evicted = plan.effects.iter().filter_map(|effect| match effect {
-            Effect::Evict(order) => {
-                assert_eq!(order.cause, EvictCause::Preemption);
-                assert!(order.beneficiary.is_some(), "it is said for whom");
-                Some(order.pod.name.clone())
-            }
-            _ => None,
-        });
-        evicted.collect()
-    }
-
-    fn gone(&mut self, name: &str) {
-        let key = self.key(name);
-        self.tell(Event::EvictResult(key.clone(), EvictOutcome::Accepted));
-        self.tell(Event::PodDeleted(key));
-    }
-
-    fn key(&self, name: &str) -> PodKey {
-        let mut pods = self.scheduler.state().pods();
-        let found = pods.find(|(_, pod)| pod.key.name == name);
-        found.unwrap().1.key.clone()
-    }
-}
-
-const fn job<'a>(name: &'a str, queue: &'a str, cpus: i64, priority: i32) -> Job<'a> {
-    Job {
-        name,
-        queue,
-        cpus,
-        priority,
-        lifetime: None,
-    }
-}
 
 #[test]
 fn the_lowest_priority_goes_and_the_room_is_held_until_it_is_gone() {
@@ -93,6 +22,26 @@ fn the_lowest_priority_goes_and_the_room_is_held_until_it_is_gone() {
     assert_eq!(story.binds(), []);
     story.gone("lower");
     assert_eq!(names(&story.run()), ["high"]);
+}
+
+#[test]
+fn room_that_one_leaves_for_another_counts_once_for_their_queue() {
+    let mut story = story();
+    story.node("n", 4);
+    story.job(&job("low", "default", 4, 1));
+    story.run();
+    let usage = |story: &mut Story| {
+        story.pass(1);
+        story.run();
+        let queues = story.scheduler.state().queues();
+        queues.find("default").unwrap().1.account.flow.usage()
+    };
+    let before = usage(&mut story);
+    story.job(&job("high", "default", 4, 9));
+    assert_eq!(story.evicted(), ["low"]);
+    assert_eq!(usage(&mut story), before);
+    story.gone("low");
+    assert_eq!(usage(&mut story), before);
 }
 
 #[test]
@@ -257,4 +206,82 @@ fn room_that_is_held_for_a_gang_that_goes_away_is_free_again() {
     story.gone("low");
     story.job(&job("next", "other", 2, 0));
     assert_eq!(names(&story.run()), ["next"]);
+}
+
+/// A gang that runs, as a process finds it that starts now, with when each member was bound.
+fn found_running(story: &mut Story, name: &str, bound_at: &[u64]) {
+    story.define(GangSpec {
+        min_available: 2,
+        queue: Some("other".into()),
+        lifetime: Some(Millis(10_000)),
+        ..group(name)
+    });
+    for (index, at) in bound_at.iter().enumerate() {
+        story.submit(PodSpec {
+            node: Some("n".into()),
+            bound_at: Some(Time(*at)),
+            phase: PodPhase::Running,
+            ..pod(&format!("{name}-{index}"), Some(name), 1)
+        });
+    }
+}
+
+#[test]
+fn a_lifetime_counts_from_the_binding_whoever_ordered_it() {
+    let mut story = story();
+    story.node("n", 2);
+    story.pass(60_000);
+    found_running(&mut story, "found", &[52_000, 55_000]);
+    story.job(&job("entitled", "default", 1, 0));
+    assert_eq!(story.evicted(), [""; 0], "protected until 62 s");
+    story.pass(1_999);
+    assert_eq!(story.evicted(), [""; 0]);
+    // A member is replaced: that is no new life.
+    let lost = story.key("found-0");
+    story.tell(Event::PodDeleted(lost));
+    story.submit(PodSpec {
+        node: Some("n".into()),
+        bound_at: Some(story.now),
+        ..pod("found-2", Some("found"), 1)
+    });
+    story.pass(1);
+    assert_eq!(story.evicted().len(), 2);
+}
+
+#[test]
+fn a_binding_in_the_future_is_one_of_now() {
+    let mut story = story();
+    story.node("n", 2);
+    story.pass(60_000);
+    found_running(&mut story, "found", &[90_000, 90_000]);
+    story.job(&job("entitled", "default", 1, 0));
+    assert_eq!(story.evicted(), [""; 0]);
+    story.pass(10_000);
+    assert_eq!(story.evicted().len(), 2);
+}
+
+#[test]
+fn a_gang_that_was_off_its_nodes_starts_a_new_life() {
+    let mut story = story();
+    story.node("n", 2);
+    story.pass(60_000);
+    found_running(&mut story, "found", &[51_000, 51_000]);
+    story.later(0);
+    for name in ["found-0", "found-1"] {
+        let key = story.key(name);
+        story.tell(Event::PodDeleted(key));
+    }
+    story.later(0);
+    for name in ["found-3", "found-4"] {
+        story.submit(PodSpec {
+            node: Some("n".into()),
+            bound_at: Some(story.now),
+            ..pod(name, Some("found"), 1)
+        });
+    }
+    story.job(&job("entitled", "default", 1, 0));
+    story.pass(9_999);
+    assert_eq!(story.evicted(), [""; 0]);
+    story.pass(1);
+    assert_eq!(story.evicted().len(), 2);
 }

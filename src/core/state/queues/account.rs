@@ -15,10 +15,18 @@ pub struct Holdings {
     pub unlimited: Tally,
     /// Of gangs with a lifetime of zero: anybody in need can take it back at any time.
     pub free: Tally,
+    /// Of all that what is held for members that have no node yet, while others leave it for them.
+    pub nominated: Tally,
 }
 
 impl Holdings {
-    pub(super) fn change(&mut self, lifetime: Lifetime, request: &Request, more: bool) {
+    pub(super) fn change(
+        &mut self,
+        lifetime: Lifetime,
+        request: &Request,
+        nominated: bool,
+        more: bool,
+    ) {
         let apply = |tally: &mut Tally| {
             if more {
                 tally.add(request);
@@ -27,15 +35,24 @@ impl Holdings {
             }
         };
         apply(&mut self.all);
+        if nominated {
+            apply(&mut self.nominated);
+        }
         self.part(lifetime).map(apply);
     }
 
-    /// Adds what one gang holds.
-    pub(in crate::core::state) fn add_all(&mut self, lifetime: Lifetime, amounts: &Tally) {
-        self.change_by(lifetime, amounts, true);
-    }
-
-    pub(super) fn change_by(&mut self, lifetime: Lifetime, amounts: &Tally, more: bool) {
+    /// Adds what one gang holds, and what of that is only held for it.
+    pub(in crate::core::state) fn change_by(
+        &mut self,
+        lifetime: Lifetime,
+        (amounts, nominated): (&Tally, &Tally),
+        more: bool,
+    ) {
+        if more {
+            self.nominated.add_all(nominated);
+        } else {
+            self.nominated.subtract_all(nominated);
+        }
         let apply = |tally: &mut Tally| {
             if more {
                 tally.add_all(amounts);
@@ -51,6 +68,7 @@ impl Holdings {
         self.all.add_all(&other.all);
         self.unlimited.add_all(&other.unlimited);
         self.free.add_all(&other.free);
+        self.nominated.add_all(&other.nominated);
     }
 
     const fn part(&mut self, lifetime: Lifetime) -> Option<&mut Tally> {
@@ -185,9 +203,12 @@ impl Account {
         self.charges.get(&gang).copied().unwrap_or(0)
     }
 
-    /// Brings the flow up to what is held now; says whether that is less than before.
+    /// Brings the flow up to what is held now; says whether that is less than before. What is only
+    /// nominated is used by others still: together they may be more than there is.
     pub(super) fn settle(&mut self, weights: &Weights, now: Time, half_life: Millis) -> bool {
-        let usage = weights.of(&self.held.all);
+        let mut used = self.held.all.clone();
+        used.subtract_all(&self.held.nominated);
+        let usage = weights.of(&used);
         let eased = usage < self.flow.usage;
         if usage != self.flow.usage {
             self.flow.settle(usage, now, half_life);

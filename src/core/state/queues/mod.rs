@@ -242,9 +242,18 @@ impl Queues {
         self.half_life = half_life;
     }
 
-    /// Counts what a pod of a gang holds, or does not any more.
-    pub(super) fn count(&mut self, id: QueueId, lifetime: Lifetime, request: &Request, more: bool) {
-        self.change(id, |holdings| holdings.change(lifetime, request, more));
+    /// Counts what a pod of a gang holds, or what is held for it, or not any more.
+    pub(super) fn count(
+        &mut self,
+        id: QueueId,
+        lifetime: Lifetime,
+        request: &Request,
+        nominated: bool,
+        more: bool,
+    ) {
+        self.change(id, |holdings| {
+            holdings.change(lifetime, request, nominated, more);
+        });
         if lifetime == Lifetime::Unlimited {
             self.reserve(
                 id,
@@ -255,9 +264,17 @@ impl Queues {
         }
     }
 
-    /// The same of all that a gang holds.
-    pub(super) fn count_all(&mut self, id: QueueId, lifetime: Lifetime, all: &Tally, more: bool) {
-        self.change(id, |holdings| holdings.change_by(lifetime, all, more));
+    /// The same of all that a gang holds, with what of that is only held for it.
+    pub(super) fn count_all(
+        &mut self,
+        id: QueueId,
+        lifetime: Lifetime,
+        (all, nominated): (&Tally, &Tally),
+        more: bool,
+    ) {
+        self.change(id, |holdings| {
+            holdings.change_by(lifetime, (all, nominated), more);
+        });
         if lifetime == Lifetime::Unlimited {
             self.reserve(
                 id,
@@ -407,6 +424,12 @@ impl Queues {
     fn share_out(&mut self, weights: &Weights) {
         self.reshare = false;
         self.cluster.share = weights.total();
+        // Who has no place in the tree has no share.
+        for (id, queue) in self.queues.iter_mut() {
+            if queue.misplaced.is_some() && std::mem::take(&mut queue.account.share) > 0 {
+                self.news.insert(id);
+            }
+        }
         self.share_among(&self.roots.clone(), weights.total());
         for id in self.downwards() {
             let (children, share) = {

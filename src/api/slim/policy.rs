@@ -1,0 +1,73 @@
+//! PodDisruptionBudgets: whom they choose, and how many of those may go.
+
+use super::{Object, Present, Requirement, nullable, trimmed};
+use crate::api::protobuf::FromProtobuf;
+use bytes::Bytes;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use prost::{DecodeError, Message};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// `policy/v1` PodDisruptionBudget.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Resource)]
+#[resource(inherit = "k8s_openapi::api::policy::v1::PodDisruptionBudget")]
+pub struct PodDisruptionBudget {
+    /// Namespace and name.
+    #[serde(deserialize_with = "trimmed")]
+    pub metadata: ObjectMeta,
+    /// Whom it chooses.
+    #[serde(default, deserialize_with = "nullable")]
+    pub spec: PodDisruptionBudgetSpec,
+    /// How many may go, as the disruption controller found.
+    #[serde(default, deserialize_with = "nullable")]
+    pub status: PodDisruptionBudgetStatus,
+}
+
+impl FromProtobuf for PodDisruptionBudget {
+    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
+        let found = Object::decode(bytes)?;
+        Ok(Self {
+            metadata: found.metadata.into(),
+            spec: found.spec,
+            status: found.status,
+        })
+    }
+}
+
+/// `spec` of a PodDisruptionBudget; how many must stay is the disruption controller's business.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default)]
+pub struct PodDisruptionBudgetSpec {
+    /// The pods it is about.
+    #[prost(message, optional, tag = "2")]
+    pub selector: Option<LabelSelector>,
+}
+
+/// A `metav1.LabelSelector`.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LabelSelector {
+    /// Labels with these values.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, string", tag = "1")]
+    pub match_labels: BTreeMap<String, String>,
+    /// And what else must hold.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "2")]
+    pub match_expressions: Vec<Requirement>,
+}
+
+/// `status` of a PodDisruptionBudget.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodDisruptionBudgetStatus {
+    /// Pods whose eviction was allowed and is counted already, by name.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(btree_map = "string, message", tag = "2")]
+    pub disrupted_pods: BTreeMap<String, Present>,
+    /// How many more may go.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(int32, tag = "3")]
+    pub disruptions_allowed: i32,
+}

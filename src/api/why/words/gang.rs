@@ -1,0 +1,422 @@
+//! A gang's explanation in words.
+
+use super::time::{Clock, span};
+use super::{Page, books, count, kept, list, many, protected, spared, worth};
+use crate::api::why::{
+    Asked, Could, Disruption, Gang, Held, KeptFor, Members, NodeCount, Place, PlaceHolder, Runs,
+    Short, Start, Waits,
+};
+
+/// A gang's explanation in words. Its first line is the condition of its PodGroup.
+#[must_use]
+pub fn gang(gang: &Gang) -> String {
+    let clock = Clock::new(gang.clock, gang.as_of);
+    let mut page = Page::new(&gang.condition.message);
+    head(&mut page, gang, clock);
+    if let Some(one) = &gang.disruption {
+        disruption(&mut page, gang, one, clock);
+    }
+    if let Some(runs) = &gang.runs {
+        running(&mut page, runs, clock);
+    }
+    queue(&mut page, gang);
+    if let Some(waits) = &gang.waits {
+        waiting(&mut page, gang, waits, clock);
+    }
+    page.0
+}
+
+fn head(page: &mut Page, gang: &Gang, clock: Clock) {
+    let Gang {
+        kind,
+        namespace,
+        name,
+        phase,
+        ..
+    } = gang;
+    let reason = match gang.condition.reason.as_str() {
+        "" => String::new(),
+        reason => format!(", {reason}"),
+    };
+    page.line(
+        kind,
+        &format!(
+            "{namespace}/{name}: {phase}{reason}, as of {}",
+            clock.present()
+        ),
+    );
+    let submitted = match gang.submitted_at {
+        Some(at) => format!("submitted at {}, ", clock.at(at)),
+        None => String::new(),
+    };
+    let lifetime = match gang.lifetime_seconds {
+        None => "unlimited lifetime".to_owned(),
+        Some(0.0) => "lifetime 0: it gives way at any time".to_owned(),
+        Some(seconds) => format!("lifetime {}", span(seconds)),
+    };
+    page.more(&format!(
+        "{submitted}priority {}, {lifetime}",
+        gang.priority
+    ));
+    page.line("Members", &members(gang.members));
+}
+
+fn members(members: Members) -> String {
+    let Members {
+        minimum,
+        all,
+        bound,
+        running,
+        ..
+    } = members;
+    let mut text = format!("{minimum} must run; {all} there, {bound} on nodes ({running} running)");
+    let others = [
+        (members.assumed, "on the way to a node"),
+        (members.leaving, "leaving"),
+        (members.succeeded, "succeeded"),
+        (members.failed, "failed"),
+    ];
+    for (some, what) in others.into_iter().filter(|(some, _)| *some > 0) {
+        text.push_str(&format!(", {some} {what}"));
+    }
+    text
+}
+
+fn queue(page: &mut Page, gang: &Gang) {
+    let Some(queue) = &gang.queue else { return };
+    let name = &queue.name;
+    if !queue.exists {
+        page.line("Queue", &format!("{name}: nobody declared it"));
+        return;
+    }
+    let below = queue.parent.as_ref();
+    let below = below.map_or_else(String::new, |parent| format!(" (below {parent})"));
+    let place = place(gang.waits.as_ref(), queue.waiting);
+    page.line("Queue", &format!("{name}{below}{place}"));
+    books(page, queue);
+}
+
+/// Where a gang stands in its queue, and behind whom.
+fn place(waits: Option<&Waits>, waiting: usize) -> String {
+    let Some(waits) = waits else {
+        return match waiting {
+            0 => ": nobody waits in it".to_owned(),
+            _ => format!(": {} in it", gangs_wait(waiting)),
+        };
+    };
+    let first = list(&waits.ahead.first);
+    match waits.position {
+        Some(1) if waiting <= 1 => ": nobody else waits in it".to_owned(),
+        Some(1) => format!(": it is the first of the {waiting} that wait"),
+        Some(position) => {
+            let ahead = position as usize - 1;
+            let more = ahead.saturating_sub(waits.ahead.first.len());
+            let more = match more {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!(": place {position} of the {waiting} that wait, behind {first}{more}")
+        }
+        None if !waits.ahead.first.is_empty() => {
+            format!(": far behind in the line of {waiting}, whose first are {first}")
+        }
+        None => String::new(),
+    }
+}
+
+fn gangs_wait(waiting: usize) -> String {
+    match waiting {
+        1 => "1 gang waits".to_owned(),
+        many => format!("{many} gangs wait"),
+    }
+}
+
+fn waiting(page: &mut Page, gang: &Gang, waits: &Waits, clock: Clock) {
+    if let Some(held) = &waits.held {
+        page.line("Waits for", &what_books_say(held, clock));
+    } else if let Some(head) = &waits.ahead.held_back {
+        let (name, why) = (&head.name, &head.message);
+        page.line("Waits for", &format!("{name}, which is ahead: {why}"));
+    } else if let Some(short) = &waits.short {
+        shortage(page, short);
+    }
+    if let Some(room) = waits.room_held {
+        let (nodes, pods) = (count(room.nodes, "node"), count(room.leaving, "pod"));
+        page.line(
+            "Room",
+            &format!("held for it on {nodes}, until {pods} have left"),
+        );
+    }
+    if let Some(place) = &waits.place {
+        reserved(page, place, clock);
+    }
+    if let Some(kept) = &waits.kept_for {
+        page.line("Kept room", &kept_room(kept));
+    }
+    if let Some(asked) = &waits.asked {
+        who_goes(page, gang, asked, clock);
+    }
+    page.line("May start", &may_start(&waits.start, clock));
+    let tried = waits.tried_at.map_or_else(
+        || "not since it waits for this".to_owned(),
+        |at| format!("at {}", clock.at(at)),
+    );
+    page.line("Last tried", &tried);
+}
+
+fn what_books_say(held: &Held, clock: Clock) -> String {
+    let whose = match &held.by {
+        Some(queue) => format!("what queue {queue} may hold"),
+        None => "what other queues are guaranteed".to_owned(),
+    };
+    if held.for_good {
+        return format!("{whose}: it asks for more than there may ever be");
+    }
+    match held.until {
+        Some(until) => format!("{whose}; asked again at {}", clock.at(until)),
+        None => format!("{whose}; asked again when that changes"),
+    }
+}
+
+fn shortage(page: &mut Page, short: &Short) {
+    let mut text = match short.fit {
+        Some(fit) => format!(
+            "room for {} of {}",
+            short.needed.saturating_sub(fit),
+            many(short.needed, "member")
+        ),
+        None => format!("room for {}", many(short.needed, "member")),
+    };
+    if !short.reasons.is_empty() {
+        let said = |one: &NodeCount| format!("{} say {}", one.count, one.name);
+        let said: Vec<String> = short.reasons.iter().map(said).collect();
+        text.push_str(&format!(
+            "; of {}, {}",
+            count(short.nodes, "node"),
+            said.join(", ")
+        ));
+    }
+    page.line("Waits for", &text);
+    if let Some(closest) = &short.closest {
+        let lacks: Vec<String> = closest.lacks.iter().map(|one| one.amount.clone()).collect();
+        let (node, pod) = (
+            &closest.node,
+            short.pod.as_deref().unwrap_or("the next pod"),
+        );
+        page.more(&format!(
+            "closest fit: node {node} lacks {} for {pod}",
+            list(&lacks)
+        ));
+    }
+}
+
+/// The place that is reserved for it, and who is there.
+fn reserved(page: &mut Page, place: &Place, clock: Clock) {
+    let free = match place.at {
+        Some(at) => format!("free by {}", clock.at(at)),
+        None => "and nobody knows when it will be free".to_owned(),
+    };
+    let nodes = many(place.nodes, "node");
+    page.line("Reserved", &format!("a place on {nodes}, {free}"));
+    if place.holders.is_empty() {
+        return;
+    }
+    let holder = |one: &PlaceHolder| match one.ends_at {
+        Some(at) => format!("{} (lifetime until {})", one.name, clock.at(at)),
+        None => format!("{} (nobody knows until when)", one.name),
+    };
+    let holders: Vec<String> = place.holders.iter().map(holder).collect();
+    let more = match place.holder_count.saturating_sub(holders.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    page.more(&format!("there now: {}{more}", holders.join(", ")));
+}
+
+/// For whom room is kept that it may not take.
+fn kept_room(kept: &KeptFor) -> String {
+    let more = match kept.others {
+        0 => String::new(),
+        more => format!(", and for {}", count(more, "other")),
+    };
+    let (on, first) = (count(kept.nodes, "node"), &kept.first);
+    format!("on {on} for {first}{more}, whose start it must not delay")
+}
+
+/// Who would have to go for it, and why they may not.
+fn who_goes(page: &mut Page, gang: &Gang, asked: &Asked, clock: Clock) {
+    let title = "Others go";
+    let text = match asked.outcome.as_str() {
+        "HeldBack" => "nobody is asked to: its queue does not let it start".to_owned(),
+        "NotMissing" => "nobody: its minimum has a place, and nobody goes for more".to_owned(),
+        "PartlyBound" => {
+            "nobody: a part of it is bound; it is completed with what is free, or released"
+                .to_owned()
+        }
+        "Postponed" => "not asked yet: only so many plans are made at once".to_owned(),
+        "Never" => "nobody is asked to: its preemptionPolicy is Never".to_owned(),
+        "Behind" => {
+            let heads = asked.heads.unwrap_or_default();
+            format!("nobody yet: only the first {heads} gangs of a queue have others asked to go")
+        }
+        "Found" => {
+            let (go, leaving) = (many(asked.go, "pod"), asked.leaving);
+            let of = list(&asked.go_of);
+            match (asked.go, leaving) {
+                (0, _) => "nobody has to: those that leave anyway are enough".to_owned(),
+                (_, 0) => format!("{go} of {of}"),
+                _ => format!("{go} of {of}; {leaving} leave anyway"),
+            }
+        }
+        "InVain" if asked.may_go == 0 && asked.leaving == 0 => {
+            "nobody may be made to go for it:".to_owned()
+        }
+        "InVain" => {
+            let example = asked.example.as_ref();
+            let of = example.map_or_else(String::new, |one| format!(" (of {one})"));
+            let (go, leave) = (many(asked.may_go, "pod"), asked.leaving);
+            format!(
+                "not enough: {go} may be made to go{of} and {leave} leave anyway; the others keep their place:"
+            )
+        }
+        other => other.to_owned(),
+    };
+    page.line(title, &text);
+    if asked.outcome != "InVain" {
+        return;
+    }
+    if !asked.proven {
+        page.more("(searched only in part: there may be a way that was not seen)");
+    }
+    let whose = gang.queue.as_ref().map_or("", |queue| queue.name.as_str());
+    for one in &asked.spared {
+        let words = spared(one, clock).replace("the queue that asks", &format!("queue {whose}"));
+        page.more(&format!("- {words}"));
+    }
+    if asked.foreign > 0 {
+        let pods = many(asked.foreign, "pod");
+        page.more(&format!("- {pods} of other schedulers: never touched"));
+    }
+    if asked.spared.is_empty() && asked.foreign == 0 {
+        page.more("- nobody else runs");
+    }
+    if let Some(at) = asked.at {
+        page.more(&format!("as found at {}", clock.at(at)));
+    }
+}
+
+/// When it may start, and what that hangs on.
+pub(super) fn may_start(start: &Start, clock: Clock) -> String {
+    let hangs_on = match start.hangs_on.as_str() {
+        "News" => "when what it waits for is there: see the first line",
+        "NextDecision" => "at the next decision",
+        "BackOff" => "it is tried again when its back-off is over",
+        "Leaving" => "when the pods that are in its place have left",
+        "Flow" => "when the flow of its queue has decayed, if there is room then",
+        "Books" => "when gangs of its queue end, or its share, budget or limit grows",
+        "Ahead" => "when the gangs ahead of it have started",
+        "Room" => "when there is room: pods end, or a node comes; nobody promised when",
+        "Lifetimes" => "when the lifetimes of those in its place are over, or earlier if they end",
+        "Overdue" => "when those have left its place whose time there is over",
+        "Place" => "when those in its place end; nobody promised when",
+        "KeptRoom" => "when there is room that is not kept for others; nobody promised when",
+        "Never" => "never, unless its queue gets a larger share, budget or limit",
+        "Permit" => "when a Permit plugin lets it",
+        other => other,
+    };
+    match start.at {
+        Some(at) if start.hangs_on == "Lifetimes" => format!("by {}: {hangs_on}", clock.at(at)),
+        Some(at) => format!("not before {}: {hangs_on}", clock.at(at)),
+        None if start.hangs_on == "Never" => hangs_on.to_owned(),
+        None => format!("unknown: {hangs_on}"),
+    }
+}
+
+fn running(page: &mut Page, runs: &Runs, clock: Clock) {
+    let since = match runs.since {
+        Some(at) => format!("since {}", clock.at(at)),
+        None => "since before this scheduler started".to_owned(),
+    };
+    let (worth, nodes) = (worth(runs.worth), count(runs.node_count, "node"));
+    page.line("Runs", &format!("{since} on {nodes}, with {worth}"));
+    let some: Vec<String> = runs
+        .nodes
+        .iter()
+        .map(|one| format!("{} ({})", one.name, one.count))
+        .collect();
+    let more = match runs.node_count.saturating_sub(runs.nodes.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    page.more(&format!("nodes (members): {}{more}", some.join(", ")));
+    page.line("Protected", &protected(&runs.protection, clock));
+    let mut title = "Could lose";
+    for one in &runs.could_lose {
+        page.line(std::mem::take(&mut title), &could_lose(one, clock));
+    }
+}
+
+/// To whom it could lose what.
+pub(super) fn could_lose(could: &Could, clock: Clock) -> String {
+    let to = match could.to.as_str() {
+        "EqualInQueue" => "to gangs of its queue with the same priority",
+        "HigherInQueue" => "to gangs of its queue with a higher priority",
+        "NeedyQueue" => "to gangs of queues below their fair share",
+        "Head" => "to the first gang of a queue, if its place is reserved and is due",
+        other => other,
+    };
+    let what = match (could.all, could.surplus) {
+        (true, _) => "everything".to_owned(),
+        (false, 0) => "nothing".to_owned(),
+        (false, surplus) => {
+            let members = many(surplus, "member");
+            format!("{members} beyond its minimum")
+        }
+    };
+    let why = match could.kept.as_deref() {
+        Some("Priority") | None => return format!("{what} {to}"),
+        Some("Unlimited") => "its lifetime is unlimited".to_owned(),
+        Some("Lifetime") => "its lifetime is not over".to_owned(),
+        Some("WithinShare") => "its queue, or one above it, is within its fair share".to_owned(),
+        Some(other) => kept(other),
+    };
+    let until = could.until.map(|at| format!(", until {}", clock.at(at)));
+    format!("{what} {to} ({why}{})", until.unwrap_or_default())
+}
+
+fn disruption(page: &mut Page, gang: &Gang, one: &Disruption, clock: Clock) {
+    let (at, pods) = (clock.at(one.at), many(one.pods, "pod"));
+    let whom = match (&one.by, &one.by_queue) {
+        (Some(by), Some(queue)) => format!("for {by} of queue {queue}"),
+        _ => "for nobody".to_owned(),
+    };
+    let why = match one.why.as_str() {
+        "Surplus" => "they were beyond its minimum",
+        "PastItsLifetime" => "it was past its lifetime, and its queue over its fair share",
+        "Due" => "it was past its lifetime, and its room was promised to the first of a queue",
+        "LowerPriority" => "its priority was lower, in the same queue",
+        "NotCompleted" => "it was below its minimum and could not be completed in time",
+        other => other,
+    };
+    let title = if one.why == "NotCompleted" {
+        "Released"
+    } else {
+        "Preempted"
+    };
+    page.line(title, &format!("at {at}, {whom}: {pods} had to go"));
+    page.more(&format!("why it: {why}"));
+    if let Some(refused) = &gang.refused {
+        let (pod, words) = (&refused.name, &refused.message);
+        page.more(&format!("pod {pod} may not be deleted: {words}"));
+    }
+    if one.why == "Surplus" {
+        return;
+    }
+    match gang.back_at {
+        Some(at) => page.more(&format!("may come back: not before {}", clock.at(at))),
+        None if gang.members.leaving > 0 => {
+            page.more("may come back: some seconds after its last pod has left");
+        }
+        None => page.more("may come back: as soon as there is room; it waits in its queue again"),
+    }
+}

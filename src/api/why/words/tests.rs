@@ -1,0 +1,343 @@
+//! The sentences, one by one.
+
+use super::*;
+use crate::api::why::convert;
+use crate::api::why::{
+    Asked, ClockKind, Closest, ConditionSaid, Could, Disruption, Gang, KeptFor, Lack, Members,
+    NodeCount, Place, PlaceHolder, Queue, RoomHeld, Runs, Short, Start, Waits,
+};
+use crate::core::engine::{Claim, HangsOn, Lost, Spared};
+use crate::core::units::Time;
+
+fn waiting() -> Gang {
+    Gang {
+        kind: "PodGroup".to_owned(),
+        namespace: "ml".to_owned(),
+        name: "train".to_owned(),
+        as_of: 90.0,
+        phase: "Inqueue".to_owned(),
+        condition: ConditionSaid {
+            kind: "Scheduled".to_owned(),
+            status: false,
+            reason: "Unschedulable".to_owned(),
+            message: "1 of 4 members fit; pod train-1: 0/2 nodes are available.".to_owned(),
+        },
+        submitted_at: Some(30.0),
+        lifetime_seconds: Some(7_200.0),
+        members: Members {
+            minimum: 4,
+            all: 4,
+            ..Members::default()
+        },
+        queue: Some(QueueBooks {
+            name: "research".to_owned(),
+            exists: true,
+            fair_share: 25.0,
+            usage: 30.25,
+            over: 5.25,
+            flow: 31.0,
+            flow_limit: Some(30.0),
+            budget_left: 600.0,
+            cluster: 100.0,
+            waiting: 9,
+            ..QueueBooks::default()
+        }),
+        waits: Some(Waits {
+            position: Some(3),
+            ahead: crate::api::why::Ahead {
+                count: Some(2),
+                first: vec!["ml/a".to_owned(), "ml/b".to_owned()],
+                held_back: None,
+            },
+            tried_at: Some(89.5),
+            short: Some(Short {
+                fit: Some(1),
+                needed: 4,
+                pod: Some("train-1".to_owned()),
+                nodes: 2,
+                reasons: vec![NodeCount {
+                    name: "Insufficient cpu".to_owned(),
+                    count: 2,
+                }],
+                closest: Some(Closest {
+                    node: "n1".to_owned(),
+                    lacks: vec![Lack {
+                        resource: "cpu".to_owned(),
+                        amount: "500m cpu".to_owned(),
+                    }],
+                }),
+            }),
+            asked: Some(Asked {
+                outcome: "InVain".to_owned(),
+                proven: true,
+                at: Some(89.5),
+                may_go: 2,
+                example: Some("ml/elastic".to_owned()),
+                spared: vec![SparedCount {
+                    reason: "NotEntitled".to_owned(),
+                    gangs: 3,
+                    example: "web/shop".to_owned(),
+                    until: None,
+                }],
+                foreign: 7,
+                ..Asked::default()
+            }),
+            start: Start {
+                at: None,
+                hangs_on: "Room".to_owned(),
+            },
+            ..Waits::default()
+        }),
+        ..Gang::default()
+    }
+}
+
+#[test]
+fn a_waiting_gang_is_told_in_plain_words() {
+    let expected = "\
+1 of 4 members fit; pod train-1: 0/2 nodes are available.
+
+PodGroup   ml/train: Inqueue, Unschedulable, as of 1 min 30 s
+           submitted at 30 s (1 min ago), priority 0, lifetime 2 h
+Members    4 must run; 4 there, 0 on nodes (0 running)
+Queue      research: place 3 of the 9 that wait, behind ml/a and ml/b
+           fair share 25 of 100 cores' worth; it holds 30.2, 5.2 more than its share; flow 31
+           gangs with an unlimited lifetime may raise its flow to 30; 600 core-minutes are left of its excess budget
+Waits for  room for 3 of 4 members; of 2 nodes, 2 say Insufficient cpu
+           closest fit: node n1 lacks 500m cpu for train-1
+Others go  not enough: 2 pods may be made to go (of ml/elastic) and 0 leave anyway; the others keep their place:
+           - 3 gangs (web/shop): of another queue, and queue research would be over its fair share
+           - 7 pods of other schedulers: never touched
+           as found at 1 min 29 s (0.5 s ago)
+May start  unknown: when there is room: pods end, or a node comes; nobody promised when
+Last tried at 1 min 29 s (0.5 s ago)
+";
+    assert_eq!(super::gang(&waiting()), expected);
+}
+
+#[test]
+fn a_preempted_gang_is_told_by_whom_why_it_and_when_it_may_come_back() {
+    let mut gang = waiting();
+    gang.waits = None;
+    gang.disruption = Some(Disruption {
+        at: 80.0,
+        by: Some("ml/urgent".to_owned()),
+        by_queue: Some("research".to_owned()),
+        why: "LowerPriority".to_owned(),
+        pods: 4,
+    });
+    gang.back_at = Some(100.0);
+    let text = super::gang(&gang);
+    let expected = "\
+Preempted  at 1 min 20 s (10 s ago), for ml/urgent of queue research: 4 pods had to go
+           why it: its priority was lower, in the same queue
+           may come back: not before 1 min 40 s (in 10 s)
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn room_that_is_held_is_told_with_who_goes_for_it() {
+    let mut gang = waiting();
+    let waits = gang.waits.as_mut().unwrap();
+    waits.room_held = Some(RoomHeld {
+        nodes: 1,
+        leaving: 2,
+    });
+    waits.asked = Some(Asked {
+        outcome: "Found".to_owned(),
+        go: 2,
+        go_of: vec!["ml/low".to_owned()],
+        ..Asked::default()
+    });
+    let text = super::gang(&gang);
+    let expected = "\
+Room       held for it on 1 node, until 2 pods have left
+Others go  2 pods of ml/low
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_place_that_is_reserved_is_told_with_who_is_there_and_until_when() {
+    let mut gang = waiting();
+    let waits = gang.waits.as_mut().unwrap();
+    waits.place = Some(Place {
+        nodes: 2,
+        at: Some(3_690.0),
+        holders: vec![
+            PlaceHolder {
+                name: "ml/first".to_owned(),
+                ends_at: Some(690.0),
+            },
+            PlaceHolder {
+                name: "ml/second".to_owned(),
+                ends_at: None,
+            },
+        ],
+        holder_count: 3,
+    });
+    waits.start = Start {
+        at: Some(3_690.0),
+        hangs_on: "Lifetimes".to_owned(),
+    };
+    let text = super::gang(&gang);
+    let expected = "\
+Reserved   a place on 2 nodes, free by 1 h 1 min (in 1 h)
+           there now: ml/first (lifetime until 11 min 30 s (in 10 min)), ml/second (nobody knows until when) and 1 more
+";
+    assert!(text.contains(expected), "{text}");
+    let expected = "May start  by 1 h 1 min (in 1 h): when the lifetimes";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn room_that_is_kept_for_others_is_told_with_for_whom() {
+    let mut gang = waiting();
+    let waits = gang.waits.as_mut().unwrap();
+    waits.kept_for = Some(KeptFor {
+        first: "ml/large".to_owned(),
+        nodes: 1,
+        others: 2,
+    });
+    let text = super::gang(&gang);
+    let expected =
+        "Kept room  on 1 node for ml/large, and for 2 others, whose start it must not delay\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_running_gang_is_told_what_it_could_lose_to_whom() {
+    let mut gang = waiting();
+    gang.clock = ClockKind::Utc;
+    gang.as_of = 1_767_225_690.0;
+    gang.waits = None;
+    let could = |to: &str, surplus, kept: Option<&str>| Could {
+        to: to.to_owned(),
+        all: kept.is_none(),
+        surplus,
+        kept: kept.map(str::to_owned),
+        until: (kept == Some("Lifetime")).then_some(1_767_229_200.0),
+    };
+    gang.runs = Some(Runs {
+        since: Some(1_767_225_600.0),
+        nodes: vec![NodeCount {
+            name: "n1".to_owned(),
+            count: 6,
+        }],
+        node_count: 3,
+        surplus: 2,
+        worth: 6.0,
+        protection: Protection {
+            kind: "Until".to_owned(),
+            at: Some(1_767_229_200.0),
+        },
+        queue_over: 5.25,
+        could_lose: vec![
+            could("EqualInQueue", 2, Some("Priority")),
+            could("HigherInQueue", 2, None),
+            could("NeedyQueue", 2, Some("Lifetime")),
+        ],
+    });
+    let text = super::gang(&gang);
+    let expected = "\
+Runs       since 2026-01-01 00:00:00 UTC (1 min 30 s ago) on 3 nodes, with 6 cores' worth
+           nodes (members): n1 (6) and 2 more
+Protected  lifetime until 2026-01-01 01:00:00 UTC (in 58 min 30 s)
+Could lose 2 members beyond its minimum to gangs of its queue with the same priority
+           everything to gangs of its queue with a higher priority
+           2 members beyond its minimum to gangs of queues below their fair share (its lifetime is not over, until 2026-01-01 01:00:00 UTC (in 58 min 30 s))
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn an_idle_queue_is_told_in_one_sentence() {
+    let queue = Queue {
+        books: QueueBooks {
+            name: "research".to_owned(),
+            ..QueueBooks::default()
+        },
+        condition: ConditionSaid {
+            status: true,
+            ..ConditionSaid::default()
+        },
+        ..Queue::default()
+    };
+    let text = super::queue(&queue);
+    assert!(text.starts_with("Queue research holds nothing, and nobody waits in it.\n\n"));
+}
+
+#[test]
+fn every_reason_has_words() {
+    let reasons = [
+        Spared::HoldsNothing,
+        Spared::Undefined,
+        Spared::Leaving,
+        Spared::Incomplete,
+        Spared::Refused(Time(1)),
+        Spared::NotEntitled,
+        Spared::WithinShare,
+        Spared::Priority,
+        Spared::Lifetime(Some(Time(1))),
+        Spared::Lifetime(None),
+        Spared::NoSurplus,
+        Spared::MinRuntime(Time(1)),
+        Spared::TooOften(Time(1)),
+        Spared::Evictor(Time(1)),
+        Spared::Critical,
+    ];
+    for code in reasons.map(convert::spared) {
+        assert_ne!(kept(code), code);
+    }
+    let causes = [
+        HangsOn::News,
+        HangsOn::NextDecision,
+        HangsOn::BackOff,
+        HangsOn::Leaving,
+        HangsOn::Flow,
+        HangsOn::Books,
+        HangsOn::Ahead,
+        HangsOn::Room,
+        HangsOn::Lifetimes,
+        HangsOn::Overdue,
+        HangsOn::Place,
+        HangsOn::KeptRoom,
+        HangsOn::Never,
+        HangsOn::Permit,
+    ];
+    for code in causes.map(convert::hangs_on) {
+        let start = Start {
+            at: None,
+            hangs_on: code.to_owned(),
+        };
+        let clock = Clock::new(ClockKind::Scenario, 0.0);
+        let text = super::gang::may_start(&start, clock);
+        assert!(!text.ends_with(&format!(" {code}")), "{text}");
+    }
+    let losses = [
+        Lost::Surplus,
+        Lost::Claimed(Claim::Expired),
+        Lost::Claimed(Claim::Due),
+        Lost::Claimed(Claim::Lower),
+        Lost::NotCompleted,
+    ];
+    for code in losses.map(convert::lost) {
+        let mut gang = waiting();
+        gang.disruption = Some(Disruption {
+            why: code.to_owned(),
+            ..Disruption::default()
+        });
+        let text = super::gang(&gang);
+        assert!(!text.contains(&format!("why it: {code}")), "{text}");
+    }
+}
+
+#[test]
+fn spans_are_told_in_the_two_largest_units() {
+    let spans = [0.25, 45.0, 200.0, 7_500.0, 273_600.0].map(time::span);
+    assert_eq!(
+        spans,
+        ["0.25 s", "45 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"]
+    );
+}

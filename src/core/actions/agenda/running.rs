@@ -1,0 +1,65 @@
+//! Gangs that hold nodes, by when they can be made to leave: what reservations are reckoned from.
+
+use crate::core::state::GangId;
+use crate::core::units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Since when a gang has run, and when its lifetime ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::core::actions) struct Term {
+    pub(in crate::core::actions) start: Time,
+    /// `None`: never.
+    pub(in crate::core::actions) end: Option<Time>,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Running {
+    terms: BTreeMap<GangId, Term>,
+    ends: BTreeSet<(Time, GangId)>,
+    /// Those whose lifetime does not end, by their start.
+    endless: BTreeSet<(Time, GangId)>,
+}
+
+impl Running {
+    /// Notes when a gang leaves its nodes, or that it holds none; says whether one that held some
+    /// before leaves at another time than was known.
+    pub(super) fn note(&mut self, gang: GangId, term: Option<Term>) -> bool {
+        let before = self.terms.get(&gang).copied();
+        if before == term {
+            return false;
+        }
+        if let Some(Term { start, end }) = before {
+            match end {
+                Some(end) => self.ends.remove(&(end, gang)),
+                None => self.endless.remove(&(start, gang)),
+            };
+        }
+        match term {
+            Some(term) => {
+                match term.end {
+                    Some(end) => self.ends.insert((end, gang)),
+                    None => self.endless.insert((term.start, gang)),
+                };
+                self.terms.insert(gang, term);
+            }
+            None => _ = self.terms.remove(&gang),
+        }
+        before.is_some_and(|before| term.is_some_and(|term| term.end != before.end))
+    }
+
+    /// Those whose lifetime ends, the next first.
+    pub(super) fn ends(&self) -> impl Iterator<Item = (Time, GangId)> {
+        self.ends.iter().copied()
+    }
+
+    /// The others, who has run longest first.
+    pub(super) fn endless(&self) -> impl Iterator<Item = GangId> {
+        self.endless.iter().map(|(_, gang)| *gang)
+    }
+
+    /// When a gang has started, and will end.
+    pub(super) fn term(&self, gang: GangId) -> Option<Term> {
+        self.terms.get(&gang).copied()
+    }
+}

@@ -1,0 +1,216 @@
+//! The plan: who goes, and where the gang's members go then.
+//!
+//! Least harm first, until the gang's [`Demand`] fits; then whoever is not in the way after all is
+//! put back, the most harm first.
+
+use super::victims::Unit;
+use crate::core::actions::Cycle;
+use crate::core::framework::Profile;
+use crate::core::placement::{Demand, Placer};
+use crate::core::state::{ClusterState, GangId, NodeId, PodId};
+use crate::core::transaction::Statement;
+use std::collections::BTreeSet;
+
+/// How many victims, the most harm first, are tried to be spared by placing the gang elsewhere: those
+/// after them are only spared where they are not in the way.
+const TRIES: usize = 32;
+
+/// Who goes, and where the gang's members go then.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) victims: Vec<Unit>,
+    pub(super) places: Vec<(PodId, NodeId)>,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoPlan {
+    /// The gang would not fit if all went who may: that is a proof.
+    Impossible,
+    /// The search does not look at all there is: it may have missed one.
+    CutShort,
+}
+
+/// Finds the least harm that makes room for the gang.
+pub(super) fn find(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    leaving: &BTreeSet<PodId>,
+    units: &[Unit],
+) -> Result<Plan, NoPlan> {
+    let demand = Demand::minimum(cx.state, gang_id);
+    let mut statement = Statement::new(cx.state);
+    statement.lift_nominations(gang_id);
+    leaving.iter().for_each(|pod| statement.lift(*pod));
+    let mut search = Search {
+        statement,
+        placer: &mut *cx.placer,
+        profile: cx.profile,
+        gang_id,
+        demand: &demand,
+        units,
+        lifted: 0,
+    };
+    let Some(enough) = search.enough() else {
+        // Equal members are placed one by one without a choice that matters: what they do not find
+        // is not there. Of different ones some other order might do.
+        return Err(if demand.is_uniform() {
+            NoPlan::Impossible
+        } else {
+            NoPlan::CutShort
+        });
+    };
+    search.choose(enough).ok_or(NoPlan::CutShort)
+}
+
+/// The cluster without some of those who may go: always the first so many.
+struct Search<'s, 'a> {
+    statement: Statement<'s>,
+    placer: &'a mut Placer,
+    profile: &'a Profile,
+    gang_id: GangId,
+    demand: &'a Demand,
+    units: &'a [Unit],
+    lifted: usize,
+}
+
+impl Search<'_, '_> {
+    /// The smallest number of units without which the gang fits.
+    fn enough(&mut self) -> Option<usize> {
+        if self.fits_without(0) {
+            return Some(0);
+        }
+        if !self.fits_without(self.units.len()) {
+            return None;
+        }
+        // More room is never worse: the smallest number that is enough is found by halving.
+        let (mut few, mut enough) = (0, self.units.len());
+        while few + 1 < enough {
+            let middle = few + (enough - few) / 2;
+            if self.fits_without(middle) {
+                enough = middle;
+            } else {
+                few = middle;
+            }
+        }
+        Some(enough)
+    }
+
+    fn fits_without(&mut self, count: usize) -> bool {
+        self.lift_first(count);
+        let mark = self.statement.checkpoint();
+        let fits = self.place();
+        self.statement.roll_back(mark);
+        fits
+    }
+
+    /// Thinks away the first so many units, and no others.
+    fn lift_first(&mut self, count: usize) {
+        while self.lifted < count {
+            for pod in &self.units[self.lifted].pods {
+                self.statement.lift(*pod);
+            }
+            self.lifted += 1;
+        }
+        while self.lifted > count {
+            self.lifted -= 1;
+            let units = self.units;
+            self.put_back(&units[self.lifted]);
+        }
+    }
+
+    fn place(&mut self) -> bool {
+        let statement = &mut self.statement;
+        self.placer
+            .can_place(statement, self.profile, self.gang_id, self.demand)
+    }
+
+    fn places(&self) -> Vec<(PodId, NodeId)> {
+        let assumed = self.statement.assumed();
+        assumed.map(|step| (step.pod, step.node)).collect()
+    }
+
+    /// Chooses among the first so many units: whoever is not in the way of the members as they are
+    /// placed is put back, the most harm first; and so is who would not be if they were placed anew.
+    fn choose(mut self, enough: usize) -> Option<Plan> {
+        self.lift_first(enough);
+        let mut empty = self.statement.checkpoint();
+        if !self.place() {
+            return None;
+        }
+        let mut places = self.places();
+        let (mut victims, mut gone) = (Vec::new(), BTreeSet::new());
+        // Who was put back since the members were placed.
+        let mut back: Vec<&Unit> = Vec::new();
+        let mut tries = TRIES;
+        let units = self.units;
+        for unit in units[..enough].iter().rev() {
+            // The surplus of a gang that goes as a whole goes with it.
+            let goes_along = gone.contains(&unit.gang);
+            if !goes_along && self.put_back_if_room(unit) {
+                back.push(unit);
+                continue;
+            }
+            if !goes_along && tries > 0 {
+                tries -= 1;
+                self.statement.roll_back(empty);
+                back.drain(..).for_each(|unit| self.put_back(unit));
+                let without = self.statement.checkpoint();
+                self.put_back(unit);
+                empty = self.statement.checkpoint();
+                if self.place() {
+                    places = self.places();
+                    continue;
+                }
+                self.statement.roll_back(without);
+                empty = without;
+                for (pod, node) in &places {
+                    self.statement.assume(*pod, *node);
+                }
+            }
+            if unit.whole {
+                gone.insert(unit.gang);
+            }
+            victims.push(unit.clone());
+        }
+        victims.reverse();
+        Some(Plan { victims, places })
+    }
+
+    fn put_back(&mut self, unit: &Unit) {
+        for pod in &unit.pods {
+            self.statement.put_back(*pod);
+        }
+    }
+
+    fn put_back_if_room(&mut self, unit: &Unit) -> bool {
+        let before = self.statement.checkpoint();
+        for pod in &unit.pods {
+            if !has_room_for(self.statement.state(), *pod) {
+                self.statement.roll_back(before);
+                return false;
+            }
+            self.statement.put_back(*pod);
+        }
+        true
+    }
+}
+
+/// Whether a pod that was thought away still has room on its node.
+fn has_room_for(state: &ClusterState, id: PodId) -> bool {
+    let (Some(pod), Some(shape)) = (state.pod(id), state.shape_of(id)) else {
+        return false;
+    };
+    if !pod.lifted {
+        return true;
+    }
+    let Some(node) = pod.place.node() else {
+        return false;
+    };
+    let nodes = state.nodes();
+    let taken = nodes.ports(node);
+    let conflict = |wanted| taken.iter().any(|(port, _)| port.conflicts(wanted));
+    let mut amounts = shape.request.iter();
+    amounts.all(|(dimension, amount)| nodes.free(node, dimension) >= amount)
+        && !shape.ports.iter().any(conflict)
+}

@@ -1,0 +1,479 @@
+//! A place in the future for the gang that heads its queue and does not fit (source: mission,
+//! "Backfill").
+//!
+//! Others may run ahead of it only if they do not delay it: they end before it starts, they leave its
+//! place alone, or they give way at any time. What of its place is free now is kept ([`Kept`]); the
+//! rest is free once those who hold it have reached the end of their lifetime. Where nobody knows
+//! when that will be, a place is held only after the gang has waited for its queue's `reserveAfter`.
+//!
+//! Who reserved first is bound by nobody who reserved after it. A reservation is made anew whenever
+//! its gang is tried again in vain, and that is when nodes change or others leave at another time.
+
+mod search;
+
+use super::agenda::{Agenda, OrderKey, Stage, Term};
+use super::preempt::ends_at;
+use super::record::KeptFor;
+use super::{Cycle, refresh::order_key, refresh::queue};
+use crate::core::model::{Lifetime, QueueOrder, Reservation as Policy};
+use crate::core::resources::Tally;
+use crate::core::state::{ClusterState, GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
+use crate::core::units::{Millis, Time};
+use search::Found;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// So many of each queue's first may be such that no place can be found for them at all: the next one
+/// counts as its head.
+const HOPELESS: usize = 8;
+/// So far down a queue's line its head is looked for.
+const LOOKS: usize = 256;
+/// A reservation whose time has come, and whose place is not free yet, is looked at again after this.
+const OVERDUE: Millis = Millis(10_000);
+/// So long after the end of its lifetime a gang may end by itself, before a reservation has it go.
+pub(super) const GRACE: Millis = Millis(1_000);
+
+/// A place that is reserved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// When it will be free; `None`: nobody knows.
+    pub at: Option<Time>,
+    /// How many nodes it has.
+    pub nodes: u32,
+    /// Who goes where.
+    place: Vec<(PodId, NodeId)>,
+    /// What of it is kept now, by node; of some there may be nothing.
+    kept: BTreeMap<NodeId, Tally>,
+    /// Who was first has the lower number.
+    number: u64,
+    /// Where it is kept in the state.
+    slot: usize,
+    /// Where its gang stands in its queue.
+    key: OrderKey,
+    /// The tier of the queue right below the cluster.
+    tier: i32,
+}
+
+impl Reserved {
+    /// What is kept for it now, in all.
+    #[must_use]
+    pub fn kept(&self) -> Tally {
+        let mut sum = Tally::default();
+        self.kept.values().for_each(|amounts| sum.add_all(amounts));
+        sum
+    }
+
+    /// The nodes of the place.
+    #[must_use]
+    pub fn on(&self) -> BTreeSet<NodeId> {
+        self.place.iter().map(|(_, node)| *node).collect()
+    }
+
+    /// On how many nodes something is kept for it now.
+    fn keeps(&self) -> usize {
+        let amounts = self.kept.values();
+        amounts.filter(|one| **one != Tally::default()).count()
+    }
+}
+
+/// What a gang may take of the room that is free: who heads a queue is not to be delayed by it.
+pub(super) fn view_of(cx: &Cycle<'_>, gang_id: GangId) -> View {
+    let gang = &cx.state[gang_id];
+    if cx.agenda.reserved.is_empty() || gang.lifetime.is_zero() || gang.is_partly_bound() {
+        return View::OPEN;
+    }
+    let grows = gang.missing() == 0;
+    let end = match (grows, gang.lifetime) {
+        (true, _) => cx.agenda.term(gang_id).and_then(|term| term.end),
+        (false, Lifetime::Limited(span)) => Some(cx.now + span),
+        (false, Lifetime::Unlimited) => None,
+    };
+    let (key, tier) = (order_key(cx, gang_id), tier_of(cx, gang_id));
+    let own = cx.agenda.reserved.get(&gang_id).map(|own| own.number);
+    let mut view = View::OPEN;
+    for (id, other) in &cx.agenda.reserved {
+        let later = own.is_some_and(|own| own < other.number);
+        let ahead = !grows && key.queue == other.key.queue && key < other.key;
+        let in_time = end.zip(other.at).is_some_and(|(end, at)| end <= at);
+        let free = *id == gang_id || later || ahead || tier > other.tier || in_time;
+        if !free {
+            view = view.with(other.slot);
+        }
+    }
+    view
+}
+
+/// A gang found no room: if it heads its queue its place is reserved, where there is one to be had.
+pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
+    cx.agenda.progress_mut(gang_id).hopeless = false;
+    let Some(patience) = patience(cx.state, cx.agenda, gang_id) else {
+        return cancel(cx, gang_id);
+    };
+    if let Some(found) = search::by_known_ends(cx, gang_id) {
+        return keep(cx, gang_id, found);
+    }
+    let waits_since = cx.state[gang_id].submitted.unwrap_or(cx.now);
+    if cx.now.since(waits_since) < patience {
+        cx.agenda.at(waits_since + patience, gang_id);
+        return cancel(cx, gang_id);
+    }
+    let held = cx.agenda.reserved.get(&gang_id);
+    if held.is_some_and(|held| held.at.is_none() && stands(cx, gang_id)) {
+        return;
+    }
+    match search::whenever(cx, gang_id) {
+        Some(found) => keep(cx, gang_id, found),
+        None => {
+            cx.agenda.progress_mut(gang_id).hopeless = true;
+            cancel(cx, gang_id);
+        }
+    }
+}
+
+/// After how long a place is held for a gang although nobody knows when it will be free; `None`: its
+/// place is not reserved at all.
+fn patience(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> Option<Millis> {
+    let gang = &state[gang_id];
+    let grows = gang.missing() == 0;
+    if grows
+        || gang.lifetime.is_zero()
+        || gang.is_partly_bound()
+        || !heads_its_queue(state, agenda, gang_id)
+    {
+        return None;
+    }
+    let queue = state.queues().get(gang.queue?)?.spec.as_ref()?;
+    // Where nobody passes the head but by backfill, its place is held from the start.
+    let patience = match queue.order {
+        QueueOrder::Fifo => Millis(0),
+        QueueOrder::Priority => queue.reserve_after,
+    };
+    (queue.reservation != Policy::None).then_some(patience)
+}
+
+/// Whether gangs past their lifetime have to go for a gang, of whatever queue: it heads its queue, so
+/// what they hold is promised to it.
+pub(super) fn may_clear_its_place(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> bool {
+    patience(state, agenda, gang_id).is_some()
+}
+
+/// Whether a gang is the first of its queue's line, but for those that nothing can help. One that
+/// gives way at any time does not count: what it got it could not keep, and two of them could have each
+/// other go for ever.
+fn heads_its_queue(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> bool {
+    let Some(queue) = state[gang_id].queue else {
+        return false;
+    };
+    let lasts = |gang: &GangId| !state[*gang].lifetime.is_zero();
+    let line = agenda.line(queue).take(LOOKS);
+    let mut line = line.filter(lasts).take(HOPELESS);
+    line.find(|gang| *gang == gang_id || !agenda.progress(*gang).hopeless) == Some(gang_id)
+}
+
+/// Whether everybody for whom a place is held still waits for it, on nodes that are there.
+fn stands(cx: &Cycle<'_>, gang_id: GangId) -> bool {
+    let Some(held) = cx.agenda.reserved.get(&gang_id) else {
+        return false;
+    };
+    let present = cx.state.nodes().present();
+    let waits = |pod: &PodId| {
+        let pod = cx.state.pod(*pod).filter(|pod| pod.gang == Some(gang_id));
+        pod.is_some_and(|pod| cx.state.standing(pod) == Standing::Pending)
+    };
+    let mut place = held.place.iter();
+    place.all(|(pod, node)| waits(pod) && present.contains(*node))
+}
+
+/// Keeps what is free of a place, instead of what was kept before.
+fn keep(cx: &mut Cycle<'_>, gang_id: GangId, found: Found) {
+    let before = cx.agenda.reserved.remove(&gang_id);
+    let queue = cx.state.queue_of(gang_id);
+    // A queue has one head.
+    let others = cx.agenda.reserved.iter();
+    let replaced: Vec<GangId> = others
+        .filter(|(_, one)| one.key.queue == queue)
+        .map(|(id, _)| *id)
+        .collect();
+    replaced.into_iter().for_each(|id| cancel(cx, id));
+    let taken: Vec<usize> = cx.agenda.reserved.values().map(|one| one.slot).collect();
+    let free = || (0..SLOTS).find(|slot| !taken.contains(slot));
+    let Some(slot) = before.as_ref().map(|one| one.slot).or_else(free) else {
+        cx.orders.unreserved += 1;
+        return;
+    };
+    let number = match &before {
+        Some(before) => before.number,
+        None => cx.agenda.next_reservation(),
+    };
+    let kept = kept_of(cx, number, &found);
+    let mut nodes: Vec<NodeId> = found.place.iter().map(|(_, node)| *node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    // Who ends before a later time may run ahead who could not before; an unknown time is before all.
+    let changed = |one: &Reserved| one.kept != kept.amounts || one.at < found.at;
+    let changed = before.as_ref().is_none_or(changed);
+    let reserved = Reserved {
+        at: found.at,
+        nodes: u32::try_from(nodes.len()).unwrap_or(u32::MAX),
+        place: found.place,
+        kept: kept.amounts.clone(),
+        number,
+        slot,
+        key: order_key(cx, gang_id),
+        tier: tier_of(cx, gang_id),
+    };
+    if let Some(at) = found.at {
+        let due = if at > cx.now {
+            at + GRACE
+        } else {
+            cx.now + OVERDUE
+        };
+        cx.agenda.at(due, gang_id);
+    }
+    cx.state.keep(slot, Some((gang_id, kept)));
+    cx.agenda.reserved.insert(gang_id, reserved);
+    if changed {
+        if let Some(before) = before {
+            cx.state.note_room(before.kept.into_keys());
+        }
+        wake_later_ones(cx, number);
+    }
+}
+
+/// What of a place has to be kept: what it needs beyond what becomes free there in time, with what
+/// those need who reserved before.
+fn kept_of(cx: &Cycle<'_>, number: u64, found: &Found) -> Kept {
+    let mut kept = Kept::default();
+    for (pod, node) in &found.place {
+        if let Some(shape) = cx.state.shape_of(*pod) {
+            kept.amounts.entry(*node).or_default().add(&shape.request);
+            let ports = shape.ports.iter().cloned();
+            kept.ports.extend(ports.map(|port| (*node, port, *pod)));
+        }
+    }
+    let earlier: Vec<&Reserved> = cx.agenda.reserved.values().collect();
+    for (node, amounts) in &mut kept.amounts {
+        let mut needed = std::mem::take(amounts);
+        for one in earlier.iter().filter(|one| one.number < number) {
+            let there = one.place.iter().filter(|(_, at)| at == node);
+            for shape in there.filter_map(|(pod, _)| cx.state.shape_of(*pod)) {
+                needed.add(&shape.request);
+            }
+            if let Some(already) = one.kept.get(node) {
+                needed.subtract_all(already);
+            }
+        }
+        if let Some(freed) = found.freed.get(node) {
+            needed.subtract_all(freed);
+        }
+        for (dimension, amount) in needed.iter().filter(|(_, amount)| *amount > 0) {
+            amounts.add_amount(dimension, amount);
+        }
+    }
+    kept
+}
+
+/// Reserves nothing for a gang any more.
+pub fn cancel(cx: &mut Cycle<'_>, gang_id: GangId) {
+    if let Some(before) = cx.agenda.reserved.remove(&gang_id) {
+        cx.state.keep(before.slot, None);
+        cx.state.note_room(before.kept.into_keys());
+        wake_later_ones(cx, before.number);
+        cx.orders.seen.insert(gang_id);
+    }
+}
+
+/// Who reserved later may find a better place now, or has lost the one it has.
+fn wake_later_ones(cx: &mut Cycle<'_>, number: u64) {
+    let later = cx.agenda.reserved.iter();
+    let later = later.filter(|(_, one)| one.number > number);
+    for gang in later.map(|(gang, _)| *gang).collect::<Vec<_>>() {
+        to_renew(cx, gang, Renewal::Always);
+    }
+}
+
+/// Nodes have changed: who has reserved is tried again, before all others, as what became free may be
+/// part of its place; but not where none of them can help.
+pub(super) fn wake(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>) {
+    let changed = Arc::new(changed.clone());
+    for gang in cx.agenda.reserved.keys().copied().collect::<Vec<_>>() {
+        to_renew(cx, gang, Renewal::If(Arc::clone(&changed)));
+    }
+}
+
+/// Others leave at another time than was known: everybody who has reserved is tried again.
+pub(super) fn wake_all(cx: &mut Cycle<'_>) {
+    for gang in cx.agenda.reserved.keys().copied().collect::<Vec<_>>() {
+        to_renew(cx, gang, Renewal::Always);
+    }
+}
+
+/// When a reservation is made anew.
+#[derive(Clone, Debug)]
+pub(super) enum Renewal {
+    /// When its turn comes.
+    Always,
+    /// If one of these nodes can help by then.
+    If(Arc<BTreeSet<NodeId>>),
+}
+
+fn to_renew(cx: &mut Cycle<'_>, gang_id: GangId, renewal: Renewal) {
+    if let Some(reserved) = cx.agenda.reserved.get(&gang_id) {
+        let rank = (Reverse(reserved.tier), reserved.number);
+        let to_renew = &mut cx.agenda.to_renew;
+        let known = to_renew.insert(rank, (gang_id, renewal));
+        if known.is_some() {
+            to_renew.insert(rank, (gang_id, Renewal::Always));
+        }
+    }
+}
+
+/// Who has reserved and is to be tried again next.
+pub(super) fn next(cx: &mut Cycle<'_>) -> Option<GangId> {
+    while let Some((rank, (gang_id, renewal))) = cx.agenda.to_renew.first_key_value() {
+        let (rank, gang_id, renewal) = (*rank, *gang_id, renewal.clone());
+        let there = cx.agenda.reserved.contains_key(&gang_id);
+        match cx.agenda.progress(gang_id).stage() {
+            Stage::Queued(_) if there => return Some(gang_id),
+            Stage::Parked(_) if there && can_help(cx, gang_id, &renewal) => {
+                queue(cx, gang_id);
+                return Some(gang_id);
+            }
+            _ => _ = cx.agenda.to_renew.remove(&rank),
+        }
+    }
+    None
+}
+
+/// Whether a reservation is to be made anew: more of its place is free now, and to be kept; or it may
+/// be had earlier, as one of the changed nodes has room for a member before the time that is reserved.
+fn can_help(cx: &mut Cycle<'_>, gang_id: GangId, renewal: &Renewal) -> bool {
+    let (Renewal::If(nodes), Some(reserved)) = (renewal, cx.agenda.reserved.get(&gang_id)) else {
+        return true;
+    };
+    if nodes.iter().any(|node| reserved.kept.contains_key(node)) {
+        return true;
+    }
+    let before = reserved.at;
+    cx.state.show(View::OPEN);
+    let mut shapes = cx.state[gang_id]
+        .pending
+        .classes()
+        .map(|(class, _)| class.shape);
+    let shapes: BTreeSet<_> = shapes.by_ref().collect();
+    nodes.iter().any(|node| {
+        let freed = freed_before(cx, *node, before);
+        shapes.iter().any(|shape| {
+            let request = cx.state.shapes().get(*shape).map(|one| &one.request);
+            request.is_some_and(|request| {
+                let free = |dimension| {
+                    let free = cx.state.nodes().free(*node, dimension);
+                    free.saturating_add(freed.get(dimension))
+                };
+                request
+                    .iter()
+                    .all(|(dimension, amount)| amount <= free(dimension))
+            })
+        })
+    })
+}
+
+/// What becomes free on a node before a time, or ever where that is not known.
+fn freed_before(cx: &Cycle<'_>, node: NodeId, before: Option<Time>) -> Tally {
+    let mut freed = Tally::default();
+    for pod in cx.state.nodes().pods(node) {
+        let Some(known) = cx.state.pod(*pod) else {
+            continue;
+        };
+        let end = known.gang.and_then(|gang| cx.agenda.term(gang)?.end);
+        let leaves = known.terminating || known.eviction.is_under_way();
+        let in_time = match (end, before) {
+            (Some(end), Some(before)) => end < before,
+            (end, None) => end.is_some(),
+            (None, Some(_)) => false,
+        };
+        if let Some(shape) = cx.state.shape_of(*pod).filter(|_| leaves || in_time) {
+            freed.add(&shape.request);
+        }
+    }
+    freed
+}
+
+/// A gang has its turn.
+pub(super) fn has_its_turn(cx: &mut Cycle<'_>, gang_id: GangId) {
+    if let Some(reserved) = cx.agenda.reserved.get(&gang_id) {
+        let rank = (Reverse(reserved.tier), reserved.number);
+        cx.agenda.to_renew.remove(&rank);
+    }
+}
+
+/// Notes since when a gang holds nodes, and when it will leave them.
+pub(super) fn note_term(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let counts = cx.state[gang_id].counts();
+    let holds = counts.holding() + counts.of(Standing::Assumed) > 0;
+    let started = cx.agenda.progress(gang_id).scheduled_at;
+    let term = holds.then(|| Term {
+        start: started.unwrap_or(cx.now),
+        end: ends_at(cx.agenda, gang_id, &cx.state[gang_id]),
+    });
+    cx.agenda.note_term(gang_id, term);
+}
+
+/// For whom room is kept that a gang may not take.
+pub(super) fn kept_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<KeptFor> {
+    let view = view_of(cx, gang_id);
+    let others = cx.agenda.reserved.iter();
+    let mut others = others.filter(|(_, one)| view.has(one.slot) && one.keeps() > 0);
+    let (first, one) = others.next()?;
+    Some(KeptFor {
+        first: cx.state.gang_title(*first),
+        nodes: one.keeps(),
+        others: others.count(),
+    })
+}
+
+/// In words for whom room is kept that a gang may not take, or where its own place is.
+pub(super) fn in_words(
+    cx: &Cycle<'_>,
+    gang_id: GangId,
+    kept_for: Option<&KeptFor>,
+) -> Option<String> {
+    if let Some(own) = cx.agenda.reserved.get(&gang_id) {
+        let until = if own.at.is_some() {
+            "is reserved for it"
+        } else {
+            "is held for it, and nobody knows when it will be free"
+        };
+        return Some(format!("a place on {} {until}", nodes(own.nodes as usize)));
+    }
+    let kept_for = kept_for?;
+    let (title, on) = (&kept_for.first, nodes(kept_for.nodes));
+    let more = match kept_for.others {
+        0 => String::new(),
+        more => format!(", and for {more} others"),
+    };
+    Some(format!("room on {on} is kept for {title}{more}"))
+}
+
+fn nodes(count: usize) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} node{plural}")
+}
+
+/// Whether nobody of its queue is tried while a gang waits for room.
+pub(super) fn holds_its_queue(cx: &Cycle<'_>, gang_id: GangId) -> bool {
+    let gang = &cx.state[gang_id];
+    let queue = gang
+        .queue
+        .and_then(|id| cx.state.queues().get(id)?.spec.as_ref());
+    let strict = queue.is_some_and(|queue| queue.reservation == Policy::Strict);
+    strict && gang.missing() > 0 && !gang.is_partly_bound()
+}
+
+fn tier_of(cx: &Cycle<'_>, gang_id: GangId) -> i32 {
+    let queue = cx.state.queue_of(gang_id);
+    let top = cx.state.queues().path(queue).last();
+    let spec = top.and_then(|(_, queue)| queue.spec.as_ref());
+    spec.map_or(0, |spec| spec.tier)
+}

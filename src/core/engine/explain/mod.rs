@@ -1,0 +1,107 @@
+//! The engine's own record of its decisions, as data: why a gang is where it is, and who holds what
+//! of a queue. Made from the state and from what the actions noted when they decided; nothing here
+//! tries anything again, and nothing is decided by it.
+//!
+//! Lists are bounded, and how many there are is said beside them. Words are made elsewhere.
+
+mod books;
+mod gang;
+mod news;
+mod queue;
+mod running;
+mod waiting;
+
+pub use books::{Books, Bound};
+pub use gang::{GangExplanation, Members};
+pub use news::Explained;
+pub(super) use news::News;
+pub use queue::{Child, Holder, Lender, QueueExplanation};
+pub use running::{Could, Loses, Protection, Runs, Taker};
+pub use waiting::{
+    Ahead, Asked, Closest, HangsOn, Held, Lack, NotAsked, ReservedPlace, Short, Start, Waits,
+};
+
+use super::Scheduler;
+use crate::core::actions::{Asker, Judge, Sight};
+use crate::core::model::{GangKey, GangSpace};
+use crate::core::units::Time;
+
+/// So many names of a kind are told at most.
+pub(super) const NAMES: usize = 5;
+
+/// What there is to see, and the rules that choose victims on behalf of whoever might ask. What these
+/// find out about the queues is the same for all.
+#[derive(Debug)]
+pub(super) struct Eyes<'a> {
+    sight: Sight<'a>,
+    judge: Option<Judge<'a>>,
+}
+
+impl<'a> Eyes<'a> {
+    const fn new(sight: Sight<'a>) -> Self {
+        Self { sight, judge: None }
+    }
+
+    /// What the rules say to somebody.
+    fn judge_for(&mut self, asker: Asker) -> &mut Judge<'a> {
+        let Sight { now, state, agenda } = self.sight;
+        let new = || Judge::on_behalf_of(state, agenda, now, asker.clone());
+        let judge = self.judge.get_or_insert_with(new);
+        judge.turn_to(asker);
+        judge
+    }
+}
+
+impl Scheduler {
+    fn sight(&self, now: Time) -> Sight<'_> {
+        Sight {
+            now,
+            state: &self.state,
+            agenda: &self.agenda,
+        }
+    }
+
+    /// Why a gang is where it is. Its position is told if it is not behind so many others.
+    #[must_use]
+    pub fn explain_gang(&self, key: &GangKey, now: Time, at_most: u32) -> Option<GangExplanation> {
+        let id = self.state.find_gang(key)?;
+        Some(gang::explain(&mut Eyes::new(self.sight(now)), id, at_most))
+    }
+
+    /// Who holds what of a queue, and who waits in it.
+    #[must_use]
+    pub fn explain_queue(&self, name: &str, now: Time) -> Option<QueueExplanation> {
+        let (id, queue) = self.state.queues().find(name)?;
+        Some(queue::explain(&mut Eyes::new(self.sight(now)), id, queue))
+    }
+
+    /// The gang that people call so: by its PodGroup, whoever's kind that is.
+    #[must_use]
+    pub fn gang_named(&self, namespace: &str, name: &str) -> Option<GangKey> {
+        let key = |space| GangKey {
+            namespace: namespace.to_owned(),
+            space,
+            name: name.to_owned(),
+        };
+        let defined = |key: &GangKey| {
+            let gang = self.state.find_gang(key).and_then(|id| self.state.gang(id));
+            gang.is_some_and(|gang| gang.definition().is_some())
+        };
+        let spaces = [GangSpace::Named, GangSpace::Upstream].map(key);
+        let known = |key: &&GangKey| self.state.find_gang(key).is_some();
+        let found = spaces.iter().find(|key| defined(key));
+        found.or_else(|| spaces.iter().find(known)).cloned()
+    }
+
+    /// The pod of this name that is a gang of its own. Looks at all gangs.
+    #[must_use]
+    pub fn pod_named(&self, namespace: &str, name: &str) -> Option<GangKey> {
+        let called = |gang: &crate::core::state::Gang| {
+            let pod = gang.members.first().and_then(|id| self.state.pod(*id));
+            gang.is_single() && pod.is_some_and(|pod| pod.key.name == name)
+        };
+        let mut gangs = self.state.gangs().map(|(_, gang)| gang);
+        let found = gangs.find(|gang| gang.key.namespace == namespace && called(gang));
+        found.map(|gang| gang.key.clone())
+    }
+}

@@ -1,0 +1,307 @@
+//! Gangs that grow, shrink, lose members and get them back.
+
+use super::*;
+use crate::core::actions::PATIENCE;
+
+/// A gang of this minimum that asks to be repaired for 60 s.
+fn repaired(name: &str, min: u32) -> GangSpec {
+    GangSpec {
+        min_available: min,
+        repair_for: Some(Millis(60_000)),
+        ..group(name)
+    }
+}
+
+fn subgroup(name: &str, min: u32, max: u32) -> SubgroupSpec {
+    SubgroupSpec {
+        name: name.into(),
+        min,
+        max: Some(max),
+    }
+}
+
+impl Story {
+    /// Cycles until nothing is bound any more; who was bound.
+    fn settle(&mut self) -> Vec<String> {
+        let mut bound = Vec::new();
+        loop {
+            let binds = self.run();
+            if binds.is_empty() {
+                bound.sort();
+                return bound;
+            }
+            bound.extend(binds.into_iter().map(|bind| bind.pod.name));
+        }
+    }
+
+    fn condition(&self, gang: &str, kind: &str) -> Option<(&'static str, String)> {
+        let conditions = self.status(gang).conditions;
+        let found = conditions.into_iter().find(|one| one.kind == kind)?;
+        Some((found.reason, found.message))
+    }
+
+    /// A gang of two of which one is lost.
+    fn broken(&mut self, spec: GangSpec) {
+        self.node("n", 2);
+        self.define(spec);
+        let lost = self.pod("p0", Some("g"));
+        self.pod("p1", Some("g"));
+        assert_eq!(self.settle().len(), 2);
+        self.tell(Event::PodDeleted(lost));
+        assert_eq!(self.step().1, []);
+    }
+
+    /// Whom cycles evict that are a second apart, after so many seconds.
+    fn evicted_after(&mut self, seconds: u64) -> Vec<String> {
+        for _ in 0..seconds {
+            self.pass(1_000);
+            let (binds, evictions) = self.step();
+            assert_eq!(binds, []);
+            if !evictions.is_empty() {
+                return evictions.into_iter().map(|one| one.pod.name).collect();
+            }
+        }
+        Vec::new()
+    }
+}
+
+#[test]
+fn surplus_goes_round_robin_over_gangs_of_equal_standing() {
+    let mut story = Story::new();
+    story.node("n", 8);
+    for gang in ["g", "h"] {
+        story.group(gang, 1);
+        for index in 0..6 {
+            story.pod(&format!("{gang}{index}"), Some(gang));
+        }
+    }
+    let bound = story.settle();
+    let of = |gang: &str| bound.iter().filter(|name| name.starts_with(gang)).count();
+    assert_eq!((of("g"), of("h")), (4, 4), "{bound:?}");
+}
+
+#[test]
+fn replicas_cap_all_subgroups_together_and_say_so_on_the_pods() {
+    let mut story = Story::new();
+    story.node("n", 9);
+    let spec = |replicas| GangSpec {
+        min_available: 2,
+        replicas: Some(replicas),
+        subgroups: vec![subgroup("a", 1, 4), subgroup("b", 1, 4)],
+        ..group("g")
+    };
+    story.define(spec(3));
+    for (index, of) in ["a", "a", "a", "b", "b", "b"].into_iter().enumerate() {
+        story.submit(PodSpec {
+            subgroup: Some(of.into()),
+            ..pod(&format!("{of}{index}"), Some("g"), 1)
+        });
+    }
+    assert_eq!(story.settle().len(), 3);
+    assert_eq!(
+        story.why("g"),
+        "AtMaximum: the PodGroup's replicas let 3 members run at once"
+    );
+    let plan = story.later(1_000);
+    let reason = |effect: &Effect| match effect {
+        Effect::PodWaits(waits) => Some(waits.reason),
+        _ => None,
+    };
+    let reasons: Vec<_> = plan.effects.iter().filter_map(reason).collect();
+    assert_eq!(reasons, ["AtMaximum"; 3]);
+    story.define(spec(5));
+    assert_eq!(story.settle().len(), 2);
+    // What runs is not taken away because a number was lowered.
+    story.define(spec(2));
+    assert_eq!(story.step(), (vec![], vec![]));
+    assert_eq!(story.status("g").bound, 5);
+}
+
+#[test]
+fn a_lost_member_of_a_minimum_comes_back_even_above_the_replicas() {
+    let mut story = Story::new();
+    story.node("n", 9);
+    story.define(GangSpec {
+        min_available: 2,
+        replicas: Some(3),
+        subgroups: vec![subgroup("a", 1, 4), subgroup("b", 1, 4)],
+        ..group("g")
+    });
+    let member = |name: &str, of: &str| PodSpec {
+        subgroup: Some(of.into()),
+        ..pod(name, Some("g"), 1)
+    };
+    let head = story.submit(member("a0", "a"));
+    for name in ["b0", "b1", "b2"] {
+        story.submit(member(name, "b"));
+    }
+    assert_eq!(story.settle(), ["a0", "b0", "b1"]);
+    story.tell(Event::PodDeleted(head));
+    story.submit(member("a1", "a"));
+    assert_eq!(story.settle(), ["a1"]);
+}
+
+#[test]
+fn who_has_ended_does_not_count_against_the_maximum() {
+    let mut story = Story::new();
+    story.node("n", 9);
+    story.define(GangSpec {
+        min_available: 1,
+        subgroups: vec![subgroup("a", 1, 1)],
+        ..group("g")
+    });
+    let member = |name: &str| PodSpec {
+        subgroup: Some("a".into()),
+        ..pod(name, Some("g"), 1)
+    };
+    story.submit(member("a0"));
+    story.submit(member("a1"));
+    assert_eq!(story.settle(), ["a0"]);
+    story.submit(PodSpec {
+        node: Some("n".into()),
+        phase: PodPhase::Succeeded,
+        ..member("a0")
+    });
+    assert_eq!(story.settle(), ["a1"]);
+}
+
+#[test]
+fn without_repair_a_gang_below_its_minimum_goes_after_a_few_seconds() {
+    let mut story = Story::new();
+    story.broken(GangSpec {
+        min_available: 2,
+        ..group("g")
+    });
+    let (reason, message) = story.condition("g", "Repairing").unwrap();
+    assert_eq!(reason, "Partial");
+    assert_eq!(
+        message,
+        "1 of 2 members have a node; pod p0 was deleted; it is completed or released"
+    );
+    assert_eq!(story.evicted_after(PATIENCE.0 / 1_000), ["p1"]);
+}
+
+#[test]
+fn with_repair_a_lost_member_is_replaced_until_the_deadline() {
+    let mut story = Story::new();
+    story.broken(repaired("g", 2));
+    let (reason, message) = story.condition("g", "Repairing").unwrap();
+    assert_eq!(reason, "Repair");
+    assert_eq!(
+        message,
+        "1 of 2 members have a node; pod p0 was deleted; it is released unless it is whole again \
+         within 60s"
+    );
+    assert_eq!(story.evicted_after(50), [""; 0]);
+    assert_eq!(story.scheduler.stats().partial_since, None);
+    story.pod("p2", Some("g"));
+    assert_eq!(story.settle(), ["p2"]);
+    assert_eq!(story.condition("g", "Repairing"), None);
+    assert_eq!(story.status("g").phase, GangPhase::Running);
+    // The next loss has a deadline of its own.
+    let again = story.scheduler.state().find_pod(&pod("p2", None, 1).key);
+    assert!(again.is_some());
+    story.tell(Event::PodDeleted(pod("p2", None, 1).key));
+    story.step();
+    assert_eq!(story.evicted_after(59), [""; 0]);
+    assert_eq!(story.evicted_after(1), ["p1"]);
+    let (reason, message) = story.condition("g", "Disrupted").unwrap();
+    assert_eq!(reason, "Released");
+    assert!(
+        message.starts_with("only 1 of 2 members are left; pod p2 was deleted"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_deadline_that_is_shortened_or_taken_away_counts_at_once() {
+    let mut story = Story::new();
+    story.broken(repaired("g", 2));
+    assert_eq!(story.evicted_after(10), [""; 0]);
+    story.define(GangSpec {
+        repair_for: Some(Millis(20_000)),
+        ..repaired("g", 2)
+    });
+    story.step();
+    assert_eq!(story.evicted_after(9), [""; 0]);
+    assert_eq!(story.evicted_after(1), ["p1"]);
+}
+
+/// The promise is about every start: repair is for what has run.
+#[test]
+fn a_gang_that_never_ran_is_not_repaired() {
+    let mut story = Story::new();
+    story.node("n", 2);
+    story.define(repaired("g", 2));
+    let lost = story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let binds = story.binds();
+    let first = binds.iter().find(|bind| bind.pod.name == "p1").unwrap();
+    story.bound(first);
+    story.tell(Event::PodDeleted(lost));
+    story.step();
+    assert_eq!(story.evicted_after(5), ["p1"]);
+}
+
+#[test]
+fn a_new_process_goes_on_repairing_what_started_long_ago() {
+    for (bound_at, repaired_on) in [(30_000, true), (55_000, false)] {
+        let mut story = Story::new();
+        story.node("n", 2);
+        story.pass(60_000);
+        story.define(repaired("g", 2));
+        story.submit(PodSpec {
+            node: Some("n".into()),
+            bound_at: Some(Time(bound_at)),
+            phase: PodPhase::Running,
+            ..pod("p1", Some("g"), 1)
+        });
+        story.step();
+        let evicted = story.evicted_after(20);
+        assert_eq!(evicted.is_empty(), repaired_on, "{evicted:?}");
+        if repaired_on {
+            // Also when one of two lost members is back.
+            story.define(repaired("g", 3));
+            story.pod("p2", Some("g"));
+            story.pod("p3", Some("g"));
+            assert_eq!(story.settle(), [""; 0], "there is room for one of two");
+            assert_eq!(story.evicted_after(10), [""; 0]);
+        }
+    }
+}
+
+/// A pod on its own, of some priority.
+fn alone(name: &str, priority: i32, cpus: i64) -> PodSpec {
+    PodSpec {
+        priority: Some(priority),
+        ..pod(name, None, cpus)
+    }
+}
+
+#[test]
+fn a_repair_takes_the_room_of_lower_priorities() {
+    let mut story = Story::new();
+    story.broken(GangSpec {
+        priority: Some(5),
+        ..repaired("g", 2)
+    });
+    story.submit(alone("low", 0, 1));
+    assert_eq!(story.settle(), ["low"]);
+    story.pod("p2", Some("g"));
+    let (binds, evictions) = story.step();
+    assert_eq!(binds, []);
+    let gone: Vec<_> = evictions.iter().map(|one| &*one.pod.name).collect();
+    assert_eq!(gone, ["low"]);
+    story.tell(Event::PodDeleted(alone("low", 0, 1).key));
+    assert_eq!(story.settle(), ["p2"]);
+}
+
+#[test]
+fn a_gang_that_is_repaired_gives_way_to_higher_priorities() {
+    let mut story = Story::new();
+    story.broken(repaired("g", 2));
+    story.submit(alone("high", 9, 2));
+    let (_, evictions) = story.step();
+    let gone: Vec<_> = evictions.iter().map(|one| &*one.pod.name).collect();
+    assert_eq!(gone, ["p1"]);
+}

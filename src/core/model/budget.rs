@@ -1,0 +1,70 @@
+//! PodDisruptionBudgets, and the labels of pods that they are matched with.
+
+use super::{LabelSelector, Labels};
+use std::collections::BTreeSet;
+
+/// A `policy/v1` PodDisruptionBudget.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DisruptionBudgetSpec {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `spec.selector`; one without requirements chooses nobody, as in kube-scheduler.
+    pub selector: LabelSelector,
+    /// `status.disruptionsAllowed`.
+    pub allowed: u32,
+    /// The names in `status.disruptedPods`: pods whose eviction is counted already.
+    pub disrupted: BTreeSet<String>,
+}
+
+/// Labels of a pod as one text, `key=value` with commas between; neither may be in a key or a value.
+/// There are very many pods, and hardly anybody asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodLabels(String);
+
+impl PodLabels {
+    /// The text of labels.
+    #[must_use]
+    pub fn new(labels: &Labels) -> Self {
+        let mut text = String::new();
+        for (key, value) in labels {
+            if !text.is_empty() {
+                text.push(',');
+            }
+            text.push_str(key);
+            text.push('=');
+            text.push_str(value);
+        }
+        Self(text)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The value of a label in such a text.
+#[must_use]
+pub fn label_in<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    pairs.find_map(|(one, value)| (one == key).then_some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_found_in_their_text() {
+        let labels = [("app", "db"), ("app.kubernetes.io/part-of", ""), ("b", "2")];
+        let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let text = PodLabels::new(&labels.into());
+        assert_eq!(label_in(text.text(), "app"), Some("db"));
+        assert_eq!(label_in(text.text(), "app.kubernetes.io/part-of"), Some(""));
+        assert_eq!(label_in(text.text(), "part-of"), None);
+        assert_eq!(label_in("", "app"), None);
+    }
+}

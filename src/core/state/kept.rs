@@ -1,0 +1,99 @@
+//! Room that is free and kept for somebody who is to start later.
+//!
+//! What is kept of a node is what the one it is kept for needs of what is free there now; the rest
+//! of its place becomes free in time. Not everybody is bound to leave it: a [`View`] says by which
+//! slots somebody is, and while the nodes show it, that room looks taken.
+
+use super::ClusterState;
+use super::ids::{GangId, NodeId, PodId};
+use crate::core::model::HostPort;
+use crate::core::resources::Tally;
+use std::collections::BTreeMap;
+
+/// For how many gangs room may be kept at once.
+pub const SLOTS: usize = 16;
+
+/// Whose kept room looks taken: one bit a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct View(u16);
+
+impl View {
+    /// All that is free can be had.
+    pub const OPEN: Self = Self(0);
+
+    /// The same, bound by one slot more.
+    #[must_use]
+    pub const fn with(self, slot: usize) -> Self {
+        Self(self.0 | 1 << slot)
+    }
+
+    /// Whether it is bound by a slot.
+    #[must_use]
+    pub const fn has(self, slot: usize) -> bool {
+        self.0 & (1 << slot) != 0
+    }
+}
+
+/// What is kept for one gang.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Amounts by node of the place; of some there may be nothing.
+    pub amounts: BTreeMap<NodeId, Tally>,
+    /// Host ports, and for whom.
+    pub ports: Vec<(NodeId, HostPort, PodId)>,
+}
+
+/// All that is kept, and what of it the nodes show.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeptRoom {
+    slots: [Option<(GangId, Kept)>; SLOTS],
+    shown: View,
+}
+
+impl ClusterState {
+    /// Keeps room for a gang, in a slot that nobody else has; `None` keeps none there any more.
+    /// Everything looks open after that.
+    pub fn keep(&mut self, slot: usize, kept: Option<(GangId, Kept)>) {
+        self.show(View::OPEN);
+        if let Some(place) = self.kept.slots.get_mut(slot) {
+            *place = kept;
+        }
+    }
+
+    /// Has the nodes show what somebody with this view may take.
+    pub fn show(&mut self, view: View) {
+        let before = std::mem::replace(&mut self.kept.shown, view);
+        if before == view {
+            return;
+        }
+        for (slot, kept) in self.kept.slots.iter().enumerate() {
+            let Some((_, kept)) = kept else { continue };
+            match (before.has(slot), view.has(slot)) {
+                (false, true) => self.nodes.keep(kept),
+                (true, false) => self.nodes.give(kept),
+                _ => {}
+            }
+        }
+    }
+
+    /// What the nodes show.
+    #[must_use]
+    pub const fn shown(&self) -> View {
+        self.kept.shown
+    }
+
+    /// Something changed on a node that was not decided here: those for whom room is kept there look
+    /// again. What was kept on one that is gone is not kept any more.
+    pub(super) fn disturb_kept(&mut self, node: NodeId) {
+        let gone = !self.nodes.present().contains(node);
+        for (gang, kept) in self.kept.slots.iter_mut().flatten() {
+            if kept.amounts.contains_key(&node) {
+                self.changes.gangs.insert(*gang);
+                if gone {
+                    kept.amounts.remove(&node);
+                    kept.ports.retain(|(one, ..)| *one != node);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `/debug/why/...`: the engine's explanations, for those who may read the object they are about.
+//!
+//! Who asks shows a token (`Authorization: Bearer`, or [`FORWARDED`] through the API server's proxy,
+//! which keeps the former to itself). The API server says whose it is and whether they may `get` the
+//! object; nothing is looked up before. Nothing is changed, and no body is read.
+
+use crate::api::why::{self, ClockKind};
+use crate::cluster::health::Role;
+use crate::cluster::reviews::{Object, Reviews, Verdict};
+use crate::cluster::{Explanations, Health};
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The header with the token where a proxy keeps `Authorization` to itself.
+pub const FORWARDED: &str = "x-muster-authorization";
+
+/// No name in Kubernetes is longer.
+const MAX_NAME: usize = 253;
+
+/// Who answers.
+#[derive(Clone)]
+pub struct Desk {
+    /// Whether this instance leads.
+    pub health: Arc<Health>,
+    /// What there is to say.
+    pub explanations: Arc<Explanations>,
+    /// Who may hear it.
+    pub reviews: Arc<Reviews>,
+}
+
+/// The pages.
+pub(super) fn router(desk: Desk) -> Router {
+    Router::new()
+        .route("/debug/why/podgroups/{namespace}/{name}", get(pod_group))
+        .route("/debug/why/queues/{name}", get(queue))
+        .with_state(desk)
+}
+
+async fn pod_group(
+    State(desk): State<Desk>,
+    Path((namespace, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let object = Object {
+        resource: "podgroups",
+        namespace: Some(namespace.clone()),
+        name: name.clone(),
+    };
+    if let Err(refusal) = desk.admit(&headers, &object).await {
+        return refusal;
+    }
+    let found = desk.explanations.gang(&namespace, &name);
+    answer(
+        found.map(|one| why::gang(&one, ClockKind::Utc)),
+        &format!("PodGroup {namespace}/{name}"),
+    )
+}
+
+async fn queue(State(desk): State<Desk>, Path(name): Path<String>, headers: HeaderMap) -> Response {
+    let object = Object {
+        resource: "queues",
+        namespace: None,
+        name: name.clone(),
+    };
+    if let Err(refusal) = desk.admit(&headers, &object).await {
+        return refusal;
+    }
+    let found = desk.explanations.queue(&name);
+    answer(
+        found.map(|one| why::queue(&one, ClockKind::Utc)),
+        &format!("Queue {name}"),
+    )
+}
+
+impl Desk {
+    /// Lets in who may read the object.
+    async fn admit(&self, headers: &HeaderMap, object: &Object) -> Result<(), Response> {
+        let namespace = object.namespace.as_deref().unwrap_or("default");
+        if !is_name(namespace) || !is_name(&object.name) {
+            return Err(said(
+                StatusCode::BAD_REQUEST,
+                "this is no name of an object",
+            ));
+        }
+        let Some(token) = token(headers) else {
+            let mut response = said(StatusCode::UNAUTHORIZED, "a bearer token is wanted");
+            let scheme = "Bearer".parse();
+            if let Ok(scheme) = scheme {
+                response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+            }
+            return Err(response);
+        };
+        let what = match &object.namespace {
+            Some(namespace) => format!("get podgroups.muster.dev {} in {namespace}", object.name),
+            None => format!("get queues.muster.dev {}", object.name),
+        };
+        match self.reviews.may_get(token, object).await {
+            Verdict::Allowed => {}
+            Verdict::Unknown => {
+                let words = "the API server does not know this token";
+                return Err(said(StatusCode::UNAUTHORIZED, words));
+            }
+            Verdict::Forbidden(user) => {
+                let words = format!("{user} may not {what}");
+                return Err(said(StatusCode::FORBIDDEN, &words));
+            }
+            Verdict::Busy => {
+                let words = "too many ask at once; try again in a second";
+                return Err(said(StatusCode::TOO_MANY_REQUESTS, words));
+            }
+            Verdict::Failed(error) => {
+                let words = format!("nobody could say whether you may {what}: {error}");
+                return Err(said(StatusCode::SERVICE_UNAVAILABLE, &words));
+            }
+        }
+        if self.health.role() != Role::Leading {
+            let holder = self.health.holder();
+            let holder = holder.unwrap_or_else(|| "nobody".to_owned());
+            let words = format!("this instance does not schedule: {holder} has the lease");
+            return Err(said(StatusCode::SERVICE_UNAVAILABLE, &words));
+        }
+        Ok(())
+    }
+}
+
+/// The token of a request.
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let forwarded = headers.get(FORWARDED);
+    let value = forwarded.or_else(|| headers.get(AUTHORIZATION))?;
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Whether it can be the name of an object.
+fn is_name(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(allowed)
+}
+
+fn answer<T: Serialize>(found: Option<T>, what: &str) -> Response {
+    let Some(found) = found else {
+        let words = format!("the scheduler knows no {what}");
+        return said(StatusCode::NOT_FOUND, &words);
+    };
+    match serde_json::to_string(&found) {
+        Ok(text) => {
+            let headers = [
+                (CONTENT_TYPE, "application/json"),
+                (CACHE_CONTROL, "no-store"),
+            ];
+            (headers, text).into_response()
+        }
+        Err(error) => said(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+fn said(code: StatusCode, words: &str) -> Response {
+    let headers = [(CACHE_CONTROL, "no-store")];
+    (code, headers, format!("{words}\n")).into_response()
+}

@@ -1,0 +1,163 @@
+//! `--why` as a user meets it in a simulation; the example of docs/why.md is played.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Plays a scenario from standard input.
+fn simulate(scenario: &str, arguments: &[&str]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_muster"))
+        .args(["simulate", "-"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(scenario.as_bytes()).unwrap();
+    drop(input);
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn said(scenario: &str, arguments: &[&str]) -> String {
+    let output = simulate(scenario, arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The scenario of docs/why.md, and what its examples ask and say.
+fn example() -> (String, Vec<(String, String)>) {
+    let page = include_str!("../docs/why.md");
+    let mut scenario = String::new();
+    let mut answers = Vec::new();
+    for block in page.split("```").skip(1).step_by(2) {
+        let (head, body) = block.split_once('\n').unwrap();
+        match head.split_once(' ') {
+            None if head == "yaml" && scenario.is_empty() => scenario = body.to_owned(),
+            Some(("text", arguments)) => answers.push((arguments.to_owned(), body.to_owned())),
+            _ => {}
+        }
+    }
+    (scenario, answers)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let (scenario, _) = example();
+    let all = [arguments, &["--output", "json"]].concat();
+    serde_json::from_str(&said(&scenario, &all)).unwrap()
+}
+
+#[test]
+fn the_example_of_the_documents_is_what_is_said() {
+    let (scenario, answers) = example();
+    assert_eq!(answers.len(), 3);
+    for (arguments, expected) in answers {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let said = said(&scenario, &arguments);
+        let (_, answer) = said.split_once("used: cpu").unwrap();
+        let (_, answer) = answer.split_once("\n\n").unwrap();
+        assert_eq!(answer, expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_first_sentence_is_the_condition_of_the_pod_group() {
+    let report = json(&["--until", "30s", "--why", "podgroup/shop"]);
+    let message = report["podGroups"][0]["message"].as_str().unwrap();
+    let why = &report["why"][0];
+    assert_eq!(why["condition"]["message"], message);
+    let (scenario, _) = example();
+    let text = said(&scenario, &["--until", "30s", "--why", "mpg/default/shop"]);
+    assert!(
+        text.contains(&format!("\n\n{message}\n\nPodGroup")),
+        "{text}"
+    );
+}
+
+#[test]
+fn json_has_the_fields_of_the_documents() {
+    let report = json(&[
+        "--until",
+        "30s",
+        "--why",
+        "podgroup/shop",
+        "--why",
+        "podgroup/train",
+        "--why",
+        "queue/research",
+    ]);
+    let (shop, train, queue) = (&report["why"][0], &report["why"][1], &report["why"][2]);
+    assert_eq!(shop["clock"], "scenario");
+    assert_eq!(shop["waits"]["position"], 1);
+    assert_eq!(shop["waits"]["asked"]["outcome"], "InVain");
+    assert_eq!(shop["waits"]["asked"]["mayGo"], 2);
+    assert_eq!(shop["waits"]["asked"]["spared"][0]["reason"], "Lifetime");
+    assert_eq!(shop["waits"]["start"]["at"], 3600.0);
+    assert_eq!(shop["waits"]["start"]["hangsOn"], "Lifetimes");
+    assert_eq!(shop["waits"]["place"]["nodes"], 1);
+    assert_eq!(train["runs"]["surplus"], 2);
+    assert_eq!(train["runs"]["protection"]["at"], 3600.0);
+    assert_eq!(queue["books"]["over"], 4.0);
+    assert_eq!(queue["borrows"][0]["name"], "web");
+    let page = include_str!("../docs/why.md");
+    let mut unknown = Vec::new();
+    for answer in [shop, train, queue] {
+        names(answer, &mut unknown);
+    }
+    unknown.retain(|name| !page.contains(name.as_str()));
+    assert_eq!(unknown, [""; 0], "not in docs/why.md");
+}
+
+/// All names of fields.
+fn names(value: &Value, all: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                all.push(name.clone());
+                names(value, all);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| names(value, all)),
+        _ => {}
+    }
+}
+
+#[test]
+fn without_a_question_there_is_no_answer() {
+    assert!(json(&["--until", "30s"]).get("why").is_none());
+}
+
+#[test]
+fn what_is_not_there_is_said_and_nothing_else() {
+    let (scenario, _) = example();
+    for (what, words) in [
+        ("podgroup/nobody", "there is no PodGroup team/nobody at 30s"),
+        ("queue/nobody", "there is no Queue nobody at 30s"),
+        ("node/n-0", "unknown kind \"node\""),
+    ] {
+        let arguments = ["--until", "30s", "-n", "team", "--why", what];
+        let output = simulate(&scenario, &arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(words), "{stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn without_a_time_the_answer_is_as_of_the_last_thing_that_happened() {
+    let (scenario, _) = example();
+    let text = said(&scenario, &["--why", "podgroup/shop"]);
+    // The scheduler goes on to look at who waits for as long as it is left alone.
+    assert!(
+        text.contains("PodGroup   default/shop: Running, Scheduled, as of 1 h"),
+        "{text}"
+    );
+}
