@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 pub struct Heap<T> {
     entries: BinaryHeap<Entry<T>>,
     sequence: u64,
+    /// That of what was taken last.
+    taken: u64,
 }
 
 #[derive(Debug)]
@@ -23,6 +25,7 @@ impl<T> Default for Heap<T> {
         Self {
             entries: BinaryHeap::new(),
             sequence: 0,
+            taken: 0,
         }
     }
 }
@@ -38,6 +41,12 @@ impl<T> Heap<T> {
         });
     }
 
+    /// Puts back what was taken last: it happens at `at`, still before all that was put in after it.
+    pub fn put_back(&mut self, at: Time, what: T) {
+        let sequence = self.taken;
+        self.entries.push(Entry { at, sequence, what });
+    }
+
     /// When the next thing happens.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
@@ -49,7 +58,9 @@ impl<T> Heap<T> {
         if self.next_at()? > now {
             return None;
         }
-        self.entries.pop().map(|entry| entry.what)
+        let entry = self.entries.pop()?;
+        self.taken = entry.sequence;
+        Some(entry.what)
     }
 }
 
@@ -90,5 +101,16 @@ mod tests {
         let rest: String = std::iter::from_fn(|| heap.pop_due(Time(5))).collect();
         assert_eq!(rest, "cde");
         assert_eq!(heap.next_at(), None);
+    }
+
+    #[test]
+    fn what_is_put_back_still_comes_before_what_was_put_in_after_it() {
+        let mut heap = Heap::default();
+        heap.push(Time(1), 'a');
+        heap.push(Time(5), 'b');
+        let first = heap.pop_due(Time(1)).unwrap();
+        heap.put_back(Time(5), first);
+        let rest: String = std::iter::from_fn(|| heap.pop_due(Time(5))).collect();
+        assert_eq!(rest, "ab");
     }
 }

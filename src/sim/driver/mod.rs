@@ -353,7 +353,8 @@ impl Driver {
             return;
         };
         if let Some(until) = process.paused_until {
-            return self.heap.push(until, Happening::For(id, errand));
+            // In its order: a watch never turns its news round.
+            return self.heap.put_back(until, Happening::For(id, errand));
         }
         match errand {
             Errand::Deliver(stream, generation, told) => {
