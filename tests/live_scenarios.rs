@@ -347,20 +347,36 @@ impl<'a> Play<'a> {
                     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
                 self.admin.apply(path, &bare);
             } else {
+                if object["apiVersion"] == UPSTREAM {
+                    // In a cluster its controller does that, once its pods are gone.
+                    self.admin.let_go(path);
+                }
                 self.admin.delete(path);
             }
         }
-        let took = eventually("all pods are gone", || self.list("/api/v1/pods").is_empty());
-        assert!(took < LIMIT);
+        // What one file leaves behind takes part in the next.
+        let groups = GROUPS.map(|group| format!("/apis/{group}/podgroups"));
+        let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES].map(str::to_owned);
+        for path in groups.into_iter().chain(others) {
+            let took = eventually(&format!("nothing is left in {path}"), || {
+                self.list(&path).is_empty()
+            });
+            assert!(took < LIMIT);
+        }
     }
 }
+
+/// Where Kubernetes has PodGroups of its own.
+const UPSTREAM: &str = "scheduling.k8s.io/v1beta1";
 
 /// The groups that serve PodGroups, with their versions.
 const GROUPS: [&str; 3] = [
     "muster.dev/v1alpha1",
     "scheduling.volcano.sh/v1beta1",
-    "scheduling.k8s.io/v1beta1",
+    UPSTREAM,
 ];
+
+const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
 
 /// Where objects of this kind and namespace are.
 fn path(object: &Value) -> String {

@@ -40,7 +40,7 @@ pub(crate) const WAITING: &[Sentence] = &[
     waits(
         "QueueShare",
         "for-ever",
-        "the flow of queue small would be 1 cores' worth",
+        "it asks for 1 core's worth, and gangs with an unlimited lifetime may raise the flow of queue",
     ),
     waits("QueueBudget", "an-hour", "it would be charged "),
     waits(

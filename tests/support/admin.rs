@@ -48,6 +48,17 @@ impl Admin {
         }
     }
 
+    /// Takes its finalizers off an object. What is gone already is fine.
+    pub(crate) fn let_go(&self, path: &str) {
+        let bare = json!({"metadata": {"finalizers": null}});
+        let kind = "application/merge-patch+json";
+        match self.send(&Method::PATCH, path, kind, &bare) {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => panic!("PATCH {path}: {error}"),
+        }
+    }
+
     /// Makes an object what it is given as; what an earlier apply said is undone.
     pub(crate) fn apply(&self, path: &str, object: &Value) {
         self.try_apply(path, object).unwrap();

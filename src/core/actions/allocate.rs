@@ -9,7 +9,7 @@ use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::Reason;
 use crate::core::model::Why;
 use crate::core::placement::{Demand, Diagnosis, Shortage};
-use crate::core::state::{ClusterState, GangId, ShapeId, View};
+use crate::core::state::{ClusterState, Eased, GangId, ShapeId, View};
 use crate::core::transaction::Statement;
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -214,8 +214,13 @@ fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
     let why = super::quota_words::why(cx.state, gang_id, blocked);
     cx.agenda.progress_mut(gang_id).held_back = Some(blocked.clone());
     reservation::cancel(cx, gang_id);
-    if cx.state[gang_id].missing() == 0 || blocked.for_good {
-        cx.agenda.hold_apart(blocked.by, gang_id);
+    let apart = match blocked.by {
+        Some(queue) if blocked.for_good => Some(Eased::Terms(queue)),
+        by if cx.state[gang_id].missing() == 0 => Some(Eased::Use(by)),
+        _ => None,
+    };
+    if let Some(until) = apart {
+        cx.agenda.hold_apart(until, gang_id);
         return park(cx, gang_id, why);
     }
     let all = blocked.hold.holds_all() || cx.state[gang_id].lifetime.is_zero();

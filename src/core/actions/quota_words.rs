@@ -22,24 +22,42 @@ pub(super) fn why(state: &ClusterState, gang_id: GangId, blocked: &Blocked) -> W
                 amount_in_words(state, dimension, would),
                 amount_in_words(state, dimension, most),
             );
-            let message = format!("queue {name} would hold {would}, and its limit is {most}");
+            let message = if blocked.for_good {
+                format!("it asks for {would}, and the limit of queue {name} is {most}")
+            } else {
+                format!("queue {name} would hold {would}, and its limit is {most}")
+            };
             Why::new("QueueLimit", &message)
         }
         Hold::Share { would, most } => {
-            let (would, most) = (cores(would), cores(most));
-            let message = format!(
-                "the flow of queue {name} would be {would} cores' worth, and gangs with an \
-                 unlimited lifetime may raise it to {most}{}",
-                when(blocked.until, state.now())
-            );
+            let (would, most) = (cores_worth(would), cores(most));
+            let message = if blocked.for_good {
+                format!(
+                    "it asks for {would}, and gangs with an unlimited lifetime may \
+                     raise the flow of queue {name} to {most}"
+                )
+            } else {
+                format!(
+                    "the flow of queue {name} would be {would}, and gangs with an \
+                     unlimited lifetime may raise it to {most}{}",
+                    when(blocked.until, state.now())
+                )
+            };
             Why::new("QueueShare", &message)
         }
         Hold::Budget { needs, left } => {
             let (needs, left) = (needs.div_ceil(60_000), left / 60_000);
-            let message = format!(
-                "it would be charged {needs} core-minutes, and queue {name} has {left} left of its \
-                 excess budget"
-            );
+            let message = if blocked.for_good {
+                format!(
+                    "it would be charged at least {needs} core-minutes, and the excess budget of \
+                     queue {name} is {left}"
+                )
+            } else {
+                format!(
+                    "it would be charged {needs} core-minutes, and queue {name} has {left} left of \
+                     its excess budget"
+                )
+            };
             Why::new("QueueBudget", &message)
         }
         Hold::Guarantee { dimension, short } => {
@@ -68,6 +86,14 @@ fn when(until: Option<Time>, now: Time) -> String {
     })
 }
 
+/// Worth in words.
+fn cores_worth(worth: u64) -> String {
+    match cores(worth).as_str() {
+        "1" => "1 core's worth".to_owned(),
+        cores => format!("{cores} cores' worth"),
+    }
+}
+
 /// Worth in cores, with at most one digit after the point.
 fn cores(worth: u64) -> String {
     let tenths = worth.saturating_add(CORE / 20) / (CORE / 10);
@@ -87,5 +113,7 @@ mod tests {
         assert_eq!(cores(30 * CORE), "30");
         assert_eq!(cores(30 * CORE + CORE / 4), "30.3");
         assert_eq!(cores(CORE - 1), "1");
+        assert_eq!(cores_worth(CORE), "1 core's worth");
+        assert_eq!(cores_worth(2 * CORE), "2 cores' worth");
     }
 }

@@ -387,8 +387,8 @@ fn take_in(
     }
     // What refreshing gave back or set free counts in this cycle.
     cycle.state.settle();
-    for by in cycle.state.take_eased() {
-        cycle.agenda.ease(by);
+    for what in cycle.state.take_eased() {
+        cycle.agenda.ease(what);
     }
     for id in cycle.agenda.take_eased() {
         refresh(cycle, id);

@@ -19,7 +19,7 @@ pub struct Blocked {
     /// When it is worth asking again although nothing happens.
     pub until: Option<Time>,
     /// Whether they would say so, too, if the queue held nothing: only another share, budget or
-    /// limit can help.
+    /// limit can help. What the gang asks for is then told as if it did hold nothing.
     pub for_good: bool,
 }
 
@@ -106,12 +106,13 @@ fn limit(queue: &Queue, amounts: &Tally) -> Result<(), (Hold, bool)> {
         let more = amounts.get(*dimension);
         let would = queue.account.held.all.get(*dimension).saturating_add(more);
         if more > 0 && would > *most {
+            let for_good = more > *most;
             let hold = Hold::Limit {
                 dimension: *dimension,
-                would,
+                would: if for_good { more } else { would },
                 most: *most,
             };
-            return Err((hold, more > *most));
+            return Err((hold, for_good));
         }
     }
     Ok(())
@@ -145,11 +146,14 @@ fn share(state: &ClusterState, queue: QueueId, amounts: &Tally) -> Result<(), Bl
         let decays = with <= most;
         let room = most.saturating_sub(usage);
         let until = decays.then(|| now + account.flow.until_excess(room, now, half_life));
+        let alone = weights.of(amounts);
+        let for_good = alone > most;
+        let would = if for_good { alone } else { would };
         return Err(Blocked {
             by: Some(id),
             hold: Hold::Share { would, most },
             until,
-            for_good: weights.of(amounts) > most,
+            for_good,
         });
     }
     Ok(())
@@ -183,14 +187,21 @@ fn budget(
     // While the flow decays, less is beyond the share.
     let until = (excess > 0).then(|| now + Millis(queues.half_life().0 / 64 + 1));
     let alone = weights.of(amounts).saturating_sub(account.share);
+    let alone = u128::from(alone) * u128::from(lifetime.0);
+    let for_good = alone > budget_of(queue);
+    let (needs, left) = if for_good {
+        (alone, budget_of(queue))
+    } else {
+        (needs, left)
+    };
     Err(Blocked {
         by: Some(id),
         hold: Hold::Budget {
             needs: needs / u128::from(CORE),
             left: left / u128::from(CORE),
         },
-        until,
-        for_good: u128::from(alone) * u128::from(lifetime.0) > budget_of(queue),
+        until: until.filter(|_| !for_good),
+        for_good,
     })
 }
 

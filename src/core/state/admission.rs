@@ -24,6 +24,11 @@ impl Admission {
         before
     }
 
+    /// Whether anything is set aside for a gang.
+    pub(super) fn has(&self, gang: GangId) -> bool {
+        self.by_gang.contains_key(&gang)
+    }
+
     fn remove(&mut self, gang: GangId) -> Option<Request> {
         let before = self.by_gang.remove(&gang);
         before.iter().for_each(|before| self.sum.subtract(before));
@@ -37,6 +42,7 @@ impl ClusterState {
         let outstanding = self.outstanding(gang);
         let before = self.admission.set(gang, outstanding.clone());
         self.count_set_aside(gang, before.as_ref(), Some(&outstanding));
+        self.note_work(gang);
     }
 
     /// Counts what is set aside in the books of the gang's queue.
@@ -67,6 +73,7 @@ impl ClusterState {
     pub fn expel(&mut self, gang: GangId) {
         if let Some(before) = self.admission.remove(gang) {
             self.count_set_aside(gang, Some(&before), None);
+            self.note_work(gang);
             self.changes.room_set_free = true;
         }
     }
@@ -81,7 +88,7 @@ impl ClusterState {
 
     /// Brings the books up to date after a gang's usage or wishes changed.
     pub(super) fn book(&mut self, gang: GangId) {
-        if self.admission.by_gang.contains_key(&gang) {
+        if self.admission.has(gang) {
             self.admit(gang);
         }
     }

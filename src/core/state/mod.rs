@@ -34,7 +34,9 @@ pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
 pub use pending::{Class, Pending};
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
-pub use queues::{Account, DEFAULT_HALF_LIFE, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues};
+pub use queues::{
+    Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
+};
 pub use shapes::{Shape, Shapes};
 pub use touched::Touched;
 
@@ -441,7 +443,25 @@ impl ClusterState {
             self.resolve_queue(id);
             self.resolve_lifetime(id);
             self.resolve_priority(id);
+            self.note_work(id);
         }
+    }
+
+    /// Notes whether a gang has work for its queue.
+    fn note_work(&mut self, id: GangId) {
+        let works = self.has_work(id);
+        if let Some(queue) = self.gangs.get(id).and_then(|gang| gang.queue) {
+            self.queues.note_work(queue, id, works);
+        }
+    }
+
+    /// Whether it has a member that has not ended, or room is set aside for it.
+    fn has_work(&self, id: GangId) -> bool {
+        let lives = |gang: &Gang| {
+            let counts = gang.counts();
+            counts.all() > counts.of(Standing::Succeeded) + counts.of(Standing::Failed)
+        };
+        self.admission.has(id) || self.gangs.get(id).is_some_and(lives)
     }
 
     fn resolve_queue(&mut self, id: GangId) {

@@ -3,6 +3,7 @@
 
 use super::ClusterState;
 use super::ids::{GangId, QueueId};
+use super::queues::Eased;
 use crate::core::model::Lifetime;
 use crate::core::resources::{Weights, Worth};
 use crate::core::units::{Millis, Time};
@@ -105,9 +106,8 @@ impl ClusterState {
         }
     }
 
-    /// The queues in whose books something changed that may let somebody start; `None` is the
-    /// cluster as a whole.
-    pub fn take_eased(&mut self) -> BTreeSet<Option<QueueId>> {
+    /// In whose books something changed that may let somebody start.
+    pub fn take_eased(&mut self) -> BTreeSet<Eased> {
         self.queues.take_eased()
     }
 
@@ -124,6 +124,15 @@ impl ClusterState {
             if sum != queue.account.own {
                 let (name, own) = (&queue.name, &queue.account.own);
                 return Err(format!("queue {name}: holds {own:?}, not {sum:?}"));
+            }
+            // Of gangs that are not resolved yet nobody knows.
+            let known = |gang: &&GangId| !self.changes.gangs.contains(gang);
+            let wrong = |gang: &&GangId| queue.has_work_of(**gang) != self.has_work(**gang);
+            if let Some(gang) = queue.gangs.iter().filter(known).find(wrong) {
+                return Err(format!(
+                    "queue {}: work of {}?",
+                    queue.name, self[*gang].key
+                ));
             }
         }
         self.queues.audit()

@@ -19,7 +19,7 @@ pub use taken::Taken;
 use super::reservation::{Renewal, Reserved};
 use crate::core::fairness::Contest;
 use crate::core::placement::Demand;
-use crate::core::state::{ClusterState, GangId, QueueId, View};
+use crate::core::state::{ClusterState, Eased, GangId, QueueId, View};
 use crate::core::transaction::Committed;
 use crate::core::units::Time;
 use lines::Lines;
@@ -69,8 +69,8 @@ pub struct Agenda {
     skipped: BTreeMap<QueueId, BTreeSet<Want>>,
     lines: Lines,
     timers: BTreeSet<(Time, GangId)>,
-    /// Gangs that are not tried, others of their queue are, by whose books say so.
-    held_apart: BTreeMap<QueueId, BTreeSet<GangId>>,
+    /// Gangs that are not tried, others of their queue are, by what would have to change.
+    held_apart: BTreeMap<Eased, BTreeSet<GangId>>,
     /// Those that may be tried again.
     eased: BTreeSet<GangId>,
     /// Gangs that back off after a release.
@@ -297,18 +297,21 @@ impl Agenda {
     }
 
     /// Something changed in the books of a queue, or of the cluster.
-    pub fn ease(&mut self, by: Option<QueueId>) {
+    pub fn ease(&mut self, what: Eased) {
+        let by = match what {
+            Eased::Use(by) => by,
+            Eased::Terms(queue) => Some(queue),
+        };
         self.queued.ease(Awaited::Books(by));
-        let held_back = by.and_then(|queue| self.held_apart.remove(&queue));
-        self.eased.extend(held_back.into_iter().flatten());
+        for what in BTreeSet::from([what, Eased::Use(by)]) {
+            let held_back = self.held_apart.remove(&what);
+            self.eased.extend(held_back.into_iter().flatten());
+        }
     }
 
-    /// Notes a gang that may not start, or grow, before something changes in these books; others of
-    /// its queue may.
-    pub fn hold_apart(&mut self, by: Option<QueueId>, gang: GangId) {
-        if let Some(queue) = by {
-            self.held_apart.entry(queue).or_default().insert(gang);
-        }
+    /// Notes a gang that may not start, or grow, before this changes; others of its queue may.
+    pub fn hold_apart(&mut self, until: Eased, gang: GangId) {
+        self.held_apart.entry(until).or_default().insert(gang);
     }
 
     /// Room may be there that was not: who holds back all of its queue until then is tried again.

@@ -205,3 +205,36 @@ fn a_waiting_gang_knows_its_position() {
     assert_eq!(story.status("first").position, Some(1));
     assert_eq!(story.status("second").position, Some(2));
 }
+
+#[test]
+fn who_asks_for_more_than_its_queue_may_ever_hold_is_told_so_once() {
+    let mut story = Story::new();
+    story.node("large", 8);
+    let other = QueueSpec {
+        name: "other".to_owned(),
+        uid: "uid-other".to_owned(),
+        ..QueueSpec::default()
+    };
+    story.tell(Event::Queue(Box::new(other)));
+    story.pod("runs", None);
+    story.run();
+    story.submit(pod("huge", None, 64));
+    let told_first = told(&story.later(1_000)).concat() + &told(&story.later(1_000)).concat();
+    assert_eq!(
+        told_first,
+        "it asks for 64 cores' worth, and gangs with an unlimited lifetime may raise the flow of \
+         queue default to 4.8"
+    );
+    // What the queue uses changes nothing about that.
+    let mut ended = pod("runs", None, 1);
+    (ended.node, ended.phase) = (Some("large".into()), PodPhase::Succeeded);
+    story.submit(ended);
+    for _ in 0..3 {
+        let plan = story.later(15_000);
+        assert_eq!(told(&plan), [""; 0]);
+        assert_eq!(plan.decisions.len(), 0, "it was not even asked again");
+    }
+    // A larger share does.
+    story.node("larger", 200);
+    assert_eq!(names(&story.run()), ["huge"]);
+}

@@ -26,6 +26,8 @@ pub struct Queue {
     pub guaranteed: Vec<(Dimension, i64)>,
     /// The gangs that name it.
     pub gangs: BTreeSet<GangId>,
+    /// Those of them that have members who have not ended, or for which room is set aside.
+    workers: BTreeSet<GangId>,
     /// The queue above it; `None`: right below the cluster, or misplaced.
     pub parent: Option<QueueId>,
     /// The queues below it.
@@ -74,11 +76,25 @@ impl Queue {
         dimensions.into_iter().map(reserve).collect()
     }
 
+    /// Whether one of those that name it has work for it.
+    pub(super) fn has_work_of(&self, gang: GangId) -> bool {
+        self.workers.contains(&gang)
+    }
+
     /// Whether it takes part in the shares: it was declared, or has work.
     fn has_a_share(&self) -> bool {
         let declared = self.spec.as_ref().is_some_and(|spec| !spec.uid.is_empty());
-        self.spec.is_some() && (declared || !self.gangs.is_empty() || !self.children.is_empty())
+        self.spec.is_some() && (declared || !self.workers.is_empty() || !self.children.is_empty())
     }
+}
+
+/// In whose books something changed that may let somebody start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Eased {
+    /// A queue, or `None`, the cluster, holds less than before.
+    Use(Option<QueueId>),
+    /// A queue's share is larger, or it was declared anew: it may hold more than ever before.
+    Terms(QueueId),
 }
 
 /// An amount that is added, or taken away.
@@ -109,9 +125,8 @@ pub struct Queues {
     reshare: bool,
     /// Queues whose holdings changed since they were last settled.
     unsettled: Vec<QueueId>,
-    /// Queues that hold less than before, have a larger share, or were declared anew; `None` is
-    /// the cluster as a whole.
-    eased: BTreeSet<Option<QueueId>>,
+    /// In what somebody may start who could not before.
+    eased: BTreeSet<Eased>,
     /// Queues whose books changed.
     news: BTreeSet<QueueId>,
 }
@@ -168,7 +183,7 @@ impl Queues {
         (queue.limit, queue.guaranteed) = (numbered(&spec.limit), numbered(&spec.guaranteed));
         queue.spec = Some(spec);
         self.outdated = true;
-        self.eased.insert(Some(id));
+        self.eased.insert(Eased::Terms(id));
         Some(id)
     }
 
@@ -186,21 +201,29 @@ impl Queues {
     /// Notes that a gang names a queue.
     pub fn join(&mut self, name: &str, gang: GangId) -> QueueId {
         let id = self.slot(name);
+        self.queues[id].gangs.insert(gang);
+        id
+    }
+
+    /// Notes whether a gang that names the queue has work for it.
+    pub(super) fn note_work(&mut self, id: QueueId, gang: GangId, works: bool) {
         let queue = &mut self.queues[id];
         let had_a_share = queue.has_a_share();
-        queue.gangs.insert(gang);
+        if works {
+            queue.workers.insert(gang);
+        } else {
+            queue.workers.remove(&gang);
+        }
         self.reshare |= queue.has_a_share() != had_a_share;
-        id
     }
 
     /// Notes that a gang does not name the queue any more.
     pub fn leave(&mut self, id: QueueId, gang: GangId) {
+        self.note_work(id, gang, false);
         let queue = &mut self.queues[id];
-        let had_a_share = queue.has_a_share();
         queue.gangs.remove(&gang);
-        self.reshare |= queue.has_a_share() != had_a_share;
         if queue.account.give_back(gang) {
-            self.eased.insert(Some(id));
+            self.eased.insert(Eased::Use(Some(id)));
         }
         self.forget_if_unused(id);
     }
@@ -346,7 +369,7 @@ impl Queues {
             return;
         }
         if self.cluster.settle(weights, now, self.half_life) {
-            self.eased.insert(None);
+            self.eased.insert(Eased::Use(None));
         }
         for id in std::mem::take(&mut self.unsettled) {
             let Some(queue) = self.queues.get_mut(id) else {
@@ -354,7 +377,7 @@ impl Queues {
             };
             queue.unsettled = false;
             if queue.account.settle(weights, now, self.half_life) {
-                self.eased.insert(Some(id));
+                self.eased.insert(Eased::Use(Some(id)));
             }
             self.news.insert(id);
         }
@@ -412,10 +435,10 @@ impl Queues {
                 let flow = flow.min(weights.total());
                 queue.account.flow.recall(flow, at, now, self.half_life);
             }
-            self.eased.insert(Some(id));
+            self.eased.insert(Eased::Terms(id));
             self.news.insert(id);
         }
-        self.eased.insert(None);
+        self.eased.insert(Eased::Use(None));
         self.reshare = true;
     }
 
@@ -453,7 +476,7 @@ impl Queues {
             let part = u64::try_from(part).unwrap_or(u64::MAX);
             let before = std::mem::replace(&mut queue.account.share, part);
             if part > before {
-                self.eased.insert(Some(*id));
+                self.eased.insert(Eased::Terms(*id));
             }
             if part != before {
                 self.news.insert(*id);
@@ -461,12 +484,12 @@ impl Queues {
         }
     }
 
-    /// The queues in which somebody may start who could not before; `None` is the cluster.
-    pub fn take_eased(&mut self) -> BTreeSet<Option<QueueId>> {
+    /// In what somebody may start who could not before.
+    pub fn take_eased(&mut self) -> BTreeSet<Eased> {
         std::mem::take(&mut self.eased)
     }
 
-    /// Whether there are such queues.
+    /// Whether there is anything of that kind.
     #[must_use]
     pub fn has_eased(&self) -> bool {
         !self.eased.is_empty()
@@ -480,7 +503,7 @@ impl Queues {
     /// Gives a gang's charge back.
     pub(super) fn give_back(&mut self, id: QueueId, gang: GangId) {
         if self.queues[id].account.give_back(gang) {
-            self.eased.insert(Some(id));
+            self.eased.insert(Eased::Use(Some(id)));
         }
     }
 
