@@ -42,6 +42,8 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
     cx.agenda.begin_choosing(cx.now);
     let more = try_all(cx, &mut refused, &mut contest, before);
     cx.state.show(View::OPEN);
+    // Who was not tried after all says something else, too.
+    cx.orders.seen.extend(cx.agenda.take_requeued());
     more
 }
 
@@ -246,7 +248,10 @@ fn block(
             all,
             until,
         };
-        cx.agenda.block(from.queue, block);
+        let before = cx.agenda.block(from.queue, block);
+        // What it was told is not what it waits for any more.
+        let there = |gang: &GangId| cx.state.gang(*gang).is_some();
+        cx.orders.seen.extend(before.filter(there));
     }
 }
 

@@ -28,17 +28,27 @@ pub struct SparedGangs(Vec<(Spared, u32, String)>);
 impl SparedGangs {
     /// One more.
     pub(in crate::core) fn note(&mut self, why: Spared, title: impl FnOnce() -> String) {
-        if why == Spared::HoldsNothing {
+        self.note_some(why, 1, title);
+    }
+
+    /// So many more, with the name of one.
+    pub(in crate::core) fn note_some(
+        &mut self,
+        why: Spared,
+        more: u32,
+        title: impl FnOnce() -> String,
+    ) {
+        if why == Spared::HoldsNothing || more == 0 {
             return;
         }
         let kind = |why: &Spared| (discriminant(why), why.until().is_some());
         match self.0.iter_mut().find(|(one, ..)| kind(one) == kind(&why)) {
             Some((one, count, _)) => {
                 *one = why.min(*one);
-                *count += 1;
+                *count = count.saturating_add(more);
             }
             None => {
-                self.0.push((why, 1, title()));
+                self.0.push((why, more, title()));
                 self.0.sort_unstable();
             }
         }

@@ -1,5 +1,6 @@
 //! How far each gang is, who is next, who waits for a change, and what is due when.
 
+mod holders;
 mod lines;
 mod notes;
 mod parked;
@@ -7,6 +8,7 @@ mod queued;
 mod running;
 mod taken;
 
+pub(super) use holders::Holders;
 pub(super) use notes::RefusedRelease;
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
 use parked::After;
@@ -67,6 +69,8 @@ pub struct Agenda {
     next: BTreeMap<Want, After>,
     /// Wants that were not woken in a queue, because it was blocked.
     skipped: BTreeMap<QueueId, BTreeSet<Want>>,
+    /// Gangs that were parked and are to be tried again: they may have to wait for others now.
+    requeued: BTreeSet<GangId>,
     lines: Lines,
     timers: BTreeSet<(Time, GangId)>,
     /// Gangs that are not tried, others of their queue are, by what would have to change.
@@ -115,6 +119,9 @@ impl Agenda {
             return self.line_up(state, gang, stage);
         }
         self.drop_stage(gang, old);
+        if let (Stage::Parked(_), Stage::Queued(_)) = (old, stage) {
+            self.requeued.insert(gang);
+        }
         match stage {
             Stage::Queued(key) => self.queued.insert(key),
             Stage::Parked(key) => self.parked.insert(key, None),
@@ -218,6 +225,7 @@ impl Agenda {
         self.partial.remove(&gang);
         self.nominated.remove(&gang);
         self.eased.remove(&gang);
+        self.requeued.remove(&gang);
         self.held_apart.retain(|_, gangs| {
             gangs.remove(&gang);
             !gangs.is_empty()
@@ -283,9 +291,10 @@ impl Agenda {
         self.queued.move_all();
     }
 
-    /// Has nobody of a queue tried for now. Who was woken there on behalf of others makes way.
-    pub(super) fn block(&mut self, queue: QueueId, block: Block) {
-        self.queued.block(queue, block);
+    /// Has nobody of a queue tried for now. Who was woken there on behalf of others makes way. Returns
+    /// who was held before, if somebody else was.
+    pub(super) fn block(&mut self, queue: QueueId, block: Block) -> Option<GangId> {
+        let before = self.queued.block(queue, block);
         let stuck = |woken: &&Woken| woken.key.queue == queue && self.queued.is_blocked(&woken.key);
         let stuck: Vec<GangId> = self
             .woken
@@ -294,6 +303,7 @@ impl Agenda {
             .map(|one| one.key.gang)
             .collect();
         stuck.into_iter().for_each(|gang| self.seated(gang));
+        before
     }
 
     /// Something changed in the books of a queue, or of the cluster.
@@ -345,9 +355,19 @@ impl Agenda {
         self.running.ends()
     }
 
+    /// Gangs that hold nodes, by queue.
+    pub(super) fn holders(&self) -> impl Iterator<Item = (QueueId, &Holders)> {
+        self.running.by_queue()
+    }
+
     /// The others that hold nodes, who has run longest first.
     pub(super) fn endless(&self) -> impl Iterator<Item = GangId> {
         self.running.endless()
+    }
+
+    /// Gangs that were parked and are to be tried again, since this was last asked.
+    pub(super) fn take_requeued(&mut self) -> BTreeSet<GangId> {
+        std::mem::take(&mut self.requeued)
     }
 
     /// Gangs that were held apart and may be tried again.

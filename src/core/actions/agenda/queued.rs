@@ -79,6 +79,9 @@ pub(super) struct Queued {
     /// Queues that may have another head since it was last asked.
     moved: BTreeSet<QueueId>,
     blocked: BTreeMap<QueueId, Block>,
+    /// Who was the last of each queue to be told that it is held; since then somebody else may have
+    /// been.
+    told: BTreeMap<QueueId, GangId>,
     /// Queues that are not blocked any more.
     unblocked: BTreeSet<QueueId>,
     /// The queues that are blocked, by what their heads wait for.
@@ -134,6 +137,7 @@ impl Queued {
         }
         if lanes.charged.is_empty() && lanes.free.is_empty() {
             self.queues.remove(&queue);
+            self.told.remove(&queue);
         }
         // Who was held is gone or has moved: the next may be told something else.
         let gone = |block: &Block| !self.holds(&block.from);
@@ -174,15 +178,18 @@ impl Queued {
         self.moved.extend(&self.ready);
     }
 
-    /// Nobody of this queue is tried from a place on until something changes.
-    pub(super) fn block(&mut self, queue: QueueId, block: Block) {
+    /// Nobody of this queue is tried from a place on until something changes. Returns who was held
+    /// before, if that is somebody else: it may wait behind this one now.
+    pub(super) fn block(&mut self, queue: QueueId, block: Block) -> Option<GangId> {
         self.unblock(queue);
+        let before = self.told.insert(queue, block.from.gang);
         self.blocked.insert(queue, block);
         self.waiting_for.entry(block.by).or_default().insert(queue);
         if let Some(until) = block.until {
             self.timers.insert((until, queue));
         }
         self.look_at(queue);
+        before.filter(|gang| *gang != block.from.gang)
     }
 
     fn unblock(&mut self, queue: QueueId) {

@@ -1,15 +1,20 @@
 //! Gangs that hold nodes, by when they can be made to leave: what reservations are reckoned from.
 
-use crate::core::state::GangId;
+use super::holders::Holders;
+use crate::core::state::{GangId, QueueId};
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Since when a gang has run, and when its lifetime ends.
+/// Since when a gang has run, when its lifetime ends, and by what others may have it give way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::core::actions) struct Term {
     pub(in crate::core::actions) start: Time,
     /// `None`: never.
     pub(in crate::core::actions) end: Option<Time>,
+    pub(in crate::core::actions) queue: QueueId,
+    pub(in crate::core::actions) priority: i32,
+    /// It has members beyond its minimum, or is on the way to that.
+    pub(in crate::core::actions) unsettled: bool,
 }
 
 /// All of them.
@@ -19,6 +24,7 @@ pub(super) struct Running {
     ends: BTreeSet<(Time, GangId)>,
     /// Those whose lifetime does not end, by their start.
     endless: BTreeSet<(Time, GangId)>,
+    queues: BTreeMap<QueueId, Holders>,
 }
 
 impl Running {
@@ -29,11 +35,17 @@ impl Running {
         if before == term {
             return false;
         }
-        if let Some(Term { start, end }) = before {
-            match end {
+        if let Some(before) = before {
+            match before.end {
                 Some(end) => self.ends.remove(&(end, gang)),
-                None => self.endless.remove(&(start, gang)),
+                None => self.endless.remove(&(before.start, gang)),
             };
+            if let Some(holders) = self.queues.get_mut(&before.queue) {
+                holders.remove(gang, &before);
+                if holders.is_empty() {
+                    self.queues.remove(&before.queue);
+                }
+            }
         }
         match term {
             Some(term) => {
@@ -41,6 +53,10 @@ impl Running {
                     Some(end) => self.ends.insert((end, gang)),
                     None => self.endless.insert((term.start, gang)),
                 };
+                self.queues
+                    .entry(term.queue)
+                    .or_default()
+                    .insert(gang, &term);
                 self.terms.insert(gang, term);
             }
             None => _ = self.terms.remove(&gang),
@@ -61,5 +77,10 @@ impl Running {
     /// When a gang has started, and will end.
     pub(super) fn term(&self, gang: GangId) -> Option<Term> {
         self.terms.get(&gang).copied()
+    }
+
+    /// Those of each queue.
+    pub(super) fn by_queue(&self) -> impl Iterator<Item = (QueueId, &Holders)> {
+        self.queues.iter().map(|(queue, holders)| (*queue, holders))
     }
 }

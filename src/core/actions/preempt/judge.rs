@@ -93,7 +93,7 @@ impl Verdict {
 
 /// How one queue stands to that of the gang that needs room.
 #[derive(Clone, Copy, Debug)]
-enum Between {
+pub(super) enum Between {
     /// It is the same.
     Same(u64),
     /// It is over its share, by so much, and the other is entitled to that.
@@ -309,13 +309,20 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Gangs whose lifetime ended by then have to go, of whatever queue, but for those more important
+    /// in the same; `None`: the gang has no place that is to be cleared for it.
+    pub(super) fn due_by(&self) -> Option<Time> {
+        let by = self.now.0.checked_sub(GRACE.0).map(Time);
+        by.filter(|_| self.asker.clears_its_place)
+    }
+
     /// Whether what it holds is promised to the gang that heads its queue: its lifetime is over, and it
     /// had a moment to end by itself. Who is more important in the same queue goes when it likes.
     fn is_due(&self, id: GangId, gang: &Gang) -> bool {
         let ends = ends_at(self.agenda, id, gang);
         let own = gang.queue == Some(self.asker.queue);
         let more = own && gang.priority > self.asker.priority;
-        self.asker.clears_its_place && !more && ends.is_some_and(|at| at + GRACE <= self.now)
+        !more && ends.zip(self.due_by()).is_some_and(|(end, by)| end <= by)
     }
 
     /// Whether it is past its lifetime, and did not have this gang go for it.
@@ -356,7 +363,8 @@ impl<'a> Judge<'a> {
         Some(started_at(self.agenda, id, gang)? + span)
     }
 
-    fn between(&mut self, queue: QueueId) -> Between {
+    /// How a queue stands to that of the gang that needs room.
+    pub(super) fn between(&mut self, queue: QueueId) -> Between {
         if let Some(known) = self.between.get(&queue) {
             return *known;
         }

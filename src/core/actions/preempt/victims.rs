@@ -1,10 +1,12 @@
 //! Who might have to go for a gang, in the order of harm (source: mission, "Preemption").
 
 use super::budgets::Spending;
-use super::judge::{Claim, Judge, Spared};
+use super::judge::{Between, Claim, Judge, Spared, Verdict};
 use super::shares::Shares;
 use crate::core::actions::Cycle;
+use crate::core::actions::agenda::Holders;
 use crate::core::actions::record::SparedGangs;
+use crate::core::model::Lifetime;
 use crate::core::state::{ClusterState, Gang, GangId, Pod, PodId, QueueId, Standing};
 use crate::core::units::{Millis, Time};
 use std::cmp::Reverse;
@@ -72,27 +74,16 @@ impl Candidates {
         self.too_often += u64::from(matches!(why, Spared::TooOften(_)));
     }
 
-    /// All of them, least harm first.
-    pub(super) fn all(&self) -> Vec<Unit> {
-        let mut all = self.units.clone();
-        all.extend(self.beyond.iter().cloned());
-        all.sort();
-        all
-    }
-}
-
-/// All who may have to go for a gang, least harm first. This looks at all gangs that hold a node,
-/// and happens for a few gangs in a cycle.
-pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
-    let state = &*cx.state;
-    let mut found = Candidates::default();
-    let Some(mut judge) = Judge::new(state, cx.agenda, cx.now, gang_id) else {
-        return found;
-    };
-    let own_queue = state[gang_id].queue;
-    let mut all = Vec::new();
-    for (id, gang) in state.holders() {
-        let verdict = judge.judge(id, gang);
+    /// Takes in what may be asked of one gang.
+    fn add(
+        &mut self,
+        cx: &Cycle<'_>,
+        all: &mut Vec<Unit>,
+        (id, gang): (GangId, &Gang),
+        verdict: Verdict,
+        own_queue: Option<QueueId>,
+    ) {
+        let state = &*cx.state;
         let other_queue = gang.queue.filter(|_| gang.queue != own_queue);
         let mut apart = BTreeSet::new();
         match verdict.surplus {
@@ -114,14 +105,14 @@ pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
                     });
                 }
             }
-            Err(why) => found.note(why, cx.now),
+            Err(why) => self.note(why, cx.now),
         }
         let claim = match verdict.whole {
             Ok(claim) => claim,
             Err(why) => {
-                found.note(why, cx.now);
-                found.spared.note(why, || state.gang_title(id));
-                continue;
+                self.note(why, cx.now);
+                self.spared.note(why, || state.gang_title(id));
+                return;
             }
         };
         let (priority, members) = (gang.priority, members(state, gang));
@@ -140,6 +131,42 @@ pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
             claim: Some(claim),
         });
     }
+
+    /// All of them, least harm first.
+    pub(super) fn all(&self) -> Vec<Unit> {
+        let mut all = self.units.clone();
+        all.extend(self.beyond.iter().cloned());
+        all.sort();
+        all
+    }
+}
+
+/// All who may have to go for a gang, least harm first.
+pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
+    let state = &*cx.state;
+    let mut found = Candidates::default();
+    let Some(mut judge) = Judge::new(state, cx.agenda, cx.now, gang_id) else {
+        return found;
+    };
+    let mut asked = BTreeSet::new();
+    for (queue, holders) in cx.agenda.holders() {
+        let between = judge.between(queue);
+        let of_queue = whom_to_ask(cx, gang_id, between, holders, judge.due_by());
+        note_others(cx, &mut found, between, holders, &of_queue);
+        asked.extend(of_queue);
+    }
+    // Those have a place in a moment, and hold nothing yet.
+    asked.extend(&cx.agenda.nominated);
+    debug_assert!(
+        others_stay(cx, &mut judge, &asked),
+        "somebody who may have to go is not asked"
+    );
+    let own_queue = state[gang_id].queue;
+    let mut all = Vec::new();
+    for (id, gang) in asked.iter().filter_map(|id| Some((*id, state.gang(*id)?))) {
+        let verdict = judge.judge(id, gang);
+        found.add(cx, &mut all, (id, gang), verdict, own_queue);
+    }
     all.sort();
     found.shares = Shares::of(&judge, all.iter().filter_map(|unit| unit.other_queue));
     mark_violations(state, &mut all);
@@ -153,6 +180,86 @@ pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
     }
     found.units.sort();
     found
+}
+
+/// Those of a queue of whom something may be asked; the others stay, whoever they are.
+fn whom_to_ask(
+    cx: &Cycle<'_>,
+    gang_id: GangId,
+    between: Between,
+    holders: &Holders,
+    due_by: Option<Time>,
+) -> BTreeSet<GangId> {
+    let mut asked = BTreeSet::new();
+    match between {
+        Between::Same(_) => {
+            let priority = cx.state[gang_id].priority;
+            asked.extend(holders.below(priority));
+            asked.extend(holders.unsettled(priority));
+        }
+        Between::Over(_) => {
+            asked.extend(holders.unsettled(i32::MAX));
+            asked.extend(holders.ended(cx.now));
+        }
+        Between::Spared(_) => {}
+    }
+    if let Some(by) = due_by {
+        asked.extend(holders.ended(by));
+    }
+    asked
+}
+
+/// Notes why the others of a queue stay, and when the first of them may not any more.
+fn note_others(
+    cx: &Cycle<'_>,
+    found: &mut Candidates,
+    between: Between,
+    holders: &Holders,
+    asked: &BTreeSet<GangId>,
+) {
+    let state = &*cx.state;
+    let others = count(holders.len() - asked.len());
+    let mut note = |why, more, first: &dyn Fn() -> Option<GangId>| {
+        let title = || first().map_or_else(String::new, |id| state.gang_title(id));
+        found.spared.note_some(why, more, title);
+    };
+    let first = || holders.all().find(|id| !asked.contains(id));
+    match between {
+        Between::Same(_) => note(Spared::Priority, others, &first),
+        Between::Spared(why) => note(why, others, &first),
+        Between::Over(_) => {
+            let next = holders.next_end(cx.now);
+            let ends = |id: &&GangId| matches!(state[**id].lifetime, Lifetime::Limited(_));
+            let ending = asked.iter().filter(ends).count();
+            let ending = count(holders.ending().saturating_sub(ending));
+            let ends_next = || next.map(|(_, id)| id);
+            let endless = || {
+                let mut others = holders.all().filter(|id| !asked.contains(id));
+                others.find(|id| !ends(&id))
+            };
+            let until = next.map(|(at, _)| at);
+            note(Spared::Lifetime(until), ending, &ends_next);
+            note(
+                Spared::Lifetime(None),
+                others.saturating_sub(ending),
+                &endless,
+            );
+            found.note(Spared::Lifetime(until), cx.now);
+        }
+    }
+}
+
+fn count(gangs: usize) -> u32 {
+    u32::try_from(gangs).unwrap_or(u32::MAX)
+}
+
+/// Whether nothing may be asked of all but these: looks at everybody who holds a node.
+fn others_stay(cx: &Cycle<'_>, judge: &mut Judge<'_>, asked: &BTreeSet<GangId>) -> bool {
+    let mut others = cx.state.holders().filter(|(id, _)| !asked.contains(id));
+    others.all(|(id, gang)| {
+        let verdict = judge.judge(id, gang);
+        verdict.surplus.is_err() && verdict.whole.is_err()
+    })
 }
 
 /// Marks who takes more of a PodDisruptionBudget than those before it leave. A gang whose surplus

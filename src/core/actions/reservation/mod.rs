@@ -31,6 +31,8 @@ const HOPELESS: usize = 8;
 const LOOKS: usize = 256;
 /// A reservation whose time has come, and whose place is not free yet, is looked at again after this.
 const OVERDUE: Millis = Millis(10_000);
+/// An earlier time for a place that is not free now is looked for so often.
+const PACE: Millis = Millis(1_000);
 /// So long after the end of its lifetime a gang may end by itself, before a reservation has it go.
 pub(super) const GRACE: Millis = Millis(1_000);
 
@@ -45,6 +47,8 @@ pub struct Reserved {
     place: Vec<(PodId, NodeId)>,
     /// What of it is kept now, by node; of some there may be nothing.
     kept: BTreeMap<NodeId, Tally>,
+    /// When it was looked for last.
+    found_at: Time,
     /// Who was first has the lower number.
     number: u64,
     /// Where it is kept in the state.
@@ -110,6 +114,10 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
     let Some(patience) = patience(cx.state, cx.agenda, gang_id) else {
         return cancel(cx, gang_id);
     };
+    if !has_a_slot(cx, gang_id) {
+        cx.orders.unreserved += 1;
+        return;
+    }
     if let Some(found) = search::by_known_ends(cx, gang_id) {
         return keep(cx, gang_id, found);
     }
@@ -118,8 +126,11 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
         cx.agenda.at(waits_since + patience, gang_id);
         return cancel(cx, gang_id);
     }
-    let held = cx.agenda.reserved.get(&gang_id);
-    if held.is_some_and(|held| held.at.is_none() && stands(cx, gang_id)) {
+    if stands(cx, gang_id)
+        && let Some(held) = cx.agenda.reserved.get_mut(&gang_id)
+        && held.at.is_none()
+    {
+        held.found_at = cx.now;
         return;
     }
     match search::whenever(cx, gang_id) {
@@ -129,6 +140,13 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
             cancel(cx, gang_id);
         }
     }
+}
+
+/// Whether there is one place more to be had, or one of its queue's that it takes over.
+fn has_a_slot(cx: &Cycle<'_>, gang_id: GangId) -> bool {
+    let queue = cx.state.queue_of(gang_id);
+    let mut reserved = cx.agenda.reserved.values();
+    cx.agenda.reserved.len() < SLOTS || reserved.any(|one| one.key.queue == queue)
 }
 
 /// After how long a place is held for a gang although nobody knows when it will be free; `None`: its
@@ -199,7 +217,6 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, found: Found) {
     let taken: Vec<usize> = cx.agenda.reserved.values().map(|one| one.slot).collect();
     let free = || (0..SLOTS).find(|slot| !taken.contains(slot));
     let Some(slot) = before.as_ref().map(|one| one.slot).or_else(free) else {
-        cx.orders.unreserved += 1;
         return;
     };
     let number = match &before {
@@ -211,13 +228,17 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, found: Found) {
     nodes.sort_unstable();
     nodes.dedup();
     // Who ends before a later time may run ahead who could not before; an unknown time is before all.
-    let changed = |one: &Reserved| one.kept != kept.amounts || one.at < found.at;
+    // One that has passed is now, and goes on being now.
+    let now = cx.now;
+    let later = |one: &Reserved| one.at.map(|at| at.max(now)) < found.at;
+    let changed = |one: &Reserved| one.kept != kept.amounts || later(one);
     let changed = before.as_ref().is_none_or(changed);
     let reserved = Reserved {
         at: found.at,
         nodes: u32::try_from(nodes.len()).unwrap_or(u32::MAX),
         place: found.place,
         kept: kept.amounts.clone(),
+        found_at: cx.now,
         number,
         slot,
         key: order_key(cx, gang_id),
@@ -336,47 +357,64 @@ pub(super) fn next(cx: &mut Cycle<'_>) -> Option<GangId> {
         let there = cx.agenda.reserved.contains_key(&gang_id);
         match cx.agenda.progress(gang_id).stage() {
             Stage::Queued(_) if there => return Some(gang_id),
-            Stage::Parked(_) if there && can_help(cx, gang_id, &renewal) => {
-                queue(cx, gang_id);
-                return Some(gang_id);
-            }
-            _ => _ = cx.agenda.to_renew.remove(&rank),
+            Stage::Parked(_) if there => match who_helps(cx, gang_id, &renewal) {
+                Help::Now => {
+                    queue(cx, gang_id);
+                    return Some(gang_id);
+                }
+                Help::By(time) => cx.agenda.at(time, gang_id),
+                Help::No => {}
+            },
+            _ => {}
         }
+        cx.agenda.to_renew.remove(&rank);
     }
     None
 }
 
-/// Whether a reservation is to be made anew: more of its place is free now, and to be kept; or it may
-/// be had earlier, as one of the changed nodes has room for a member before the time that is reserved.
-fn can_help(cx: &mut Cycle<'_>, gang_id: GangId, renewal: &Renewal) -> bool {
+/// Whether looking for a place again may come to something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Help {
+    /// Perhaps there is room, or another place is to be kept.
+    Now,
+    /// Perhaps a place is free earlier than was known: that may wait until then.
+    By(Time),
+    No,
+}
+
+/// Whether a reservation is to be made anew: more of its place is free now, and to be kept; or a member
+/// fits one of the changed nodes, now or before the time that is reserved.
+fn who_helps(cx: &mut Cycle<'_>, gang_id: GangId, renewal: &Renewal) -> Help {
     let (Renewal::If(nodes), Some(reserved)) = (renewal, cx.agenda.reserved.get(&gang_id)) else {
-        return true;
+        return Help::Now;
     };
     if nodes.iter().any(|node| reserved.kept.contains_key(node)) {
-        return true;
+        return Help::Now;
     }
-    let before = reserved.at;
+    let (before, again) = (reserved.at, reserved.found_at + PACE);
     cx.state.show(View::OPEN);
-    let mut shapes = cx.state[gang_id]
-        .pending
-        .classes()
-        .map(|(class, _)| class.shape);
-    let shapes: BTreeSet<_> = shapes.by_ref().collect();
-    nodes.iter().any(|node| {
-        let freed = freed_before(cx, *node, before);
-        shapes.iter().any(|shape| {
-            let request = cx.state.shapes().get(*shape).map(|one| &one.request);
-            request.is_some_and(|request| {
-                let free = |dimension| {
-                    let free = cx.state.nodes().free(*node, dimension);
-                    free.saturating_add(freed.get(dimension))
-                };
-                request
-                    .iter()
-                    .all(|(dimension, amount)| amount <= free(dimension))
-            })
+    let classes = cx.state[gang_id].pending.classes();
+    let shapes: BTreeSet<_> = classes.map(|(class, _)| class.shape).collect();
+    let fits = |node: NodeId, freed: &Tally| {
+        let requests = shapes.iter().filter_map(|id| cx.state.shapes().get(*id));
+        requests.map(|shape| &shape.request).any(|request| {
+            let free = |dimension| cx.state.nodes().free(node, dimension);
+            let with = |dimension| free(dimension).saturating_add(freed.get(dimension));
+            request
+                .iter()
+                .all(|(dimension, amount)| amount <= with(dimension))
         })
-    })
+    };
+    let nothing = Tally::default();
+    if nodes.iter().any(|node| fits(*node, &nothing)) {
+        return Help::Now;
+    }
+    let later = |node: &NodeId| fits(*node, &freed_before(cx, *node, before));
+    match nodes.iter().any(later) {
+        true if again <= cx.now => Help::Now,
+        true => Help::By(again),
+        false => Help::No,
+    }
 }
 
 /// What becomes free on a node before a time, or ever where that is not known.
@@ -408,14 +446,18 @@ pub(super) fn has_its_turn(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
 }
 
-/// Notes since when a gang holds nodes, and when it will leave them.
+/// Notes since when a gang holds nodes, when it will leave them, and by what others may have it go.
 pub(super) fn note_term(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let counts = cx.state[gang_id].counts();
-    let holds = counts.holding() + counts.of(Standing::Assumed) > 0;
-    let started = cx.agenda.progress(gang_id).scheduled_at;
+    let gang = &cx.state[gang_id];
+    let (counts, started) = (gang.counts(), cx.agenda.progress(gang_id).scheduled_at);
+    let on_its_way = counts.of(Standing::Assumed) > 0;
+    let holds = counts.holding() > 0 || on_its_way;
     let term = holds.then(|| Term {
         start: started.unwrap_or(cx.now),
-        end: ends_at(cx.agenda, gang_id, &cx.state[gang_id]),
+        end: ends_at(cx.agenda, gang_id, gang),
+        queue: cx.state.queue_of(gang_id),
+        priority: gang.priority,
+        unsettled: on_its_way || gang.unsecured() > 0 || gang.secured() > gang.min_available(),
     });
     cx.agenda.note_term(gang_id, term);
 }

@@ -1,0 +1,83 @@
+//! The gangs of one queue that hold nodes, by what makes them give way: so that who needs room looks
+//! at those who may, and not at all of them.
+
+use super::Term;
+use crate::core::state::{GangId, Id};
+use crate::core::units::Time;
+use std::collections::BTreeSet;
+
+/// The gangs of one queue that hold nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::core::actions) struct Holders {
+    all: BTreeSet<(i32, GangId)>,
+    /// With members beyond their minimum, or on the way to it: what those are worth to others is known
+    /// in a moment.
+    unsettled: BTreeSet<(i32, GangId)>,
+    ends: BTreeSet<(Time, GangId)>,
+}
+
+impl Holders {
+    pub(super) fn insert(&mut self, gang: GangId, term: &Term) {
+        self.all.insert((term.priority, gang));
+        if term.unsettled {
+            self.unsettled.insert((term.priority, gang));
+        }
+        self.ends.extend(term.end.map(|end| (end, gang)));
+    }
+
+    pub(super) fn remove(&mut self, gang: GangId, term: &Term) {
+        self.all.remove(&(term.priority, gang));
+        self.unsettled.remove(&(term.priority, gang));
+        if let Some(end) = term.end {
+            self.ends.remove(&(end, gang));
+        }
+    }
+
+    /// How many there are.
+    pub(in crate::core::actions) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// How many have a lifetime that ends.
+    pub(in crate::core::actions) fn ending(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All of them, the least important first.
+    pub(in crate::core::actions) fn all(&self) -> impl Iterator<Item = GangId> {
+        self.all.iter().map(|(_, gang)| *gang)
+    }
+
+    /// Those less important than this.
+    pub(in crate::core::actions) fn below(&self, priority: i32) -> impl Iterator<Item = GangId> {
+        let below = self.all.iter().take_while(move |(one, _)| *one < priority);
+        below.map(|(_, gang)| *gang)
+    }
+
+    /// Those with members beyond their minimum or on the way to it, if they are not more important
+    /// than this.
+    pub(in crate::core::actions) fn unsettled(
+        &self,
+        priority: i32,
+    ) -> impl Iterator<Item = GangId> {
+        let all = self.unsettled.iter();
+        let up_to = all.take_while(move |(one, _)| *one <= priority);
+        up_to.map(|(_, gang)| *gang)
+    }
+
+    /// Those whose lifetime has ended by then, the first first.
+    pub(in crate::core::actions) fn ended(&self, by: Time) -> impl Iterator<Item = GangId> {
+        let ended = self.ends.iter().take_while(move |(end, _)| *end <= by);
+        ended.map(|(_, gang)| *gang)
+    }
+
+    /// When the next lifetime ends after this, and whose.
+    pub(in crate::core::actions) fn next_end(&self, after: Time) -> Option<(Time, GangId)> {
+        let from = (Time(after.0.saturating_add(1)), GangId::from_index(0));
+        self.ends.range(from..).next().copied()
+    }
+}
