@@ -2,25 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use serde_json::Value;
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+#[path = "support/simulate.rs"]
+mod simulate;
 
-/// Plays a scenario from standard input.
-fn simulate(scenario: &str, arguments: &[&str]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_muster"))
-        .args(["simulate", "-"])
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(scenario.as_bytes()).unwrap();
-    drop(input);
-    child.wait_with_output().unwrap()
-}
+use serde_json::Value;
+use simulate::simulate;
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

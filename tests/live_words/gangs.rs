@@ -1,7 +1,7 @@
 //! What gangs say with the built-in profile.
 
 use crate::live::{Cluster, PODS, condition, deny, eventually, pod, text};
-use crate::{Sentence, read_all};
+use crate::{Sentence, read_all, waits};
 use serde_json::json;
 
 /// Where there is no PodGroup of ours, or it has all it needs, it is read on the pods: the reason, the pod, and what it
@@ -20,18 +20,9 @@ pub(crate) const ON_PODS: [(&str, &str, &str); 3] = [
     (
         "AtMaximum",
         "capped-1",
-        "the PodGroup's replicas let 1 members run at once",
+        "the PodGroup's replicas let 1 member run at once",
     ),
 ];
-
-const fn waits(reason: &'static str, gang: &'static str, message: &'static str) -> Sentence {
-    Sentence {
-        kind: "Scheduled",
-        reason,
-        gang,
-        message,
-    }
-}
 
 /// What they wait for.
 pub(crate) const WAITING: &[Sentence] = &[

@@ -30,6 +30,16 @@ struct Sentence {
     message: &'static str,
 }
 
+/// What a gang waits for.
+const fn waits(reason: &'static str, gang: &'static str, message: &'static str) -> Sentence {
+    Sentence {
+        kind: "Scheduled",
+        reason,
+        gang,
+        message,
+    }
+}
+
 /// Reads all sentences, in the order of the table.
 fn read_all(cluster: &Cluster, sentences: &[Sentence]) {
     for sentence in sentences {

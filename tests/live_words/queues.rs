@@ -1,18 +1,9 @@
 //! What gangs say whose queue does not let them start.
 
 use crate::live::{Cluster, PODS, eventually, pod};
-use crate::{Sentence, read_all};
+use crate::{Sentence, read_all, waits};
 use muster_devcluster::fake_node;
 use serde_json::json;
-
-const fn waits(reason: &'static str, gang: &'static str, message: &'static str) -> Sentence {
-    Sentence {
-        kind: "Scheduled",
-        reason,
-        gang,
-        message,
-    }
-}
 
 /// What they wait for.
 pub(crate) const WAITING: &[Sentence] = &[
@@ -51,7 +42,7 @@ pub(crate) const WAITING: &[Sentence] = &[
     waits(
         "Preempting",
         "high",
-        "its place on 1 nodes is held for it until 1 pods have left",
+        "its place on 1 node is held for it until 1 pod has left",
     ),
     waits(
         "Preempted",

@@ -58,8 +58,6 @@ pub struct Cycle<'a> {
     pub agenda: &'a mut Agenda,
     /// Orders so far.
     pub orders: Orders,
-    /// How many plans were made to take others off their nodes.
-    pub plans: u32,
 }
 
 /// What a cycle ordered.
@@ -85,8 +83,6 @@ pub struct Orders {
     pub unreserved: u64,
     /// What came of having others go.
     pub room: RoomCounts,
-    /// How many pods that are not ours take room, once that was counted in this cycle.
-    pub foreign: Option<usize>,
 }
 
 impl Cycle<'_> {

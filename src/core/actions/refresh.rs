@@ -4,7 +4,7 @@ use super::agenda::{Lane, MAX_RANKS, OrderKey, Stage};
 use super::back_off::back_off_from_refusal;
 use super::{Cycle, finish, partial, preempt, recall, release, reservation};
 use crate::core::fairness;
-use crate::core::model::Why;
+use crate::core::model::{Why, counted};
 use crate::core::resources::Tally;
 use crate::core::state::{Gang, GangId, Place, Standing};
 
@@ -145,7 +145,8 @@ fn at_its_maximum(gang: &Gang) -> Option<Why> {
     let full = subgroups.find(|one| one.counts.of(Standing::Pending) > 0)?;
     let message = match gang.definition().and_then(|spec| spec.replicas) {
         Some(most) if full.room() > 0 => {
-            format!("the PodGroup's replicas let {most} members run at once")
+            let most = counted(most as usize, "member");
+            format!("the PodGroup's replicas let {most} run at once")
         }
         _ => format!(
             "at most {} members of subgroup {} may run at once",

@@ -71,6 +71,7 @@ fn begin(
     };
     let message: Arc<str> = cut(message).into();
     cx.end_partial(gang_id);
+    let for_whom = beneficiary.map(|id| cx.state[id].key.clone());
     let progress = cx.agenda.progress_mut(gang_id);
     progress.ran_with = None;
     progress.scheduled_at = None;
@@ -83,7 +84,7 @@ fn begin(
     progress.why = Some(why);
     progress.release = Some(Release {
         cause,
-        beneficiary,
+        beneficiary: for_whom,
         message: Arc::clone(&message),
         refused: None,
         not_before: Time::ZERO,
@@ -143,15 +144,13 @@ fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId) -> u32 {
         return 0;
     };
     let message = Arc::clone(&release.message);
-    let beneficiary = release.beneficiary.and_then(|id| cx.state.gang(id));
-    let beneficiary = beneficiary.map(|gang| gang.key.clone());
     let round = Round::of(cx.state, gang, release.not_before, cx.now);
     for (id, again) in round.orders() {
         if let Some(pod) = cx.state.pod(id) {
             cx.orders.evictions.push(Evict {
                 pod: pod.key.clone(),
                 cause: release.cause,
-                beneficiary: beneficiary.clone(),
+                beneficiary: release.beneficiary.clone(),
                 message: Arc::clone(&message),
                 again,
             });
@@ -243,14 +242,14 @@ fn note_refusal(
         .refused
         .as_ref()
         .map_or(now, |refused| refused.since);
-    let beneficiary = release.beneficiary.filter(|_| refusal.is_some());
+    let beneficiary = release.beneficiary.clone().filter(|_| refusal.is_some());
     release.refused = refusal.map(|(pod, message)| RefusedRelease {
         since,
         pod,
         message,
     });
     // Who waits for its room looks for another.
-    if let Some(beneficiary) = beneficiary.filter(|id| cx.state.gang(*id).is_some()) {
+    if let Some(beneficiary) = beneficiary.and_then(|key| cx.state.find_gang(&key)) {
         cx.agenda.at(cx.now, beneficiary);
     }
 }

@@ -181,7 +181,6 @@ impl Scheduler {
             placer: &mut self.placer,
             agenda: &mut self.agenda,
             orders: Orders::default(),
-            plans: 0,
         };
         fire_timers(&mut cycle);
         let changes = take_in(&mut cycle, &mut self.voice, self.explained.as_mut());

@@ -30,7 +30,7 @@ pub use queue::{
     LabelRequirement, LabelSelector, NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,
     Reservation, is_critical_class,
 };
-pub use text::{MAX_MESSAGE, cut};
+pub use text::{MAX_MESSAGE, counted, cut};
 pub use why::Why;
 
 use std::collections::BTreeMap;

@@ -14,9 +14,24 @@ pub fn cut(message: &str) -> String {
     format!("{}{dots}", &message[..end])
 }
 
+/// So many of something: `1 node`, `2 nodes`.
+#[must_use]
+pub fn counted(count: usize, of: &str) -> String {
+    match count {
+        1 => format!("1 {of}"),
+        _ => format!("{count} {of}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_not_said_in_the_plural() {
+        assert_eq!(counted(1, "node"), "1 node");
+        assert_eq!(counted(0, "node"), "0 nodes");
+    }
 
     #[test]
     fn long_messages_are_cut_at_a_characters_border() {

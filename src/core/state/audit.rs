@@ -28,6 +28,12 @@ impl ClusterState {
                 return Err(format!("gang {}: holds room or not", gang.key));
             }
         }
+        let foreign = |pod: &Pod| pod.gang.is_none() && pod.room().is_some();
+        let foreign = self.pods.iter().filter(|(_, pod)| foreign(pod)).count();
+        let noted = self.foreign_pods();
+        if foreign != noted as usize {
+            return Err(format!("{noted} pods of others, not {foreign}"));
+        }
         let departs = self.pods.iter().filter(|(_, pod)| pod.departs());
         if !departs.map(|(id, _)| id).eq(self.departing()) {
             return Err("other pods are on their way off than is noted".to_owned());

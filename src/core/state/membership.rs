@@ -100,9 +100,11 @@ impl ClusterState {
         if more {
             gang.in_use.add(&shape.request);
             gang.holding += 1;
+            self.held += 1;
         } else {
             gang.in_use.subtract(&shape.request);
             gang.holding -= 1;
+            self.held -= 1;
         }
         match (gang.holding, more) {
             (1, true) => _ = self.holders.insert(gang_id),

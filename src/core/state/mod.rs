@@ -70,6 +70,8 @@ pub struct ClusterState {
     gangs_by_key: IndexMap<GangKey, GangId>,
     /// Gangs of which a member takes room on a node.
     holders: BTreeSet<GangId>,
+    /// How many pods of gangs do.
+    held: u32,
     arrivals: u64,
     admission: Admission,
     kept: KeptRoom,
@@ -215,12 +217,10 @@ impl ClusterState {
         self.holders.iter().filter_map(gang)
     }
 
-    /// How many pods that are not ours take room on a node: they are never asked to leave it. Looks at
-    /// all pods.
+    /// How many pods that are not ours take room on a node: they are never asked to leave it.
     #[must_use]
-    pub fn foreign_pods(&self) -> usize {
-        let foreign = |pod: &Pod| pod.gang.is_none() && pod.room().is_some();
-        self.pods.iter().filter(|(_, pod)| foreign(pod)).count()
+    pub const fn foreign_pods(&self) -> u32 {
+        self.nodes.pod_count().saturating_sub(self.held)
     }
 
     /// Pods that are being deleted, or whose eviction is under way.
@@ -385,7 +385,7 @@ impl ClusterState {
         gang.subgroups = gang.subgroups_wanted();
         gang.strays = Counts::default();
         gang.in_use = Tally::default();
-        gang.holding = 0;
+        self.held -= std::mem::take(&mut gang.holding);
         self.holders.remove(&id);
         let gang = &mut self.gangs[id];
         let members: Vec<PodId> = std::mem::take(&mut gang.members).into_iter().collect();

@@ -60,6 +60,8 @@ pub struct Nodes {
     touched: Touched,
     /// The digests of all pairs of a pod and its node, each there once or not at all.
     holders: u64,
+    /// How many pods take room on a node.
+    pods: u32,
 }
 
 /// What a change of a node may do for those that wait.
@@ -160,6 +162,7 @@ impl Nodes {
             column.set_used(node, used);
         }
         self.holders ^= digest::of(&(node, pod));
+        self.pods += 1;
         self.touched.note(node);
         let row = &mut self.rows[node.index()];
         row.pods.push(pod);
@@ -177,6 +180,7 @@ impl Nodes {
         others: impl Fn(&[PodId], Dimension) -> i64,
     ) {
         self.holders ^= digest::of(&(node, pod));
+        self.pods -= 1;
         self.touched.note(node);
         let row = &mut self.rows[node.index()];
         row.pods.retain(|one| *one != pod);
@@ -340,6 +344,12 @@ impl Nodes {
     #[must_use]
     pub const fn offer_version(&self) -> u64 {
         self.offer_version
+    }
+
+    /// How many pods take room on all nodes together.
+    #[must_use]
+    pub const fn pod_count(&self) -> u32 {
+        self.pods
     }
 
     /// What all nodes together have left of a resource, full ones counting as zero.

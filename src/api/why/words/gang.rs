@@ -1,11 +1,12 @@
 //! A gang's explanation in words.
 
 use super::time::{Clock, span};
-use super::{Page, books, count, kept, list, many, protected, spared, worth};
+use super::{Page, books, kept, list, many, protected, spared, worth};
 use crate::api::why::{
     Asked, Could, Disruption, Gang, Held, KeptFor, Members, NodeCount, Place, PlaceHolder, Runs,
     Short, Start, Waits,
 };
+use crate::core::model::counted;
 
 /// A gang's explanation in words. Its first line is the condition of its PodGroup.
 #[must_use]
@@ -141,7 +142,7 @@ fn waiting(page: &mut Page, gang: &Gang, waits: &Waits, clock: Clock) {
         shortage(page, short);
     }
     if let Some(room) = waits.room_held {
-        let (nodes, pods) = (count(room.nodes, "node"), count(room.leaving, "pod"));
+        let (nodes, pods) = (counted(room.nodes, "node"), counted(room.leaving, "pod"));
         page.line(
             "Room",
             &format!("held for it on {nodes}, until {pods} have left"),
@@ -192,7 +193,7 @@ fn shortage(page: &mut Page, short: &Short) {
         let said: Vec<String> = short.reasons.iter().map(said).collect();
         text.push_str(&format!(
             "; of {}, {}",
-            count(short.nodes, "node"),
+            counted(short.nodes, "node"),
             said.join(", ")
         ));
     }
@@ -237,9 +238,9 @@ fn reserved(page: &mut Page, place: &Place, clock: Clock) {
 fn kept_room(kept: &KeptFor) -> String {
     let more = match kept.others {
         0 => String::new(),
-        more => format!(", and for {}", count(more, "other")),
+        more => format!(", and for {}", counted(more, "other")),
     };
-    let (on, first) = (count(kept.nodes, "node"), &kept.first);
+    let (on, first) = (counted(kept.nodes, "node"), &kept.first);
     format!("on {on} for {first}{more}, whose start it must not delay")
 }
 
@@ -337,7 +338,7 @@ fn running(page: &mut Page, runs: &Runs, clock: Clock) {
         Some(at) => format!("since {}", clock.at(at)),
         None => "since before this scheduler started".to_owned(),
     };
-    let (worth, nodes) = (worth(runs.worth), count(runs.node_count, "node"));
+    let (worth, nodes) = (worth(runs.worth), counted(runs.node_count, "node"));
     page.line("Runs", &format!("{since} on {nodes}, with {worth}"));
     let some: Vec<String> = runs
         .nodes

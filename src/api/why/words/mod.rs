@@ -11,6 +11,7 @@ pub use gang::gang;
 pub use queue::queue;
 
 use super::types::{Protection, QueueBooks, SparedCount};
+use crate::core::model::counted;
 use std::fmt::Write;
 use time::Clock;
 
@@ -39,15 +40,8 @@ impl Page {
 }
 
 /// `1 pod`, `2 pods`.
-fn count(count: usize, of: &str) -> String {
-    match count {
-        1 => format!("1 {of}"),
-        _ => format!("{count} {of}s"),
-    }
-}
-
 fn many(number: u32, of: &str) -> String {
-    count(number as usize, of)
+    counted(number as usize, of)
 }
 
 /// Worth and budgets, with at most one digit after the point.

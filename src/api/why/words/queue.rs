@@ -1,8 +1,9 @@
 //! A queue's explanation in words.
 
 use super::time::Clock;
-use super::{Page, books, count, kept, list, many, number, protected, until, worth};
+use super::{Page, books, kept, list, many, number, protected, until, worth};
 use crate::api::why::{Child, Holder, Lender, Queue};
+use crate::core::model::counted;
 
 /// A queue's explanation in words. Its first line sums it up.
 #[must_use]
@@ -105,7 +106,7 @@ fn holders(page: &mut Page, queue: &Queue, clock: Clock) {
     }
     let more = queue.holder_count.saturating_sub(queue.holders.len());
     if more > 0 {
-        page.more(&format!("and {}", count(more, "smaller gang")));
+        page.more(&format!("and {}", counted(more, "smaller gang")));
     }
 }
 

@@ -214,13 +214,6 @@ impl Agenda {
         let stage = self.notes.forget(gang);
         self.drop_stage(gang, stage);
         self.lines.leave(gang);
-        // Its id may be given to another, for whom nobody has made room.
-        for id in self.releasing.clone() {
-            let release = &mut self.notes.of_mut(id).release;
-            if let Some(release) = release.as_mut().filter(|one| one.beneficiary == Some(gang)) {
-                release.beneficiary = None;
-            }
-        }
         self.running.note(gang, None);
         self.partial.remove(&gang);
         self.nominated.remove(&gang);

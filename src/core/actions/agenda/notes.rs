@@ -5,7 +5,7 @@ use super::queued::Lane;
 use super::taken::Taken;
 use crate::core::actions::record::{Asked, Disruption, KeptFor, Short};
 use crate::core::fairness::Blocked;
-use crate::core::model::{EvictCause, Why};
+use crate::core::model::{EvictCause, GangKey, Why};
 use crate::core::state::{GangId, Id, QueueId};
 use crate::core::units::Time;
 use std::sync::{Arc, LazyLock};
@@ -54,7 +54,7 @@ pub struct Release {
     /// What it goes for.
     pub cause: EvictCause,
     /// For whom it makes room.
-    pub beneficiary: Option<GangId>,
+    pub beneficiary: Option<GangKey>,
     /// Why the gang has to go.
     pub message: Arc<str>,
     /// Who refuses it, if somebody does.
@@ -98,10 +98,10 @@ pub struct Progress {
     /// The mark of the nodes when room was last looked for by thinking others away, and until when
     /// that holds if the nodes do not change.
     pub planned: Option<(u64, Time)>,
-    /// No place could be found for it, whoever of those that are ours had gone.
-    pub hopeless: bool,
     /// What came of that.
     pub room: Option<RoomNote>,
+    /// No place could be found for it, whoever of those that are ours had gone.
+    pub hopeless: bool,
     /// It was asked what it is to be charged for what it holds.
     pub charged: bool,
     /// When its minimum was first placed.

@@ -23,7 +23,7 @@ pub(in crate::core) use victims::surplus;
 use super::partial::repairs_until;
 use super::record::{Asked, Lost};
 use super::{Cycle, release};
-use crate::core::model::{Evict, EvictCause, Why};
+use crate::core::model::{Evict, EvictCause, Why, counted};
 use crate::core::state::{Eviction, GangId, NodeId, PodId};
 use crate::core::units::Time;
 use budgets::Spending;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 use victims::{Candidates, Unit};
 
 /// How many plans are made in one cycle; who finds none left is looked at in the next.
-const MAX_PLANS: u32 = 8;
+const MAX_PLANS: u64 = 8;
 /// Only so many of each queue have plans made: who is behind them waits for these.
 pub(in crate::core) const HEADS: u32 = 8;
 /// So many of those who go are noted by name.
@@ -74,11 +74,10 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
     if cx.state.never_preempts(gang_id) {
         return Err(Some(RoomNote::Never));
     }
-    if cx.plans >= MAX_PLANS {
+    if cx.orders.room.plans >= MAX_PLANS {
         cx.agenda.at(cx.now, gang_id);
         return Err(Some(RoomNote::Postponed));
     }
-    cx.plans += 1;
     cx.orders.room.plans += 1;
     spare_who_may_not_go(cx, gang_id);
     let found = victims::candidates(cx, gang_id);
@@ -104,18 +103,12 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
 }
 
 /// Who goes, who else might have had to, and why the others keep their places.
-fn asked(cx: &mut Cycle<'_>, chosen: &[Unit], leaving: usize, found: &Candidates) -> Asked {
+fn asked(cx: &Cycle<'_>, chosen: &[Unit], leaving: usize, found: &Candidates) -> Asked {
     let count = |pods: usize| u32::try_from(pods).unwrap_or(u32::MAX);
     let pods = |units: &[Unit]| units.iter().map(|unit| unit.pods.len()).sum::<usize>();
     let gangs: BTreeSet<GangId> = chosen.iter().map(|unit| unit.gang).collect();
     let gangs = gangs.into_iter().take(MAX_NAMES);
     let first = found.units.first().or(found.beyond.first());
-    // All pods are looked at for that, once in a cycle that makes plans.
-    let state = &*cx.state;
-    let foreign = *cx
-        .orders
-        .foreign
-        .get_or_insert_with(|| state.foreign_pods());
     Asked {
         at: cx.now,
         go: count(pods(chosen)),
@@ -124,7 +117,7 @@ fn asked(cx: &mut Cycle<'_>, chosen: &[Unit], leaving: usize, found: &Candidates
         example: first.map(|unit| cx.state.gang_title(unit.gang)),
         leaving: count(leaving),
         spared: found.spared.clone(),
-        foreign: count(foreign),
+        foreign: cx.state.foreign_pods(),
     }
 }
 
@@ -177,11 +170,19 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
     let all: BTreeSet<String> = violated.into_iter().flatten().collect();
     cx.orders.room.violations += u64::from(!all.is_empty());
     let message = format!(
-        "its place on {} nodes is held for it until {leave} pods have left{}",
-        nodes.len(),
+        "its place on {} is held for it until {} left{}",
+        counted(nodes.len(), "node"),
+        have_left(leave),
         in_violation_of(&all.into_iter().collect::<Vec<_>>())
     );
     Why::new("Preempting", &message)
+}
+
+fn have_left(pods: usize) -> String {
+    match pods {
+        1 => "1 pod has".to_owned(),
+        _ => format!("{pods} pods have"),
+    }
 }
 
 /// Takes one off its node.
@@ -239,9 +240,10 @@ fn in_violation_of(budgets: &[String]) -> String {
 
 /// Lets those stay who were to make room for a gang and whom the API server does not let go.
 fn spare_who_may_not_go(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let key = &cx.state[gang_id].key;
     let stuck = |id: &GangId| {
         let release = cx.agenda.progress(*id).release.as_ref();
-        release.is_some_and(|one| one.beneficiary == Some(gang_id) && one.refused.is_some())
+        release.is_some_and(|one| one.beneficiary.as_ref() == Some(key) && one.refused.is_some())
     };
     for id in cx.agenda.releasing().filter(stuck).collect::<Vec<_>>() {
         release::call_off(cx, id);

@@ -15,7 +15,7 @@ use super::agenda::{Agenda, OrderKey, Stage, Term};
 use super::preempt::ends_at;
 use super::record::KeptFor;
 use super::{Cycle, refresh::order_key, refresh::queue};
-use crate::core::model::{Lifetime, QueueOrder, Reservation as Policy};
+use crate::core::model::{Lifetime, QueueOrder, Reservation as Policy, counted};
 use crate::core::resources::Tally;
 use crate::core::state::{ClusterState, GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
 use crate::core::units::{Millis, Time};
@@ -41,8 +41,6 @@ pub(super) const GRACE: Millis = Millis(1_000);
 pub struct Reserved {
     /// When it will be free; `None`: nobody knows.
     pub at: Option<Time>,
-    /// How many nodes it has.
-    pub nodes: u32,
     /// Who goes where.
     place: Vec<(PodId, NodeId)>,
     /// What of it is kept now, by node; of some there may be nothing.
@@ -224,9 +222,6 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, found: Found) {
         None => cx.agenda.next_reservation(),
     };
     let kept = kept_of(cx, number, &found);
-    let mut nodes: Vec<NodeId> = found.place.iter().map(|(_, node)| *node).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
     // Who ends before a later time may run ahead who could not before; an unknown time is before all.
     // One that has passed is now, and goes on being now.
     let now = cx.now;
@@ -235,7 +230,6 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, found: Found) {
     let changed = before.as_ref().is_none_or(changed);
     let reserved = Reserved {
         at: found.at,
-        nodes: u32::try_from(nodes.len()).unwrap_or(u32::MAX),
         place: found.place,
         kept: kept.amounts.clone(),
         found_at: cx.now,
@@ -487,20 +481,18 @@ pub(super) fn in_words(
         } else {
             "is held for it, and nobody knows when it will be free"
         };
-        return Some(format!("a place on {} {until}", nodes(own.nodes as usize)));
+        return Some(format!(
+            "a place on {} {until}",
+            counted(own.on().len(), "node")
+        ));
     }
     let kept_for = kept_for?;
-    let (title, on) = (&kept_for.first, nodes(kept_for.nodes));
+    let (title, on) = (&kept_for.first, counted(kept_for.nodes, "node"));
     let more = match kept_for.others {
         0 => String::new(),
         more => format!(", and for {more} others"),
     };
     Some(format!("room on {on} is kept for {title}{more}"))
-}
-
-fn nodes(count: usize) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} node{plural}")
 }
 
 /// Whether nobody of its queue is tried while a gang waits for room.

@@ -260,7 +260,7 @@ fn place(sight: Sight<'_>, id: GangId) -> Option<ReservedPlace> {
         gangs.into_iter().map(|id| (end(id), id)).collect();
     holders.sort_unstable_by_key(|(at, id)| (at.is_none(), *at, *id));
     Some(ReservedPlace {
-        nodes: reserved.nodes,
+        nodes: u32::try_from(reserved.on().len()).unwrap_or(u32::MAX),
         at: reserved.at,
         holder_count: holders.len(),
         holders: holders

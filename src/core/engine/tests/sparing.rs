@@ -246,8 +246,8 @@ fn who_made_room_does_not_take_it_back_from_whom_it_made_it_for() {
     assert_eq!(story.evicted().len(), 1, "another gang may");
 }
 
-#[test]
-fn a_queue_loses_no_more_than_what_it_has_over_its_share() {
+/// A third queue may hold as much as it likes for ever.
+fn story_with_a_third_queue() -> Story {
     let mut story = story();
     story.tell(Event::Queue(Box::new(QueueSpec {
         name: "third".into(),
@@ -255,6 +255,12 @@ fn a_queue_loses_no_more_than_what_it_has_over_its_share() {
         over_share: 1_000_000,
         ..QueueSpec::default()
     })));
+    story
+}
+
+#[test]
+fn a_queue_loses_no_more_than_what_it_has_over_its_share() {
+    let mut story = story_with_a_third_queue();
     story.node("n", 6);
     // Shares are two each; one holds four that may go, another two for ever.
     for index in 0..4 {
@@ -278,13 +284,7 @@ fn a_queue_loses_no_more_than_what_it_has_over_its_share() {
 /// What leaves already is not over the share any more: nobody else goes for it.
 #[test]
 fn two_plans_in_one_cycle_take_no_more_than_a_queue_has_over_its_share() {
-    let mut story = story();
-    story.tell(Event::Queue(Box::new(QueueSpec {
-        name: "third".into(),
-        uid: "third".into(),
-        over_share: 1_000_000,
-        ..QueueSpec::default()
-    })));
+    let mut story = story_with_a_third_queue();
     story.node("n", 6);
     for index in 0..3 {
         story.job(&Job {
