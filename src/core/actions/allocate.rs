@@ -50,7 +50,7 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
 fn try_all(cx: &mut Cycle<'_>, refused: &mut Refused, contest: &mut Contest, before: u64) -> bool {
     loop {
         for (want, after) in cx.agenda.take_next() {
-            cx.agenda.wake(cx.state, want, after);
+            cx.agenda.wake(cx.state, cx.now, want, after);
         }
         let Some(gang) = next_gang(cx, contest) else {
             return false;

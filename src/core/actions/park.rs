@@ -1,26 +1,25 @@
 //! Putting aside a gang that found no place.
 
 use super::Cycle;
-use super::agenda::Want;
+use super::agenda::{Kind, Want};
 use super::refresh::order_key;
-use super::reservation;
+use super::reservation::{self, Claimant};
 use crate::core::model::Why;
 use crate::core::state::GangId;
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
     reservation::cancel(cx, gang_id);
-    let want = want_of(cx, gang_id);
-    put_aside(cx, gang_id, want, why);
+    put_aside(cx, gang_id, why);
 }
 
 /// The same for a gang that found no room, as no other with its want will.
 pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, want: Option<Want>, why: Why) {
     cx.agenda.found_no_room(gang_id, want);
-    put_aside(cx, gang_id, want, why);
+    put_aside(cx, gang_id, why);
 }
 
-fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, want: Option<Want>, mut why: Why) {
+fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     if let Some(gang) = cx.state.gang(gang_id) {
         for plugin in &cx.profile.post_filter {
             if let Some(more) = plugin.post_filter(cx.state, gang) {
@@ -28,17 +27,23 @@ fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, want: Option<Want>, mut why: W
             }
         }
     }
-    let key = order_key(cx, gang_id);
+    let (key, kind) = (order_key(cx, gang_id), kind_of(cx, gang_id));
     let mark = cx.state.nodes().mark();
     let progress = cx.agenda.progress_mut(gang_id);
     progress.why = Some(why);
     progress.words_mark = mark;
-    cx.agenda.park(cx.state, key, want);
+    cx.agenda.park(cx.state, key, kind);
+}
+
+/// What a gang wants now; `None` for one of no kind.
+pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
+    let (kind, key) = (kind_of(cx, gang_id)?, order_key(cx, gang_id));
+    Some(kind.want(key, cx.agenda.views(cx.now)))
 }
 
 /// What a gang wants, where its members to place are all equal and nothing but their shape says
 /// which nodes suit them.
-pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
+fn kind_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Kind> {
     let gang = &cx.state[gang_id];
     let one_group = gang.subgroups.len() == 1;
     let admitted = cx.agenda.progress(gang_id).admitted;
@@ -51,9 +56,11 @@ pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
     if !cx.profile.is_local(cx.state.shapes().get(shape)?) {
         return None;
     }
-    Some(Want {
+    let Claimant { tier, stay, .. } = reservation::claimant(cx, gang_id);
+    Some(Kind {
         shape,
-        view: reservation::view_of(cx, gang_id),
         size: gang.missing().max(1),
+        tier,
+        stay,
     })
 }

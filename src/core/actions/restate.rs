@@ -85,7 +85,7 @@ pub fn restate(cx: &mut Cycle<'_>, round: &mut Round) -> BTreeSet<GangId> {
     if ended {
         round.cursor = None;
     }
-    let out_of_turn = cx.agenda.out_of_turn(stale.iter().map(|key| key.gang));
+    let out_of_turn = cx.agenda.out_of_turn(cx.now, stale.iter().copied());
     for key in stale {
         cx.agenda.set_stage(cx.state, key.gang, Stage::Queued(key));
     }

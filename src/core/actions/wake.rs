@@ -1,6 +1,6 @@
 //! Looking again at gangs: when something changed that could help them, or when it is time.
 
-use super::agenda::{Stage, Want};
+use super::agenda::Stage;
 use super::preempt::{HEADS, RoomNote};
 use super::{Cycle, refresh::queue, reservation};
 use crate::core::state::{GangId, NodeId, Place, PodId, QueueId};
@@ -27,10 +27,11 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
             queue(cx, gang_id);
         }
     }
-    let heads: Vec<(Want, GangId)> = cx.agenda.heads().collect();
-    for (want, gang_id) in heads {
+    for (shape, gang_id) in cx.agenda.wanted_shapes() {
         if could_fit(cx, gang_id, changed) {
-            cx.agenda.wake(cx.state, want, BTreeMap::new());
+            for want in cx.agenda.wants(cx.now, shape) {
+                cx.agenda.wake(cx.state, cx.now, want, BTreeMap::new());
+            }
         }
     }
     let others = cx.agenda.parked_others().map(|key| key.gang);

@@ -410,7 +410,7 @@ fn take_in(
 fn sweep_if_due(cycle: &mut Cycle<'_>, due: Option<Time>) -> Option<BTreeSet<GangId>> {
     due.filter(|due| *due <= cycle.now)?;
     let parked: Vec<OrderKey> = cycle.agenda.parked().copied().collect();
-    let out_of_turn = cycle.agenda.out_of_turn(parked.iter().map(|key| key.gang));
+    let out_of_turn = cycle.agenda.out_of_turn(cycle.now, parked.iter().copied());
     for key in parked {
         let stage = Stage::Queued(key);
         cycle.agenda.set_stage(cycle.state, key.gang, stage);

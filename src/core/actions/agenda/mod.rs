@@ -12,16 +12,16 @@ pub(super) use holders::Holders;
 pub(super) use notes::RefusedRelease;
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
 use parked::After;
-pub(super) use parked::Want;
+pub(super) use parked::{Kind, Want};
 pub(super) use queued::Block;
 pub use queued::{Awaited, Lane};
 pub(super) use running::Term;
 pub use taken::Taken;
 
-use super::reservation::{Renewal, Reserved};
+use super::reservation::{Renewal, Reserved, Views};
 use crate::core::fairness::Contest;
 use crate::core::placement::Demand;
-use crate::core::state::{ClusterState, Eased, GangId, QueueId, View};
+use crate::core::state::{ClusterState, Eased, GangId, QueueId, ShapeId, View};
 use crate::core::transaction::Committed;
 use crate::core::units::Time;
 use lines::Lines;
@@ -134,19 +134,19 @@ impl Agenda {
     }
 
     /// Puts a gang aside until a change could help it, or another with its want.
-    pub(super) fn park(&mut self, state: &ClusterState, key: OrderKey, want: Option<Want>) {
+    pub(super) fn park(&mut self, state: &ClusterState, key: OrderKey, kind: Option<Kind>) {
         let stage = Stage::Parked(key);
         let old = self.notes.set_stage(key.gang, stage);
         self.drop_stage(key.gang, old);
-        self.parked.insert(key, want);
+        self.parked.insert(key, kind);
         self.line_up(state, key.gang, stage);
     }
 
     /// Queues somebody with a want, on behalf of all who want the same: of each queue it is the first
     /// (after a place, where one is given), and of the queues the one that is next. If it gets a
     /// place, or fails for a reason of its own, the next is woken.
-    pub(super) fn wake(&mut self, state: &ClusterState, want: Want, after: After) {
-        let firsts = self.parked.first_with(want, &after);
+    pub(super) fn wake(&mut self, state: &ClusterState, now: Time, want: Want, after: After) {
+        let firsts = self.parked.first_with(want, &after, self.views(now));
         let (stuck, firsts): (Vec<_>, Vec<_>) = firsts
             .into_iter()
             .partition(|key| self.queued.is_blocked(key));
@@ -158,6 +158,12 @@ impl Agenda {
         };
         self.set_stage(state, key.gang, Stage::Queued(key));
         self.woken.insert(key.gang, Woken { want, key, after });
+    }
+
+    /// What is reserved now, for what who waits may take.
+    pub(super) const fn views(&self, now: Time) -> Views<'_> {
+        let reserved = &self.reserved;
+        Views { reserved, now }
     }
 
     /// A gang got a place, or was not tried for all with its want: the next may get one.
@@ -197,16 +203,22 @@ impl Agenda {
 
     /// Those of some parked gangs who would not have had their turn anyway: nobody with their want
     /// was woken.
-    pub fn out_of_turn(&self, gangs: impl IntoIterator<Item = GangId>) -> BTreeSet<GangId> {
+    pub fn out_of_turn(
+        &self,
+        now: Time,
+        gangs: impl IntoIterator<Item = OrderKey>,
+    ) -> BTreeSet<GangId> {
         let woken = self.woken.values().map(|woken| woken.want);
         let turns: BTreeSet<Want> = woken.chain(self.next.keys().copied()).collect();
         let renewed = self.to_renew.values().map(|(gang, _)| *gang);
         let renewed: BTreeSet<GangId> = renewed.collect();
-        let in_turn = |gang: &GangId| {
-            let want = self.parked.want(*gang);
-            want.is_some_and(|one| turns.contains(&one)) || renewed.contains(gang)
+        let views = self.views(now);
+        let in_turn = |key: &OrderKey| {
+            let want = self.parked.want(*key, views);
+            want.is_some_and(|one| turns.contains(&one)) || renewed.contains(&key.gang)
         };
-        gangs.into_iter().filter(|gang| !in_turn(gang)).collect()
+        let gangs = gangs.into_iter().filter(|key| !in_turn(key));
+        gangs.map(|key| key.gang).collect()
     }
 
     /// Forgets a gang that is gone. What was held of it is to be undone.
@@ -398,9 +410,14 @@ impl Agenda {
         self.parked.others().iter()
     }
 
-    /// The first with each want that was tried in vain.
-    pub(super) fn heads(&self) -> impl Iterator<Item = (Want, GangId)> {
-        self.parked.heads()
+    /// The shapes that parked gangs want, and somebody who wants each.
+    pub(super) fn wanted_shapes(&self) -> BTreeMap<ShapeId, GangId> {
+        self.parked.shapes()
+    }
+
+    /// What those want now who want a shape.
+    pub(super) fn wants(&self, now: Time, shape: ShapeId) -> BTreeSet<Want> {
+        self.parked.wants(shape, self.views(now))
     }
 
     /// Gangs tried in vain that come after `key`, in order.

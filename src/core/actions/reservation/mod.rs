@@ -10,6 +10,9 @@
 //! its gang is tried again in vain, and that is when nodes change or others leave at another time.
 
 mod search;
+mod views;
+
+pub(super) use views::{Claimant, Stay, Views};
 
 use super::agenda::{Agenda, OrderKey, Stage, Term};
 use super::preempt::ends_at;
@@ -79,31 +82,29 @@ impl Reserved {
     }
 }
 
-/// What a gang may take of the room that is free: who heads a queue is not to be delayed by it.
+/// What a gang may take of the room that is free.
 pub(super) fn view_of(cx: &Cycle<'_>, gang_id: GangId) -> View {
+    cx.agenda.views(cx.now).of(claimant(cx, gang_id))
+}
+
+/// A gang as one that asks for room.
+pub(super) fn claimant(cx: &Cycle<'_>, gang_id: GangId) -> Claimant {
     let gang = &cx.state[gang_id];
-    if cx.agenda.reserved.is_empty() || gang.lifetime.is_zero() || gang.is_partly_bound() {
-        return View::OPEN;
-    }
-    let grows = gang.missing() == 0;
-    let end = match (grows, gang.lifetime) {
-        (true, _) => cx.agenda.term(gang_id).and_then(|term| term.end),
-        (false, Lifetime::Limited(span)) => Some(cx.now + span),
-        (false, Lifetime::Unlimited) => None,
+    let stay = if gang.lifetime.is_zero() || gang.is_partly_bound() {
+        Stay::Bound
+    } else if gang.missing() == 0 {
+        Stay::Grows(cx.agenda.term(gang_id).and_then(|term| term.end))
+    } else {
+        Stay::Starts(match gang.lifetime {
+            Lifetime::Limited(span) => Some(span),
+            Lifetime::Unlimited => None,
+        })
     };
-    let (key, tier) = (order_key(cx, gang_id), tier_of(cx, gang_id));
-    let own = cx.agenda.reserved.get(&gang_id).map(|own| own.number);
-    let mut view = View::OPEN;
-    for (id, other) in &cx.agenda.reserved {
-        let later = own.is_some_and(|own| own < other.number);
-        let ahead = !grows && key.queue == other.key.queue && key < other.key;
-        let in_time = end.zip(other.at).is_some_and(|(end, at)| end <= at);
-        let free = *id == gang_id || later || ahead || tier > other.tier || in_time;
-        if !free {
-            view = view.with(other.slot);
-        }
+    Claimant {
+        key: order_key(cx, gang_id),
+        tier: tier_of(cx, gang_id),
+        stay,
     }
-    view
 }
 
 /// A gang found no room: if it heads its queue its place is reserved, where there is one to be had.

@@ -1,0 +1,69 @@
+//! What a gang may take of the room that is free: who heads a queue is not to be delayed by it.
+
+use super::Reserved;
+use crate::core::actions::agenda::OrderKey;
+use crate::core::state::{GangId, QueueId, View};
+use crate::core::units::{Millis, Time};
+use std::collections::BTreeMap;
+
+/// For how long a gang would hold what it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::core::actions) enum Stay {
+    /// It gives it back at any time, or is partly bound and has to be completed.
+    Bound,
+    /// For so long from its start; `None`: for ever.
+    Starts(Option<Millis>),
+    /// It runs, wants to grow, and ends then; `None`: never.
+    Grows(Option<Time>),
+}
+
+/// Who asks for room.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::core::actions) struct Claimant {
+    pub(in crate::core::actions) key: OrderKey,
+    /// The tier of its queue right below the cluster.
+    pub(in crate::core::actions) tier: i32,
+    pub(in crate::core::actions) stay: Stay,
+}
+
+/// The places that are reserved now.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::core::actions) struct Views<'a> {
+    pub(in crate::core::actions) reserved: &'a BTreeMap<GangId, Reserved>,
+    pub(in crate::core::actions) now: Time,
+}
+
+impl Views<'_> {
+    /// What somebody may take.
+    pub(in crate::core::actions) fn of(&self, who: Claimant) -> View {
+        let Claimant { key, tier, stay } = who;
+        if self.reserved.is_empty() || stay == Stay::Bound {
+            return View::OPEN;
+        }
+        let end = match stay {
+            Stay::Grows(end) => end,
+            Stay::Starts(span) => span.map(|span| self.now + span),
+            Stay::Bound => None,
+        };
+        let starts = matches!(stay, Stay::Starts(_));
+        let own = self.reserved.get(&key.gang).map(|own| own.number);
+        let mut view = View::OPEN;
+        for (id, other) in self.reserved {
+            let later = own.is_some_and(|own| own < other.number);
+            let ahead = starts && key.queue == other.key.queue && key < other.key;
+            let in_time = end.zip(other.at).is_some_and(|(end, at)| end <= at);
+            let free = *id == key.gang || later || ahead || tier > other.tier || in_time;
+            if !free {
+                view = view.with(other.slot);
+            }
+        }
+        view
+    }
+
+    /// Where the one stands that has reserved in a queue: those ahead of it may take more than those
+    /// behind it.
+    pub(in crate::core::actions) fn head_of(&self, queue: QueueId) -> Option<OrderKey> {
+        let keys = self.reserved.values().map(|one| one.key);
+        keys.filter(|key| key.queue == queue).min()
+    }
+}
