@@ -33,7 +33,7 @@ pub use quota_words::behind;
 pub use record::{Asked, Disruption, KeptFor, Lost, Short, Sight, SparedGangs};
 pub use refresh::refresh;
 pub use reservation::{Reserved, cancel as cancel_reservation};
-pub use restate::{AGAIN, Round, restate};
+pub use restate::{AGAIN, Rounds, restate};
 pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 
 use super::framework::Profile;

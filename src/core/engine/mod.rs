@@ -33,7 +33,7 @@ pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Round, Stage, allocate, ask_again,
+    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate, ask_again,
     cancel_reservation, fire_timers, give_back, partial_since, refresh, restate, wake_heads,
     wake_parked, wake_who_moved_up,
 };
@@ -83,8 +83,8 @@ pub struct Scheduler {
     placer: Placer,
     agenda: Agenda,
     voice: Voice,
-    /// The round that keeps words true.
-    round: Round,
+    /// What keeps words true.
+    rounds: Rounds,
     next_sweep: Option<Time>,
     /// The last cycle stopped at its bound.
     unfinished: bool,
@@ -119,7 +119,7 @@ impl Scheduler {
             placer: Placer::default(),
             agenda: Agenda::default(),
             voice: Voice::default(),
-            round: Round::default(),
+            rounds: Rounds::default(),
             next_sweep: None,
             unfinished: false,
             stats: Stats::default(),
@@ -190,7 +190,7 @@ impl Scheduler {
             wake_heads(&mut cycle);
         }
         wake_who_moved_up(&mut cycle);
-        let mut swept = restate(&mut cycle, &mut self.round);
+        let mut swept = restate(&mut cycle, &mut self.rounds);
         if let Some(sweep) = sweep_if_due(&mut cycle, self.next_sweep) {
             swept.extend(sweep);
             self.stats.sweeps += 1;
@@ -254,7 +254,7 @@ impl Scheduler {
         let due = [
             self.agenda.next_timer(),
             self.voice.next_due(),
-            self.round.due(),
+            self.rounds.due(),
             self.next_sweep,
         ];
         Plan {
