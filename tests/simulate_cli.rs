@@ -517,6 +517,43 @@ fn a_configuration_that_overcommits_nodes_is_obeyed() {
     assert_eq!(report["pods"][0]["boundAt"], 0.0);
 }
 
+/// The example of docs/queues.md: the same day, counted in two ways.
+#[test]
+fn usage_is_the_sum_of_all_resources_or_the_one_that_counts_most() {
+    let mut scenario = "apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  annotations: \
+         {simulate.muster.dev/replicas: \"12\"}\n\
+         status: {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"10\"}}\n"
+        .to_owned();
+    for (queue, requests) in [("a", "{cpu: \"4\", memory: 16Gi}"), ("b", "{cpu: \"4\"}")] {
+        scenario += &format!(
+            "---\napiVersion: muster.dev/v1alpha1\nkind: Queue\nmetadata: {{name: {queue}}}\nspec: {{}}\n\
+             ---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: {queue}\n  labels: {{muster.dev/queue: {queue}}}\n  \
+             annotations: {{simulate.muster.dev/replicas: \"12\", muster.dev/lifetime: 0s}}\n\
+             spec:\n  schedulerName: muster\n  \
+             containers: [{{name: main, image: i, resources: {{requests: {requests}}}}}]\n"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let started = |usage: &str| {
+        let text = format!(
+            "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\nusage: {usage}\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        let report = json(&scenario, &["--config", file.to_str().unwrap()]);
+        let pods = report["pods"].as_array().unwrap();
+        ["a-", "b-"].map(|of| {
+            let bound = |pod: &&Value| {
+                let name = pod["name"].as_str().unwrap();
+                name.starts_with(of) && pod["boundAt"] == 0.0
+            };
+            pods.iter().filter(bound).count()
+        })
+    };
+    assert_eq!(started("Weighted"), [4, 8]);
+    assert_eq!(started("Dominant"), [6, 6]);
+}
+
 #[test]
 fn bad_annotations_are_refused_with_what_is_allowed() {
     let said = refused(&pod("a", "1", "simulate.muster.dev/duration: soon"));

@@ -1,7 +1,7 @@
 //! Putting aside a gang that found no place.
 
 use super::Cycle;
-use super::agenda::{Kind, Want};
+use super::agenda::{Likeness, Want};
 use super::refresh::order_key;
 use super::reservation::{self, Claimant};
 use crate::core::model::Why;
@@ -27,23 +27,23 @@ fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
             }
         }
     }
-    let (key, kind) = (order_key(cx, gang_id), kind_of(cx, gang_id));
+    let (key, likeness) = (order_key(cx, gang_id), likeness_of(cx, gang_id));
     let mark = cx.state.nodes().mark();
     let progress = cx.agenda.progress_mut(gang_id);
     progress.why = Some(why);
     progress.words_mark = mark;
-    cx.agenda.park(cx.state, key, kind);
+    cx.agenda.park(cx.state, key, likeness);
 }
 
-/// What a gang wants now; `None` for one of no kind.
+/// What a gang wants now; `None` for one like no other.
 pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
-    let (kind, key) = (kind_of(cx, gang_id)?, order_key(cx, gang_id));
-    Some(kind.want(key, cx.agenda.views(cx.now)))
+    let (likeness, key) = (likeness_of(cx, gang_id)?, order_key(cx, gang_id));
+    Some(likeness.want(key, cx.agenda.views(cx.now)))
 }
 
 /// What a gang wants, where its members to place are all equal and nothing but their shape says
 /// which nodes suit them.
-fn kind_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Kind> {
+fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
     let gang = &cx.state[gang_id];
     let one_group = gang.subgroups.len() == 1;
     let admitted = cx.agenda.progress(gang_id).admitted;
@@ -57,7 +57,7 @@ fn kind_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Kind> {
         return None;
     }
     let Claimant { tier, stay, .. } = reservation::claimant(cx, gang_id);
-    Some(Kind {
+    Some(Likeness {
         shape,
         size: gang.missing().max(1),
         tier,

@@ -4,6 +4,7 @@ use super::plan::{Condition, GangPhase, GangStatus, PHASES, QueueStatus};
 use crate::core::actions::{Agenda, Progress, RoomNote, Stage, behind, what_happened};
 use crate::core::fairness;
 use crate::core::model::{QueueSpec, Why, cut};
+use crate::core::placement::amount_in_words;
 use crate::core::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
 use crate::core::units::Time;
 use std::borrow::Cow;
@@ -78,7 +79,7 @@ pub(super) fn queue_status(
         flow_at: account.flow.at(),
         share: account.share,
         budget_left: fairness::budget_left(queue),
-        ready: ready(queue, spec),
+        ready: ready(state, queue, spec),
     }
 }
 
@@ -88,14 +89,36 @@ fn estimated_start(state: &ClusterState, agenda: &Agenda, id: GangId) -> Option<
     (at > state.now()).then(|| Time(at.0.div_ceil(1_000) * 1_000))
 }
 
-pub(super) fn ready(queue: &Queue, spec: &QueueSpec) -> Condition {
+pub(super) fn ready(state: &ClusterState, queue: &Queue, spec: &QueueSpec) -> Condition {
     let not = |reason, message: &str| condition("Ready", false, reason, message);
     match (&queue.misplaced, &spec.invalid) {
         (Some(problem), _) => not("Misplaced", &problem.to_string()),
         (None, Some(problem)) => not("Invalid", problem),
         (None, None) if !spec.is_open => not("Closed", "only what has begun goes on"),
-        (None, None) => condition("Ready", true, "Ready", ""),
+        (None, None) => {
+            let doubt = promises_too_much(state, queue).unwrap_or_default();
+            condition("Ready", true, "Ready", &doubt)
+        }
     }
+}
+
+/// A guarantee that the cluster is too small for, with all the others.
+fn promises_too_much(state: &ClusterState, queue: &Queue) -> Option<String> {
+    let sums = |dimension| {
+        let (all, total) = (
+            state.queues().guaranteed(dimension),
+            state.nodes().total(dimension),
+        );
+        (dimension, all, total)
+    };
+    let mut sums = queue.guaranteed.iter().map(|(one, _)| sums(*one));
+    let (dimension, all, total) = sums.find(|(_, all, total)| all > total)?;
+    let in_words = |amount| amount_in_words(state, dimension, amount);
+    let (all, total) = (in_words(all), in_words(total));
+    Some(format!(
+        "{all} are guaranteed to the queues in all, and the cluster has {total}: what is beyond that \
+         nobody can count on"
+    ))
 }
 
 /// How far a gang is.

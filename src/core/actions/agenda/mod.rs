@@ -12,7 +12,7 @@ pub(super) use holders::Holders;
 pub(super) use notes::RefusedRelease;
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
 use parked::After;
-pub(super) use parked::{Kind, Want};
+pub(super) use parked::{Likeness, Want};
 pub(super) use queued::Block;
 pub use queued::{Awaited, Lane};
 pub(super) use running::Term;
@@ -134,11 +134,11 @@ impl Agenda {
     }
 
     /// Puts a gang aside until a change could help it, or another with its want.
-    pub(super) fn park(&mut self, state: &ClusterState, key: OrderKey, kind: Option<Kind>) {
+    pub(super) fn park(&mut self, state: &ClusterState, key: OrderKey, likeness: Option<Likeness>) {
         let stage = Stage::Parked(key);
         let old = self.notes.set_stage(key.gang, stage);
         self.drop_stage(key.gang, old);
-        self.parked.insert(key, kind);
+        self.parked.insert(key, likeness);
         self.line_up(state, key.gang, stage);
     }
 

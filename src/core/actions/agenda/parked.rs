@@ -3,6 +3,7 @@
 use super::OrderKey;
 use crate::core::actions::reservation::{Claimant, Stay, Views};
 use crate::core::state::{GangId, QueueId, ShapeId, View};
+use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -20,7 +21,7 @@ pub(in crate::core::actions) struct Want {
 
 /// What a want comes from, which does not change with time and with what is reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::core::actions) struct Kind {
+pub(in crate::core::actions) struct Likeness {
     /// The shape of its members.
     pub(in crate::core::actions) shape: ShapeId,
     /// How many of them it wants at once.
@@ -31,8 +32,28 @@ pub(in crate::core::actions) struct Kind {
     pub(in crate::core::actions) stay: Stay,
 }
 
-impl Kind {
-    /// What one of this kind wants now.
+impl Likeness {
+    /// Before all who want so many of a shape.
+    const fn first_of(shape: ShapeId, size: u32) -> Self {
+        Self {
+            shape,
+            size,
+            tier: i32::MIN,
+            stay: Stay::Bound,
+        }
+    }
+
+    /// After all who want a shape.
+    const fn last_of(shape: ShapeId) -> Self {
+        Self {
+            shape,
+            size: u32::MAX,
+            tier: i32::MAX,
+            stay: Stay::Grows(Some(Time(u64::MAX))),
+        }
+    }
+
+    /// What one like that wants now.
     pub(in crate::core::actions) fn want(&self, key: OrderKey, views: Views<'_>) -> Want {
         let Self { shape, size, .. } = *self;
         let (tier, stay) = (self.tier, self.stay);
@@ -45,19 +66,19 @@ impl Kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parked {
     all: BTreeSet<OrderKey>,
-    alike: BTreeMap<Kind, BTreeMap<QueueId, BTreeSet<OrderKey>>>,
-    kinds: BTreeMap<GangId, Kind>,
-    /// Those of no kind.
+    alike: BTreeMap<Likeness, BTreeMap<QueueId, BTreeSet<OrderKey>>>,
+    likenesses: BTreeMap<GangId, Likeness>,
+    /// Those like no other.
     others: BTreeSet<OrderKey>,
 }
 
 impl Parked {
-    pub(super) fn insert(&mut self, key: OrderKey, kind: Option<Kind>) {
+    pub(super) fn insert(&mut self, key: OrderKey, likeness: Option<Likeness>) {
         self.all.insert(key);
-        match kind {
-            Some(kind) => {
-                self.kinds.insert(key.gang, kind);
-                let queues = self.alike.entry(kind).or_default();
+        match likeness {
+            Some(likeness) => {
+                self.likenesses.insert(key.gang, likeness);
+                let queues = self.alike.entry(likeness).or_default();
                 queues.entry(key.queue).or_default().insert(key);
             }
             None => _ = self.others.insert(key),
@@ -67,10 +88,10 @@ impl Parked {
     pub(super) fn remove(&mut self, key: &OrderKey) {
         self.all.remove(key);
         self.others.remove(key);
-        let Some(kind) = self.kinds.remove(&key.gang) else {
+        let Some(likeness) = self.likenesses.remove(&key.gang) else {
             return;
         };
-        let Some(queues) = self.alike.get_mut(&kind) else {
+        let Some(queues) = self.alike.get_mut(&likeness) else {
             return;
         };
         if let Some(alike) = queues.get_mut(&key.queue) {
@@ -80,7 +101,7 @@ impl Parked {
             }
         }
         if queues.is_empty() {
-            self.alike.remove(&kind);
+            self.alike.remove(&likeness);
         }
     }
 
@@ -89,23 +110,23 @@ impl Parked {
         &self.all
     }
 
-    /// Those of no kind, in order.
+    /// Those like no other, in order.
     pub(super) const fn others(&self) -> &BTreeSet<OrderKey> {
         &self.others
     }
 
-    /// Whether each has one kind or none.
+    /// Whether each has a likeness or is like no other.
     pub(super) fn is_consistent(&self) -> bool {
         let with_its_kind = |key: &OrderKey| {
-            let kind = self.kinds.get(&key.gang);
-            let queues = kind.and_then(|kind| self.alike.get(kind));
+            let likeness = self.likenesses.get(&key.gang);
+            let queues = likeness.and_then(|likeness| self.alike.get(likeness));
             let alike = queues.and_then(|queues| queues.get(&key.queue));
             alike.is_some_and(|alike| alike.contains(key))
         };
         let queues = self.alike.values().flat_map(BTreeMap::values);
         let alike: usize = queues.map(BTreeSet::len).sum();
         self.all.len() == alike + self.others.len()
-            && self.kinds.len() == alike
+            && self.likenesses.len() == alike
             && self
                 .all
                 .iter()
@@ -114,54 +135,48 @@ impl Parked {
 
     /// What a gang wants now, if it is simple.
     pub(super) fn want(&self, key: OrderKey, views: Views<'_>) -> Option<Want> {
-        Some(self.kinds.get(&key.gang)?.want(key, views))
+        Some(self.likenesses.get(&key.gang)?.want(key, views))
     }
 
     /// The shapes that are wanted, and somebody who wants each.
     pub(super) fn shapes(&self) -> BTreeMap<ShapeId, GangId> {
-        let mut shapes = BTreeMap::new();
-        for (kind, queues) in &self.alike {
-            if let Some(first) = queues.values().next().and_then(BTreeSet::first) {
-                shapes.entry(kind.shape).or_insert(first.gang);
-            }
+        let (mut shapes, mut from) = (BTreeMap::new(), Bound::Unbounded);
+        while let Some((likeness, queues)) = self.alike.range((from, Bound::Unbounded)).next() {
+            let mut firsts = queues.values().filter_map(BTreeSet::first);
+            shapes.extend(firsts.next().map(|first| (likeness.shape, first.gang)));
+            from = Bound::Excluded(Likeness::last_of(likeness.shape));
         }
         shapes
     }
 
     /// What those want now who want a shape.
     pub(super) fn wants(&self, shape: ShapeId, views: Views<'_>) -> BTreeSet<Want> {
-        let of_shape = self.of_shape(shape).flat_map(|(kind, queues)| {
+        let of_shape = self.of_shape(shape, 0).flat_map(|(likeness, queues)| {
             let firsts = queues.values();
             let firsts = firsts.flat_map(move |alike| firsts_of(alike, None, views));
-            firsts.map(move |key| kind.want(key, views))
+            firsts.map(move |key| likeness.want(key, views))
         });
         of_shape.collect()
     }
 
+    /// Those who want a shape, so many of it at least, in the order of how many.
     fn of_shape(
         &self,
         shape: ShapeId,
-    ) -> impl Iterator<Item = (&Kind, &BTreeMap<QueueId, BTreeSet<OrderKey>>)> {
-        let least = Kind {
-            shape,
-            size: 0,
-            tier: i32::MIN,
-            stay: Stay::Bound,
-        };
-        let from = self.alike.range(least..);
-        from.take_while(move |(kind, _)| kind.shape == shape)
+        size: u32,
+    ) -> impl Iterator<Item = (&Likeness, &BTreeMap<QueueId, BTreeSet<OrderKey>>)> {
+        let from = self.alike.range(Likeness::first_of(shape, size)..);
+        from.take_while(move |(likeness, _)| likeness.shape == shape)
     }
 
     /// Of each queue the first with a want; where a place is given for the queue, the first after it.
     pub(super) fn first_with(&self, want: Want, after: &After, views: Views<'_>) -> Vec<OrderKey> {
         let mut firsts: BTreeMap<QueueId, OrderKey> = BTreeMap::new();
-        for (kind, queues) in self.of_shape(want.shape) {
-            if kind.size != want.size {
-                continue;
-            }
+        let so_many = self.of_shape(want.shape, want.size);
+        for (likeness, queues) in so_many.take_while(|(one, _)| one.size == want.size) {
             for (queue, alike) in queues {
                 let mut of_queue = firsts_of(alike, after.get(queue), views);
-                if let Some(key) = of_queue.find(|key| kind.want(*key, views) == want) {
+                if let Some(key) = of_queue.find(|key| likeness.want(*key, views) == want) {
                     let first = firsts.entry(*queue).or_insert(key);
                     *first = key.min(*first);
                 }
@@ -171,7 +186,7 @@ impl Parked {
     }
 }
 
-/// Of some of one kind and queue the first after a place, and the first who is not ahead of the one
+/// Of some in one queue who are alike the first after a place, and the first who is not ahead of the one
 /// that has reserved there: all the others want what one of these two does.
 fn firsts_of(
     alike: &BTreeSet<OrderKey>,

@@ -108,7 +108,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: QueueId, queue: &Queue) -> QueueE
         at: sight.now,
         books: books::of(sight, id, queue),
         says: match &queue.spec {
-            Some(spec) => words::ready(queue, spec),
+            Some(spec) => words::ready(state, queue, spec),
             None => Condition {
                 kind: "Ready",
                 status: false,

@@ -238,3 +238,49 @@ fn who_asks_for_more_than_its_queue_may_ever_hold_is_told_so_once() {
     story.node("larger", 200);
     assert_eq!(names(&story.run()), ["huge"]);
 }
+
+#[test]
+fn guarantees_beyond_what_the_cluster_has_are_said() {
+    let mut story = Story::new();
+    let queue = |name: &str, parent: Option<&str>, cpus: i64| {
+        Event::Queue(Box::new(QueueSpec {
+            name: name.to_owned(),
+            uid: format!("uid-{name}"),
+            parent: parent.map(str::to_owned),
+            guaranteed: vec![("cpu".to_owned(), cpus * 1000)],
+            ..QueueSpec::default()
+        }))
+    };
+    story.node("n", 10);
+    // What is guaranteed below one that is guaranteed more is part of that.
+    for event in [
+        queue("a", None, 6),
+        queue("a1", Some("a"), 5),
+        queue("b", None, 4),
+    ] {
+        story.tell(event);
+    }
+    let said = |plan: &Plan| -> Vec<String> {
+        let effects = plan.effects.iter();
+        let ready = effects.filter_map(|effect| match effect {
+            Effect::QueueStatus(status) => {
+                Some(format!("{} {}", status.queue, status.ready.message))
+            }
+            _ => None,
+        });
+        ready.filter(|said| said.contains("guaranteed")).collect()
+    };
+    assert_eq!(said(&story.later(1_000)), [""; 0]);
+    story.tell(queue("b", None, 5));
+    let plan = story.later(1_000);
+    let words = "11 cpu are guaranteed to the queues in all, and the cluster has 10 cpu: what is \
+                 beyond that nobody can count on";
+    assert_eq!(
+        said(&plan),
+        ["a", "a1", "b"].map(|queue| format!("{queue} {words}"))
+    );
+    story.node("more", 1);
+    let plan = story.later(1_000);
+    assert_eq!(said(&plan), [""; 0], "it grew");
+    assert!(!plan.effects.is_empty(), "and that is said");
+}

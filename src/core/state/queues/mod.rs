@@ -119,6 +119,8 @@ pub struct Queues {
     reserved: Tally,
     /// How many queues are guaranteed something.
     guarantees: usize,
+    /// What is guaranteed of each resource in all: by a queue, or by those below it if that is more.
+    guaranteed: Tally,
     /// The tree is not what was declared.
     outdated: bool,
     /// The shares are not those of the tree and of what there is to share.
@@ -141,6 +143,7 @@ impl Default for Queues {
             half_life: DEFAULT_HALF_LIFE,
             reserved: Tally::default(),
             guarantees: 0,
+            guaranteed: Tally::default(),
             outdated: true,
             reshare: true,
             unsettled: Vec::new(),
@@ -333,6 +336,12 @@ impl Queues {
         self.reserved.get(dimension)
     }
 
+    /// What is guaranteed of a resource in all.
+    #[must_use]
+    pub fn guaranteed(&self, dimension: Dimension) -> i64 {
+        self.guaranteed.get(dimension)
+    }
+
     /// Whether anything is guaranteed to anybody.
     #[must_use]
     pub const fn has_guarantees(&self) -> bool {
@@ -426,6 +435,7 @@ impl Queues {
                 above.add_amount(dimension, amount);
             }
         }
+        self.sum_up_guarantees();
         self.cluster.settle(weights, now, self.half_life);
         for id in ids {
             let queue = &mut self.queues[id];
@@ -440,6 +450,24 @@ impl Queues {
         }
         self.eased.insert(Eased::Use(None));
         self.reshare = true;
+    }
+
+    fn sum_up_guarantees(&mut self) {
+        self.guaranteed = Tally::default();
+        let mut below: BTreeMap<QueueId, Tally> = BTreeMap::new();
+        for id in self.downwards().into_iter().rev() {
+            let queue = &self.queues[id];
+            let mut floor = below.remove(&id).unwrap_or_default();
+            for (dimension, amount) in &queue.guaranteed {
+                let more = amount.saturating_sub(floor.get(*dimension));
+                floor.add_amount(*dimension, more.max(0));
+            }
+            let above = match queue.parent {
+                Some(parent) => below.entry(parent).or_default(),
+                None => &mut self.guaranteed,
+            };
+            above.add_all(&floor);
+        }
     }
 
     /// Gives every queue its fair share: its weight over the sum of its siblings' weights, of its
