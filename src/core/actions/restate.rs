@@ -15,7 +15,7 @@ const EVERY: Millis = Millis(1_000);
 pub const AGAIN: Millis = Millis(10_000);
 /// The first of all who wait, in the order in which they are tried: how many of them at once.
 const NEAR: Pace = Pace {
-    first: 500,
+    first: 100,
     at_once: 50,
 };
 /// Everybody.
