@@ -1,6 +1,7 @@
 //! Nodes, namespaces and priority classes.
 
 use super::meta::Metadata;
+use super::object::decoded_from_object;
 use super::{Object, Texts, nullable, trimmed};
 use crate::api::protobuf::FromProtobuf;
 use bytes::Bytes;
@@ -24,16 +25,7 @@ pub struct Node {
     pub status: NodeStatus,
 }
 
-impl FromProtobuf for Node {
-    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
-        let found = Object::decode(bytes)?;
-        Ok(Self {
-            metadata: found.metadata.into(),
-            spec: found.spec,
-            status: found.status,
-        })
-    }
-}
+decoded_from_object!(Node);
 
 /// `spec` of a node.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]

@@ -1,11 +1,10 @@
 //! A pod: what decides where it may run and how far it is.
 
-use super::{Moment, NodeAffinity, Object, Present, Texts, Toleration, nullable, trimmed};
-use crate::api::protobuf::FromProtobuf;
-use bytes::Bytes;
+use super::object::decoded_from_object;
+use super::{Moment, NodeAffinity, Present, Texts, Toleration, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use prost::{DecodeError, Message};
+use prost::Message;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -24,16 +23,7 @@ pub struct Pod {
     pub status: PodStatus,
 }
 
-impl FromProtobuf for Pod {
-    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
-        let found = Object::decode(bytes)?;
-        Ok(Self {
-            metadata: found.metadata.into(),
-            spec: found.spec,
-            status: found.status,
-        })
-    }
-}
+decoded_from_object!(Pod);
 
 /// `spec` of a pod.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]

@@ -1,11 +1,10 @@
 //! PodDisruptionBudgets: whom they choose, and how many of those may go.
 
-use super::{Object, Present, Requirement, nullable, trimmed};
-use crate::api::protobuf::FromProtobuf;
-use bytes::Bytes;
+use super::object::decoded_from_object;
+use super::{Present, Requirement, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use prost::{DecodeError, Message};
+use prost::Message;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -24,16 +23,7 @@ pub struct PodDisruptionBudget {
     pub status: PodDisruptionBudgetStatus,
 }
 
-impl FromProtobuf for PodDisruptionBudget {
-    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
-        let found = Object::decode(bytes)?;
-        Ok(Self {
-            metadata: found.metadata.into(),
-            spec: found.spec,
-            status: found.status,
-        })
-    }
-}
+decoded_from_object!(PodDisruptionBudget);
 
 /// `spec` of a PodDisruptionBudget; how many must stay is the disruption controller's business.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]

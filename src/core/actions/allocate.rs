@@ -115,7 +115,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     };
     let view = reservation::view_of(cx, gang_id);
     cx.state.show(view);
-    let want = want_of(cx, gang_id);
+    let want = want_of(cx, gang_id, view);
     if let Some(want) = want
         && let Some(known) = refused.get(&(want.shape, view))
         && want.size >= known.size
@@ -191,7 +191,7 @@ fn find_room_later(
         }
     }
     // Who has room held for it wants what nobody else does.
-    let want = want_of(cx, gang_id);
+    let want = want_of(cx, gang_id, reservation::view_of(cx, gang_id));
     park_without_room(cx, gang_id, want, why);
 }
 

@@ -3,9 +3,9 @@
 use super::Cycle;
 use super::agenda::{Likeness, Want};
 use super::refresh::order_key;
-use super::reservation::{self, Claimant};
+use super::reservation;
 use crate::core::model::Why;
-use crate::core::state::GangId;
+use crate::core::state::{GangId, View};
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
@@ -35,10 +35,9 @@ fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     cx.agenda.park(cx.state, key, likeness);
 }
 
-/// What a gang wants now; `None` for one like no other.
-pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Want> {
-    let (likeness, key) = (likeness_of(cx, gang_id)?, order_key(cx, gang_id));
-    Some(likeness.want(key, cx.agenda.views(cx.now)))
+/// What a gang wants that may take so much of the room; `None` for one like no other.
+pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId, view: View) -> Option<Want> {
+    Some(likeness_of(cx, gang_id)?.with(view))
 }
 
 /// What a gang wants, where its members to place are all equal and nothing but their shape says
@@ -56,11 +55,10 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
     if !cx.profile.is_local(cx.state.shapes().get(shape)?) {
         return None;
     }
-    let Claimant { tier, stay, .. } = reservation::claimant(cx, gang_id);
     Some(Likeness {
         shape,
         size: gang.missing().max(1),
-        tier,
-        stay,
+        tier: reservation::tier_of(cx, gang_id),
+        stay: reservation::stay_of(cx, gang_id),
     })
 }

@@ -106,11 +106,6 @@ impl ClusterState {
             gang.holding -= 1;
             self.held -= 1;
         }
-        match (gang.holding, more) {
-            (1, true) => _ = self.holders.insert(gang_id),
-            (0, false) => _ = self.holders.remove(&gang_id),
-            _ => {}
-        }
         if let Some((queue, lifetime)) = gang.account {
             self.queues
                 .count(queue, lifetime, &shape.request, nominated, more);

@@ -68,9 +68,7 @@ pub struct ClusterState {
     departing: BTreeSet<PodId>,
     gangs: Slab<GangId, Gang>,
     gangs_by_key: IndexMap<GangKey, GangId>,
-    /// Gangs of which a member takes room on a node.
-    holders: BTreeSet<GangId>,
-    /// How many pods of gangs do.
+    /// How many pods of gangs take room on a node.
     held: u32,
     arrivals: u64,
     admission: Admission,
@@ -209,12 +207,6 @@ impl ClusterState {
     /// All gangs.
     pub fn gangs(&self) -> impl Iterator<Item = (GangId, &Gang)> {
         self.gangs.iter()
-    }
-
-    /// The gangs of which a member takes room on a node: all that a look for victims has to see.
-    pub fn holders(&self) -> impl Iterator<Item = (GangId, &Gang)> {
-        let gang = |id: &GangId| Some((*id, self.gangs.get(*id)?));
-        self.holders.iter().filter_map(gang)
     }
 
     /// How many pods that are not ours take room on a node: they are never asked to leave it.
@@ -386,7 +378,6 @@ impl ClusterState {
         gang.strays = Counts::default();
         gang.in_use = Tally::default();
         self.held -= std::mem::take(&mut gang.holding);
-        self.holders.remove(&id);
         let gang = &mut self.gangs[id];
         let members: Vec<PodId> = std::mem::take(&mut gang.members).into_iter().collect();
         gang.pending = Pending::default();

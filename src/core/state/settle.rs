@@ -129,10 +129,9 @@ impl ClusterState {
             let known = |gang: &&GangId| !self.changes.gangs.contains(gang);
             let wrong = |gang: &&GangId| queue.has_work_of(**gang) != self.has_work(**gang);
             if let Some(gang) = queue.gangs.iter().filter(known).find(wrong) {
-                return Err(format!(
-                    "queue {}: work of {}?",
-                    queue.name, self[*gang].key
-                ));
+                let (name, key) = (&queue.name, &self[*gang].key);
+                let counted = queue.has_work_of(*gang);
+                return Err(format!("queue {name}: has work of gang {key}: {counted}"));
             }
         }
         self.queues.audit()

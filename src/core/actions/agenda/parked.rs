@@ -39,7 +39,7 @@ impl Likeness {
             shape,
             size,
             tier: i32::MIN,
-            stay: Stay::Bound,
+            stay: Stay::Exempt,
         }
     }
 
@@ -55,9 +55,13 @@ impl Likeness {
 
     /// What one like that wants now.
     pub(in crate::core::actions) fn want(&self, key: OrderKey, views: Views<'_>) -> Want {
-        let Self { shape, size, .. } = *self;
         let (tier, stay) = (self.tier, self.stay);
-        let view = views.of(Claimant { key, tier, stay });
+        self.with(views.of(Claimant { key, tier, stay }))
+    }
+
+    /// What one like that wants if it may take so much of the room.
+    pub(in crate::core::actions) const fn with(&self, view: View) -> Want {
+        let Self { shape, size, .. } = *self;
         Want { shape, view, size }
     }
 }
@@ -117,7 +121,7 @@ impl Parked {
 
     /// Whether each has a likeness or is like no other.
     pub(super) fn is_consistent(&self) -> bool {
-        let with_its_kind = |key: &OrderKey| {
+        let among_those_alike = |key: &OrderKey| {
             let likeness = self.likenesses.get(&key.gang);
             let queues = likeness.and_then(|likeness| self.alike.get(likeness));
             let alike = queues.and_then(|queues| queues.get(&key.queue));
@@ -130,7 +134,7 @@ impl Parked {
             && self
                 .all
                 .iter()
-                .all(|key| with_its_kind(key) != self.others.contains(key))
+                .all(|key| among_those_alike(key) != self.others.contains(key))
     }
 
     /// What a gang wants now, if it is simple.

@@ -30,7 +30,7 @@ use budgets::Spending;
 use plan::{NoPlan, Plan};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use victims::{Candidates, Unit};
+use victims::{Candidates, Unit, count};
 
 /// How many plans are made in one cycle; who finds none left is looked at in the next.
 const MAX_PLANS: u64 = 8;
@@ -104,7 +104,6 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
 
 /// Who goes, who else might have had to, and why the others keep their places.
 fn asked(cx: &Cycle<'_>, chosen: &[Unit], leaving: usize, found: &Candidates) -> Asked {
-    let count = |pods: usize| u32::try_from(pods).unwrap_or(u32::MAX);
     let pods = |units: &[Unit]| units.iter().map(|unit| unit.pods.len()).sum::<usize>();
     let gangs: BTreeSet<GangId> = chosen.iter().map(|unit| unit.gang).collect();
     let gangs = gangs.into_iter().take(MAX_NAMES);

@@ -249,13 +249,15 @@ fn note_others(
     }
 }
 
-fn count(gangs: usize) -> u32 {
-    u32::try_from(gangs).unwrap_or(u32::MAX)
+/// So many, as far as that can be told.
+pub(super) fn count(some: usize) -> u32 {
+    u32::try_from(some).unwrap_or(u32::MAX)
 }
 
 /// Whether nothing may be asked of all but these: looks at everybody who holds a node.
 fn others_stay(cx: &Cycle<'_>, judge: &mut Judge<'_>, asked: &BTreeSet<GangId>) -> bool {
-    let mut others = cx.state.holders().filter(|(id, _)| !asked.contains(id));
+    let holders = cx.state.gangs().filter(|(_, gang)| gang.holding > 0);
+    let mut others = holders.filter(|(id, _)| !asked.contains(id));
     others.all(|(id, gang)| {
         let verdict = judge.judge(id, gang);
         verdict.surplus.is_err() && verdict.whole.is_err()

@@ -84,14 +84,21 @@ impl Reserved {
 
 /// What a gang may take of the room that is free.
 pub(super) fn view_of(cx: &Cycle<'_>, gang_id: GangId) -> View {
-    cx.agenda.views(cx.now).of(claimant(cx, gang_id))
+    if cx.agenda.reserved.is_empty() {
+        return View::OPEN;
+    }
+    cx.agenda.views(cx.now).of(Claimant {
+        key: order_key(cx, gang_id),
+        tier: tier_of(cx, gang_id),
+        stay: stay_of(cx, gang_id),
+    })
 }
 
-/// A gang as one that asks for room.
-pub(super) fn claimant(cx: &Cycle<'_>, gang_id: GangId) -> Claimant {
+/// For how long a gang would hold what it asks for.
+pub(super) fn stay_of(cx: &Cycle<'_>, gang_id: GangId) -> Stay {
     let gang = &cx.state[gang_id];
-    let stay = if gang.lifetime.is_zero() || gang.is_partly_bound() {
-        Stay::Bound
+    if gang.lifetime.is_zero() || gang.is_partly_bound() {
+        Stay::Exempt
     } else if gang.missing() == 0 {
         Stay::Grows(cx.agenda.term(gang_id).and_then(|term| term.end))
     } else {
@@ -99,11 +106,6 @@ pub(super) fn claimant(cx: &Cycle<'_>, gang_id: GangId) -> Claimant {
             Lifetime::Limited(span) => Some(span),
             Lifetime::Unlimited => None,
         })
-    };
-    Claimant {
-        key: order_key(cx, gang_id),
-        tier: tier_of(cx, gang_id),
-        stay,
     }
 }
 
@@ -113,12 +115,12 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
     let Some(patience) = patience(cx.state, cx.agenda, gang_id) else {
         return cancel(cx, gang_id);
     };
-    if !has_a_slot(cx, gang_id) {
+    let Some(slot) = slot_for(cx, gang_id) else {
         cx.orders.unreserved += 1;
         return;
-    }
+    };
     if let Some(found) = search::by_known_ends(cx, gang_id) {
-        return keep(cx, gang_id, found);
+        return keep(cx, gang_id, slot, found);
     }
     let waits_since = cx.state[gang_id].submitted.unwrap_or(cx.now);
     if cx.now.since(waits_since) < patience {
@@ -133,7 +135,7 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
         return;
     }
     match search::whenever(cx, gang_id) {
-        Some(found) => keep(cx, gang_id, found),
+        Some(found) => keep(cx, gang_id, slot, found),
         None => {
             cx.agenda.progress_mut(gang_id).hopeless = true;
             cancel(cx, gang_id);
@@ -141,11 +143,16 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
 }
 
-/// Whether there is one place more to be had, or one of its queue's that it takes over.
-fn has_a_slot(cx: &Cycle<'_>, gang_id: GangId) -> bool {
+/// Where the place of a gang would be kept: where it is already, or where no other queue's is.
+fn slot_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<usize> {
+    if let Some(own) = cx.agenda.reserved.get(&gang_id) {
+        return Some(own.slot);
+    }
     let queue = cx.state.queue_of(gang_id);
-    let mut reserved = cx.agenda.reserved.values();
-    cx.agenda.reserved.len() < SLOTS || reserved.any(|one| one.key.queue == queue)
+    let reserved = cx.agenda.reserved.values();
+    let others = reserved.filter(|one| one.key.queue != queue);
+    let taken: BTreeSet<usize> = others.map(|one| one.slot).collect();
+    (0..SLOTS).find(|slot| !taken.contains(slot))
 }
 
 /// After how long a place is held for a gang although nobody knows when it will be free; `None`: its
@@ -203,7 +210,7 @@ fn stands(cx: &Cycle<'_>, gang_id: GangId) -> bool {
 }
 
 /// Keeps what is free of a place, instead of what was kept before.
-fn keep(cx: &mut Cycle<'_>, gang_id: GangId, found: Found) {
+fn keep(cx: &mut Cycle<'_>, gang_id: GangId, slot: usize, found: Found) {
     let before = cx.agenda.reserved.remove(&gang_id);
     let queue = cx.state.queue_of(gang_id);
     // A queue has one head.
@@ -213,11 +220,6 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, found: Found) {
         .map(|(id, _)| *id)
         .collect();
     replaced.into_iter().for_each(|id| cancel(cx, id));
-    let taken: Vec<usize> = cx.agenda.reserved.values().map(|one| one.slot).collect();
-    let free = || (0..SLOTS).find(|slot| !taken.contains(slot));
-    let Some(slot) = before.as_ref().map(|one| one.slot).or_else(free) else {
-        return;
-    };
     let number = match &before {
         Some(before) => before.number,
         None => cx.agenda.next_reservation(),
@@ -506,7 +508,8 @@ pub(super) fn holds_its_queue(cx: &Cycle<'_>, gang_id: GangId) -> bool {
     strict && gang.missing() > 0 && !gang.is_partly_bound()
 }
 
-fn tier_of(cx: &Cycle<'_>, gang_id: GangId) -> i32 {
+/// The tier of a gang's queue right below the cluster.
+pub(super) fn tier_of(cx: &Cycle<'_>, gang_id: GangId) -> i32 {
     let queue = cx.state.queue_of(gang_id);
     let top = cx.state.queues().path(queue).last();
     let spec = top.and_then(|(_, queue)| queue.spec.as_ref());

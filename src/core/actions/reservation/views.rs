@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 /// For how long a gang would hold what it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::core::actions) enum Stay {
-    /// It gives it back at any time, or is partly bound and has to be completed.
-    Bound,
+    /// No reservation keeps it from room: it gives it back at any time, or is partly bound and has to
+    /// be completed.
+    Exempt,
     /// For so long from its start; `None`: for ever.
     Starts(Option<Millis>),
     /// It runs, wants to grow, and ends then; `None`: never.
@@ -37,15 +38,11 @@ impl Views<'_> {
     /// What somebody may take.
     pub(in crate::core::actions) fn of(&self, who: Claimant) -> View {
         let Claimant { key, tier, stay } = who;
-        if self.reserved.is_empty() || stay == Stay::Bound {
-            return View::OPEN;
-        }
-        let end = match stay {
-            Stay::Grows(end) => end,
-            Stay::Starts(span) => span.map(|span| self.now + span),
-            Stay::Bound => None,
+        let (end, starts) = match stay {
+            Stay::Exempt => return View::OPEN,
+            Stay::Grows(end) => (end, false),
+            Stay::Starts(span) => (span.map(|span| self.now + span), true),
         };
-        let starts = matches!(stay, Stay::Starts(_));
         let own = self.reserved.get(&key.gang).map(|own| own.number);
         let mut view = View::OPEN;
         for (id, other) in self.reserved {

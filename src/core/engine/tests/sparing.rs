@@ -4,6 +4,14 @@ use super::jobs::{Job, job, story};
 use super::*;
 use crate::core::actions::RoomNote;
 
+/// A job that may be asked to go at any time.
+const fn free<'a>(name: &'a str, queue: &'a str, cpus: i64) -> Job<'a> {
+    Job {
+        lifetime: Some(0),
+        ..job(name, queue, cpus, 0)
+    }
+}
+
 impl Story {
     fn evict_all(&mut self) -> Vec<String> {
         let gone = self.evicted();
@@ -230,10 +238,6 @@ fn after_making_room_four_times_within_an_hour_a_gang_is_left_alone() {
 fn who_made_room_does_not_take_it_back_from_whom_it_made_it_for() {
     let mut story = story();
     story.node("n", 4);
-    let free = |name, queue, cpus| Job {
-        lifetime: Some(0),
-        ..job(name, queue, cpus, 0)
-    };
     story.job(&free("first", "other", 3));
     assert_eq!(story.run().len(), 1);
     story.job(&free("second", "default", 2));
@@ -264,10 +268,7 @@ fn a_queue_loses_no_more_than_what_it_has_over_its_share() {
     story.node("n", 6);
     // Shares are two each; one holds four that may go, another two for ever.
     for index in 0..4 {
-        story.job(&Job {
-            lifetime: Some(0),
-            ..job(&format!("o{index}"), "other", 1, 0)
-        });
+        story.job(&free(&format!("o{index}"), "other", 1));
     }
     story.job(&job("for-ever", "third", 2, 0));
     assert_eq!(story.run().len(), 5);
@@ -287,10 +288,7 @@ fn two_plans_in_one_cycle_take_no_more_than_a_queue_has_over_its_share() {
     let mut story = story_with_a_third_queue();
     story.node("n", 6);
     for index in 0..3 {
-        story.job(&Job {
-            lifetime: Some(0),
-            ..job(&format!("o{index}"), "other", 1, 0)
-        });
+        story.job(&free(&format!("o{index}"), "other", 1));
     }
     story.job(&job("for-ever", "third", 3, 0));
     assert_eq!(story.run().len(), 4);
