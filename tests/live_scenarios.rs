@@ -19,10 +19,13 @@ use muster::api::{Reading, duration};
 use muster::sim::scenario::{Source, stamped};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::thread::sleep;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
+/// So many control planes play the files side by side: most of their time is waiting.
+const PLANES: usize = 2;
 /// How often is looked.
 const LOOK: Duration = Duration::from_millis(50);
 /// What never happens has so long to happen after the last thing that the file does, and what
@@ -44,28 +47,44 @@ fn files() -> Vec<PathBuf> {
 
 #[test]
 fn every_scenario_comes_out_as_it_expects() {
-    let cluster = Cluster::of(|builder| builder.upstream_pod_groups(true));
+    let (files, wrong) = (files(), Mutex::new(Vec::new()));
+    let planes = PLANES.min(files.len());
+    let left = Mutex::new(files.into_iter());
+    let next = || left.lock().unwrap().next();
+    scope(|scope| {
+        for _ in 0..planes {
+            scope.spawn(|| play(next, |lines| wrong.lock().unwrap().extend(lines)));
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Plays one file after the other on a control plane of its own, and tells what does not hold.
+fn play(next: impl Fn() -> Option<PathBuf>, tell: impl Fn(Vec<String>)) {
+    let cluster = Cluster::beside_others(|builder| builder.upstream_pod_groups(true));
     cluster.apply_folder("crds");
     cluster.apply(include_str!("support/volcano-podgroups.yaml"));
     let admin = Admin::of(&cluster.plane);
-    let mut wrong = Vec::new();
-    for path in files() {
+    while let Some(path) = next() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let found = match split(&text) {
-            Ok((scenario, expect)) => {
-                Play::new(&cluster, &admin, &name, scenario).map(|play| play.run(&expect))
-            }
-            Err(error) => Err(error),
-        };
-        let found = found.unwrap_or_else(|error| vec![error]);
-        eprintln!(
-            "{} {name}",
-            if found.is_empty() { "ok   " } else { "WRONG" }
-        );
-        wrong.extend(found.into_iter().map(|line| format!("{name}: {line}")));
+        let found = play_file(&cluster, &admin, &path, &name).unwrap_or_else(|error| vec![error]);
+        let verdict = if found.is_empty() { "ok   " } else { "WRONG" };
+        eprintln!("{verdict} {name}");
+        tell(found.iter().map(|line| format!("{name}: {line}")).collect());
     }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Plays one file; says what does not hold.
+fn play_file(
+    cluster: &Cluster,
+    admin: &Admin,
+    path: &Path,
+    name: &str,
+) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let (scenario, expect) = split(&text)?;
+    Ok(Play::new(cluster, admin, name, scenario)?.run(&expect))
 }
 
 /// Something a file does.

@@ -25,13 +25,13 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// How long an answer may take to begin.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Two control planes at once are more than a small machine should carry.
+/// Several tests at once are more than a small machine should carry.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A control plane with kwok's kubelets.
 pub(crate) struct Cluster {
     pub(crate) plane: ControlPlane,
-    _turn: MutexGuard<'static, ()>,
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Cluster {
@@ -45,8 +45,18 @@ impl Cluster {
         choose: impl FnOnce(muster_devcluster::Builder) -> muster_devcluster::Builder,
     ) -> Self {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        Self {
+            _turn: Some(turn),
+            ..Self::beside_others(choose)
+        }
+    }
+
+    /// The same without waiting for its turn: for one test that has several.
+    pub(crate) fn beside_others(
+        choose: impl FnOnce(muster_devcluster::Builder) -> muster_devcluster::Builder,
+    ) -> Self {
         let plane = choose(ControlPlane::builder().kwok(true)).start().unwrap();
-        Self { plane, _turn: turn }
+        Self { plane, _turn: None }
     }
 
     /// With Muster's kinds.
