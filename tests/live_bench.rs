@@ -13,6 +13,17 @@ use std::process::{Command, Output};
 
 const MUSTER: &str = env!("CARGO_BIN_EXE_muster");
 
+/// Muster's kinds are served a moment after they were applied.
+fn cluster() -> Cluster {
+    let cluster = Cluster::start();
+    let served = || {
+        let path = "/apis/muster.dev/v1alpha1/podgroups";
+        cluster.plane.get(path).is_ok()
+    };
+    eventually("the kind is served", served);
+    cluster
+}
+
 fn bench(cluster: &Cluster, flags: &[&str]) -> Output {
     let kubeconfig = cluster.plane.kubeconfig();
     let kubeconfig = kubeconfig.display();
@@ -30,13 +41,7 @@ fn bench(cluster: &Cluster, flags: &[&str]) -> Output {
 
 #[test]
 fn a_release_is_measured_beside_the_raw_rate_of_evictions_and_leaves_nothing_behind() {
-    let cluster = Cluster::start();
-    eventually("the kind is served", || {
-        cluster
-            .plane
-            .get("/apis/muster.dev/v1alpha1/podgroups")
-            .is_ok()
-    });
+    let cluster = cluster();
     let flags = [
         "--raw=evict",
         "--raw-in-flight=4",
@@ -44,6 +49,7 @@ fn a_release_is_measured_beside_the_raw_rate_of_evictions_and_leaves_nothing_beh
         "--nodes=4",
         "--pods=40",
         "--gang-size=20",
+        "--queues=2",
         "--timeout=60",
     ];
     let output = bench(&cluster, &flags);
@@ -69,6 +75,39 @@ fn a_release_is_measured_beside_the_raw_rate_of_evictions_and_leaves_nothing_beh
     // A gang has 5 s to become whole again.
     let first = report["released"]["delaySeconds"]["p50"].as_f64().unwrap();
     assert!((4.5..10.0).contains(&first), "{first}");
-    let nodes = cluster.plane.get("/api/v1/nodes").unwrap();
-    assert_eq!(nodes["items"], Value::Array(Vec::new()));
+    nothing_is_left(&cluster);
+}
+
+fn nothing_is_left(cluster: &Cluster) {
+    for path in [
+        "/api/v1/nodes",
+        "/apis/muster.dev/v1alpha1/queues",
+        "/apis/muster.dev/v1alpha1/podgroups",
+    ] {
+        let found = cluster.plane.get(path).unwrap();
+        assert_eq!(found["items"], Value::Array(Vec::new()), "{path}");
+    }
+}
+
+#[test]
+fn a_preemption_is_timed_from_submission_to_the_last_bind() {
+    let cluster = cluster();
+    let flags = [
+        "--measure=preempt",
+        "--raw=off",
+        "--nodes=4",
+        "--pods=32",
+        "--timeout=60",
+    ];
+    let output = bench(&cluster, &flags);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let preempted = &report["preempted"];
+    assert_eq!(preempted["bound"], 2, "{report:#}");
+    assert_eq!(preempted["evicted"], 16, "two of the four nodes");
+    let last = preempted["secondsToLastBind"].as_f64().unwrap();
+    let first = preempted["secondsToFirstEviction"].as_f64().unwrap();
+    assert!(0.0 < first && first < last && last < 60.0, "{report:#}");
+    nothing_is_left(&cluster);
 }

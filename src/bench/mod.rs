@@ -9,6 +9,7 @@
 mod convention;
 mod objects;
 mod observe;
+mod preempt;
 mod raw;
 mod release;
 mod report;
@@ -17,6 +18,8 @@ mod statistics;
 mod subject;
 
 pub use convention::Convention;
+pub use objects::GPUS;
+pub use preempt::Preempted;
 pub use raw::RawRate;
 pub use release::Released;
 pub use report::{Report, Scheduled};
@@ -27,6 +30,7 @@ use crate::cluster::encoding::Encoding;
 use kube::Client;
 use objects::Objects;
 use observe::{Observer, Seen};
+use preempt::Preempt;
 use raw::Raw;
 use release::Release;
 use requests::Requests;
@@ -97,6 +101,16 @@ pub enum Measure {
     Bind,
     /// How fast it releases gangs, too: when all are bound, one pod of each is deleted.
     Release,
+    /// How fast it has others make room, too: pods with a GPU each fill the nodes, and then a gang of
+    /// higher priority comes that needs all GPUs of half of them.
+    Preempt,
+}
+
+impl Measure {
+    /// Whether pods are evicted.
+    const fn evicts(self) -> bool {
+        matches!(self, Self::Release | Self::Preempt)
+    }
 }
 
 /// What is measured, and on what.
@@ -112,6 +126,8 @@ pub struct Options {
     pub gang_size: usize,
     /// How gangs are named.
     pub convention: Convention,
+    /// Queues to make, between which the gangs are dealt out in turn; 0: none.
+    pub queues: usize,
     /// `spec.schedulerName` of the pods.
     pub scheduler_name: String,
     /// The scheduler to start when all pods exist; `None`: it runs already.
@@ -126,7 +142,7 @@ pub struct Options {
     pub raw_clients: Vec<Client>,
     /// How those travel, for the report.
     pub transport: Transport,
-    /// How long the scheduler may take to bind all pods, and to release them.
+    /// How long the scheduler may take to bind all pods, and then to release or preempt them.
     pub timeout: Duration,
     /// Whether everything stays as it is at the end.
     pub keep: bool,
@@ -138,6 +154,11 @@ impl Options {
     /// How many gangs there are.
     const fn gangs(&self) -> usize {
         self.pods / self.gang_size
+    }
+
+    /// How many pods the gang has for which others are to go: half of the nodes.
+    const fn preemptors(&self) -> usize {
+        self.nodes.div_ceil(2)
     }
 }
 
@@ -167,6 +188,15 @@ pub async fn run(
     measured
 }
 
+/// What a scheduler did.
+#[derive(Debug)]
+struct Done {
+    scheduled: Scheduled,
+    /// Where that was measured and all had been bound.
+    released: Option<Released>,
+    preempted: Option<Preempted>,
+}
+
 struct Bench<'a> {
     client: Client,
     requests: Requests,
@@ -184,6 +214,9 @@ impl Bench<'_> {
         self.requests
             .create("/api/v1/namespaces", &namespace)
             .await?;
+        for (path, body) in self.objects.cluster_wide() {
+            self.requests.create(&path, &body).await?;
+        }
         let make = self.objects.clone();
         let node = move |index| ("/api/v1/nodes".to_owned(), make.node(index));
         self.requests.create_all(IN_FLIGHT, nodes, node).await?;
@@ -193,14 +226,11 @@ impl Bench<'_> {
                 raw.push(self.raw(in_flight).await?);
             }
         }
-        let (scheduled, released) = match pods {
-            0 => (None, None),
-            _ => {
-                let (scheduled, released) = self.schedule().await?;
-                (Some(scheduled), released)
-            }
+        let done = match pods {
+            0 => None,
+            _ => Some(self.schedule().await?),
         };
-        Ok(Report::new(self.options, raw, scheduled, released))
+        Ok(Report::new(self.options, raw, done))
     }
 
     /// Binds, and evicts, pods of nobody as fast as the API server takes it.
@@ -224,8 +254,8 @@ impl Bench<'_> {
         Ok(rate)
     }
 
-    /// Has pods scheduled, and their gangs released, and watches.
-    async fn schedule(&self) -> Result<(Scheduled, Option<Released>), Error> {
+    /// Has pods scheduled, and then released or preempted, and watches.
+    async fn schedule(&self) -> Result<Done, Error> {
         let Options {
             pods,
             ref exec,
@@ -244,12 +274,16 @@ impl Bench<'_> {
         observer
             .watch_until(all_bound, start + timeout, &mut check)
             .await?;
-        let released = match measure {
+        let (mut released, mut preempted) = (None, None);
+        match measure {
             Measure::Release if all_bound(observer.seen()) => {
-                Some(self.release(&mut observer, check).await?)
+                released = Some(self.release(&mut observer, check).await?);
             }
-            _ => None,
-        };
+            Measure::Preempt if all_bound(observer.seen()) => {
+                preempted = Some(self.preempt(&mut observer, check).await?);
+            }
+            _ => {}
+        }
         let peak_resident_bytes = subject.as_ref().and_then(Subject::peak_resident_bytes);
         if let Some(subject) = subject {
             subject.stop().await;
@@ -259,8 +293,13 @@ impl Bench<'_> {
             (None, Some(created)) => *created,
             _ => start,
         };
-        let scheduled = Scheduled::new(&observer.seen().bound, since, peak_resident_bytes);
-        Ok((scheduled, released))
+        let bound = observer.seen().bound.range(..pods);
+        let scheduled = Scheduled::new(bound, since, peak_resident_bytes);
+        Ok(Done {
+            scheduled,
+            released,
+            preempted,
+        })
     }
 
     async fn release(
@@ -279,8 +318,24 @@ impl Bench<'_> {
             .await
     }
 
+    async fn preempt(
+        &self,
+        observer: &mut Observer,
+        check: impl FnMut() -> Result<(), Error>,
+    ) -> Result<Preempted, Error> {
+        let preempt = Preempt {
+            before: self.options.pods,
+            size: self.options.preemptors(),
+            scheduler_name: self.options.scheduler_name.clone(),
+            timeout: self.options.timeout,
+        };
+        preempt
+            .measure(&self.requests, &self.objects, observer, check)
+            .await
+    }
+
     async fn create_pod_groups(&self) -> Result<(), Error> {
-        if self.objects.pod_groups_path().is_none() {
+        if self.options.gang_size == 1 || self.objects.pod_groups_path().is_none() {
             return Ok(());
         }
         let make = self.objects.clone();
@@ -309,6 +364,9 @@ impl Bench<'_> {
         if let Some(path) = self.objects.pod_groups_path() {
             self.requests.delete_all(&path).await?;
         }
+        for path in self.objects.cluster_wide_paths() {
+            self.requests.delete_all(&path).await?;
+        }
         self.requests.delete_all(&self.objects.nodes_path()).await?;
         self.requests.delete(&self.objects.namespace_path()).await
     }
@@ -326,6 +384,7 @@ mod tests {
             pods,
             gang_size,
             convention: Convention::Muster,
+            queues: 0,
             scheduler_name: "muster".to_owned(),
             exec: None,
             raw_pods: 0,

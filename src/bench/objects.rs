@@ -3,18 +3,28 @@
 //! All carry the label of the run. Its pods run on its nodes only, and nobody else's do: on a
 //! cluster in use, a run neither starts containers nor swallows other people's pods.
 
-use super::{Convention, Options};
+use super::{Convention, Measure, Options};
+use crate::api::names::QUEUE;
 use crate::cluster::encoding::Encoding;
 use crate::cluster::lanes::{self, Made};
 use crate::core::model::PodKey;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Label and taint of everything a run makes; the value names the run.
 const LABEL: &str = "muster.dev/bench";
+const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
+const PRIORITY_CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
 /// What a node offers. Its room never runs out before the pods do: see [`Objects::new`].
 const NODE_CPU: usize = 64;
 const NODE_MEMORY_GIB: usize = 256;
 const NODE_PODS: usize = 110;
+/// GPUs of a node.
+pub const GPUS: usize = 8;
+/// The resource they are.
+const GPU: &str = "muster.dev/bench-gpu";
+/// The gang that others make room for.
+const PREEMPTOR: &str = "preemptor";
 
 /// Makes the objects of one run.
 #[derive(Clone, Debug)]
@@ -23,6 +33,8 @@ pub(super) struct Objects {
     nodes: usize,
     convention: Convention,
     gang_size: usize,
+    queues: usize,
+    measure: Measure,
     /// How many times larger than usual the nodes are.
     scale: usize,
 }
@@ -36,6 +48,8 @@ impl Objects {
             nodes: options.nodes,
             convention: options.convention,
             gang_size: options.gang_size,
+            queues: options.queues,
+            measure: options.measure,
             scale: pods_per_node.div_ceil(NODE_PODS).max(1),
         }
     }
@@ -58,7 +72,47 @@ impl Objects {
 
     pub(super) fn pod_groups_path(&self) -> Option<String> {
         let version = self.convention.api_version()?;
-        (self.gang_size > 1).then(|| format!("/apis/{version}/namespaces/{}/podgroups", self.run))
+        let are_gangs = self.gang_size > 1 || self.measure == Measure::Preempt;
+        are_gangs.then(|| format!("/apis/{version}/namespaces/{}/podgroups", self.run))
+    }
+
+    /// What is in no namespace, besides nodes, and where it is created.
+    pub(super) fn cluster_wide(&self) -> Vec<(String, Value)> {
+        let queue = |index| {
+            let body = json!({
+                "apiVersion": "muster.dev/v1alpha1",
+                "kind": "Queue",
+                "metadata": {"name": self.queue_name(index), "labels": {LABEL: self.run}},
+                "spec": {"weight": 1},
+            });
+            (QUEUES.to_owned(), body)
+        };
+        let mut all: Vec<_> = (0..self.queues).map(queue).collect();
+        if self.measure == Measure::Preempt {
+            let body = json!({
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": self.run, "labels": {LABEL: self.run}},
+                "value": 1_000,
+            });
+            all.push((PRIORITY_CLASSES.to_owned(), body));
+        }
+        all
+    }
+
+    /// The collections of those.
+    pub(super) fn cluster_wide_paths(&self) -> Vec<String> {
+        let all: BTreeSet<_> = self
+            .cluster_wide()
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect();
+        let ours = |path| format!("{path}?labelSelector={LABEL}%3D{}", self.run);
+        all.into_iter().map(ours).collect()
+    }
+
+    fn queue_name(&self, index: usize) -> String {
+        format!("{}-{}", self.run, index % self.queues.max(1))
     }
 
     pub(super) fn namespace(&self) -> Value {
@@ -80,6 +134,7 @@ impl Objects {
             "cpu": (NODE_CPU * self.scale).to_string(),
             "memory": format!("{}Gi", NODE_MEMORY_GIB * self.scale),
             "pods": (NODE_PODS * self.scale).to_string(),
+            (GPU): GPUS.to_string(),
         });
         json!({
             "apiVersion": "v1",
@@ -104,11 +159,24 @@ impl Objects {
 
     /// The PodGroup of the gang of this number, and where it is created.
     pub(super) fn pod_group(&self, index: usize) -> (String, Value) {
+        let (path, mut group) = self.group_of(&gang_name(index), self.gang_size);
+        if self.queues > 0 {
+            group["spec"]["queue"] = json!(self.queue_name(index));
+        }
+        (path, group)
+    }
+
+    /// The PodGroup of the gang that others make room for.
+    pub(super) fn preemptors_group(&self, size: usize) -> (String, Value) {
+        self.group_of(PREEMPTOR, size)
+    }
+
+    fn group_of(&self, name: &str, size: usize) -> (String, Value) {
         let body = json!({
             "apiVersion": self.convention.api_version(),
             "kind": "PodGroup",
-            "metadata": {"name": gang_name(index), "labels": {LABEL: self.run}},
-            "spec": self.convention.spec(self.gang_size),
+            "metadata": {"name": name, "labels": {LABEL: self.run}},
+            "spec": self.convention.spec(size),
         });
         (self.pod_groups_path().unwrap_or_default(), body)
     }
@@ -134,7 +202,21 @@ impl Objects {
         if ours && self.gang_size > 1 {
             self.convention
                 .mark(&mut pod, &gang_name(index / self.gang_size));
+        } else if ours && self.queues > 0 {
+            pod["metadata"]["labels"][QUEUE] = json!(self.queue_name(index));
         }
+        if self.measure == Measure::Preempt {
+            ask_for_gpus(&mut pod, 1);
+        }
+        pod
+    }
+
+    /// A pod of the gang that others make room for.
+    pub(super) fn preemptor(&self, index: usize, scheduler_name: &str) -> Value {
+        let mut pod = self.pod(super::SCHEDULED, index, scheduler_name);
+        self.convention.mark(&mut pod, PREEMPTOR);
+        ask_for_gpus(&mut pod, GPUS);
+        pod["spec"]["priorityClassName"] = json!(self.run);
         pod
     }
 
@@ -156,6 +238,13 @@ impl Objects {
     pub(super) fn binding(&self, prefix: &str, index: usize, encoding: Encoding) -> Made {
         let pod = self.pod_key(prefix, index, "");
         lanes::binding(&pod, &self.node_name(index), encoding)
+    }
+}
+
+fn ask_for_gpus(pod: &mut Value, count: usize) {
+    let resources = &mut pod["spec"]["containers"][0]["resources"];
+    for list in ["requests", "limits"] {
+        resources[list][GPU] = json!(count.to_string());
     }
 }
 
@@ -184,6 +273,44 @@ mod tests {
         assert_eq!(gang(objects.pod("pod", 4, "muster")), "gang-0");
         assert_eq!(gang(objects.pod("pod", 5, "muster")), "gang-1");
         assert!(gang(objects.pod("raw", 5, crate::bench::NOBODY)).is_null());
+    }
+
+    #[test]
+    fn gangs_and_single_pods_are_dealt_out_between_the_queues() {
+        let mut options = options(100, 20, 5);
+        options.queues = 3;
+        let objects = Objects::new(&options);
+        assert_eq!(objects.pod_group(4).1["spec"]["queue"], "run-1");
+        options.gang_size = 1;
+        let pod = Objects::new(&options).pod("pod", 5, "muster");
+        assert_eq!(pod["metadata"]["labels"]["muster.dev/queue"], "run-2");
+        let names = objects.cluster_wide();
+        let names: Vec<_> = names
+            .iter()
+            .map(|(_, body)| &body["metadata"]["name"])
+            .collect();
+        assert_eq!(names, ["run-0", "run-1", "run-2"]);
+    }
+
+    #[test]
+    fn who_preempts_needs_all_that_those_before_it_hold_of_a_node() {
+        let mut options = options(2, 16, 1);
+        options.measure = Measure::Preempt;
+        let objects = Objects::new(&options);
+        let gpus = |pod: Value| pod["spec"]["containers"][0]["resources"]["limits"][GPU].clone();
+        assert_eq!(objects.node(0)["status"]["allocatable"][GPU], "8");
+        assert_eq!(gpus(objects.pod("pod", 0, "muster")), "1");
+        let preemptor = objects.preemptor(16, "muster");
+        assert_eq!(
+            preemptor["metadata"]["labels"]["muster.dev/pod-group"],
+            PREEMPTOR
+        );
+        assert_eq!(preemptor["spec"]["priorityClassName"], "run");
+        assert_eq!(gpus(preemptor), "8");
+        assert_eq!(
+            objects.cluster_wide_paths(),
+            ["/apis/scheduling.k8s.io/v1/priorityclasses?labelSelector=muster.dev/bench%3Drun"]
+        );
     }
 
     #[test]

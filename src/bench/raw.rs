@@ -57,7 +57,7 @@ impl Raw {
     ) -> Result<RawRate, Error> {
         let binds_per_second = self.bind(objects, &mut observer).await?;
         let evictions_per_second = match (self.measure, binds_per_second) {
-            (Measure::Release, Some(_)) => self.evict(objects, &mut observer).await?,
+            (measure, Some(_)) if measure.evicts() => self.evict(objects, &mut observer).await?,
             _ => None,
         };
         Ok(RawRate {

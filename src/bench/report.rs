@@ -1,10 +1,9 @@
 //! What was measured, for people and for programs.
 
 use super::statistics::{Latency, latency, rate};
-use super::{Options, RawRate, Released};
+use super::{Done, Options, Preempted, RawRate, Released};
 use crate::cluster::client::Transport;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 use tokio::time::Instant;
 
@@ -20,6 +19,8 @@ pub struct Report {
     pub gang_size: usize,
     /// How gangs are named.
     pub convention: &'static str,
+    /// Queues between which they are dealt out.
+    pub queues: usize,
     /// Who schedules.
     pub scheduler_name: String,
     /// How the raw requests travelled.
@@ -36,6 +37,10 @@ pub struct Report {
     pub released: Option<Released>,
     /// The rate at which it evicted over the best raw one.
     pub released_of_raw: Option<f64>,
+    /// How it had others make room, where that was measured and all had been bound.
+    pub preempted: Option<Preempted>,
+    /// The rate at which it evicted them over the best raw one.
+    pub preempted_of_raw: Option<f64>,
 }
 
 /// What a scheduler did.
@@ -55,17 +60,18 @@ pub struct Scheduled {
 
 impl Scheduled {
     /// From the moment at which each pod was seen bound, and since when it had waited.
-    pub(super) fn new(
-        bound: &BTreeMap<usize, Instant>,
+    pub(super) fn new<'a>(
+        bound: impl Iterator<Item = (&'a usize, &'a Instant)> + Clone,
         since: impl Fn(usize) -> Instant,
         peak_resident_bytes: Option<u64>,
     ) -> Self {
         let waits = bound
-            .iter()
+            .clone()
             .map(|(index, at)| at.saturating_duration_since(since(*index)));
+        let times: Vec<Instant> = bound.map(|(_, at)| *at).collect();
         Self {
-            bound: bound.len(),
-            binds_per_second: rate(bound.values().copied().collect()),
+            bound: times.len(),
+            binds_per_second: rate(times),
             latency_seconds: latency(waits.collect()),
             peak_resident_bytes,
         }
@@ -73,19 +79,19 @@ impl Scheduled {
 }
 
 impl Report {
-    pub(super) fn new(
-        options: &Options,
-        raw: Vec<RawRate>,
-        scheduled: Option<Scheduled>,
-        released: Option<Released>,
-    ) -> Self {
+    pub(super) fn new(options: &Options, raw: Vec<RawRate>, done: Option<Done>) -> Self {
+        let released = done.as_ref().and_then(|done| done.released);
+        let preempted = done.as_ref().and_then(|done| done.preempted);
+        let scheduled = done.map(|done| done.scheduled);
         let bound = scheduled.as_ref().and_then(|one| one.binds_per_second);
         let evicted = released.and_then(|one| one.evictions_per_second);
+        let evictions = |rate| of_best(rate, raw.iter().map(|one| one.evictions_per_second));
         Self {
             nodes: options.nodes,
             pods: options.pods,
             gang_size: options.gang_size,
             convention: options.convention.name(),
+            queues: options.queues,
             scheduler_name: options.scheduler_name.clone(),
             transport: match options.transport {
                 Transport::Http1 => "http1",
@@ -93,10 +99,12 @@ impl Report {
             },
             connections: options.raw_clients.len(),
             of_raw: of_best(bound, raw.iter().map(|one| one.binds_per_second)),
-            released_of_raw: of_best(evicted, raw.iter().map(|one| one.evictions_per_second)),
+            released_of_raw: evictions(evicted),
+            preempted_of_raw: evictions(preempted.and_then(|one| one.evictions_per_second)),
             raw,
             scheduled,
             released,
+            preempted,
         }
     }
 
@@ -107,6 +115,13 @@ impl Report {
         let (bound, pods) = (scheduled.bound, self.pods);
         if bound < pods {
             return Some(format!("not all pods were bound: {bound} of {pods}"));
+        }
+        if let Some(Preempted { size, bound, .. }) = self.preempted
+            && bound < size
+        {
+            return Some(format!(
+                "not all pods were bound that others had to make room for: {bound} of {size}"
+            ));
         }
         let evicted = self.released.as_ref()?.evicted;
         let left = pods - pods / self.gang_size;
@@ -145,17 +160,44 @@ impl fmt::Display for Report {
         latency_line(f, "latency", scheduled.latency_seconds)?;
         let mib = scheduled.peak_resident_bytes.map(|bytes| bytes >> 20);
         line(f, "peak resident memory", "MiB", mib.map(|mib| mib as f64))?;
-        let Some(released) = &self.released else {
-            return Ok(());
-        };
-        let evicted = released.evicted;
-        writeln!(
-            f,
-            "{name}: {evicted} pods evicted after a pod of each gang was deleted"
-        )?;
-        line(f, "rate", "evictions/s", released.evictions_per_second)?;
-        of_raw(f, self.released_of_raw)?;
-        latency_line(f, "until the first of a gang", released.delay_seconds)
+        if let Some(released) = &self.released {
+            let evicted = released.evicted;
+            writeln!(
+                f,
+                "{name}: {evicted} pods evicted after a pod of each gang was deleted"
+            )?;
+            line(f, "rate", "evictions/s", released.evictions_per_second)?;
+            of_raw(f, self.released_of_raw)?;
+            latency_line(f, "until the first of a gang", released.delay_seconds)?;
+        }
+        if let Some(preempted) = &self.preempted {
+            let Preempted {
+                evicted,
+                bound,
+                size,
+                ..
+            } = *preempted;
+            writeln!(
+                f,
+                "{name}: {evicted} pods evicted for a gang of {size}, of which {bound} were bound"
+            )?;
+            line(f, "rate", "evictions/s", preempted.evictions_per_second)?;
+            of_raw(f, self.preempted_of_raw)?;
+            seconds(
+                f,
+                "until the first eviction",
+                preempted.seconds_to_first_eviction,
+            )?;
+            seconds(f, "until the last bind", preempted.seconds_to_last_bind)?;
+        }
+        Ok(())
+    }
+}
+
+fn seconds(f: &mut fmt::Formatter<'_>, name: &str, value: Option<f64>) -> fmt::Result {
+    match value {
+        Some(value) => writeln!(f, "  {name:<25} {value:.3} s"),
+        None => writeln!(f, "  {name:<25} -"),
     }
 }
 
@@ -211,8 +253,12 @@ mod tests {
             evicting_seconds: Some(1.0),
             delay_seconds: None,
         };
-        let options = options(1, 20, 10);
-        Report::new(&options, raw.into(), Some(scheduled), Some(released))
+        let done = Done {
+            scheduled,
+            released: Some(released),
+            preempted: None,
+        };
+        Report::new(&options(1, 20, 10), raw.into(), Some(done))
     }
 
     #[test]
@@ -229,6 +275,19 @@ mod tests {
         assert_eq!(report(20, 18).shortfall(), None);
         let unbound = report(19, 0).shortfall().unwrap();
         assert_eq!(unbound, "not all pods were bound: 19 of 20");
+        let mut preempted = report(20, 18);
+        preempted.preempted = Some(Preempted {
+            size: 4,
+            bound: 3,
+            evicted: 9,
+            evictions_per_second: Some(3.0),
+            seconds_to_first_eviction: Some(0.1),
+            seconds_to_last_bind: None,
+        });
+        assert_eq!(
+            preempted.shortfall().unwrap(),
+            "not all pods were bound that others had to make room for: 3 of 4"
+        );
         let left = report(20, 17).shortfall().unwrap();
         assert_eq!(
             left,

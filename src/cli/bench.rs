@@ -1,7 +1,7 @@
 //! `muster bench`: how fast a scheduler binds, and releases, on a cluster.
 
 use super::log::{self, Format};
-use crate::bench::{self, Convention, Measure, Options, Report};
+use crate::bench::{self, Convention, GPUS, Measure, Options, Report};
 use crate::cluster::Clock;
 use crate::cluster::client::{self, Transport};
 use crate::cluster::encoding::Encoding;
@@ -38,6 +38,9 @@ pub(super) struct Arguments {
     /// How gangs are named
     #[arg(long, value_enum, default_value_t = Convention::Muster)]
     convention: Convention,
+    /// Queues to make, between which the gangs, or single pods, are dealt out in turn
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    queues: usize,
     /// The pods' schedulerName
     #[arg(long, value_name = "NAME", default_value = "muster")]
     scheduler_name: String,
@@ -48,8 +51,8 @@ pub(super) struct Arguments {
     /// What is measured: of the scheduler, and raw
     #[arg(long, value_enum, default_value_t = Measure::Bind)]
     measure: Measure,
-    /// Whether the raw rate is measured before: POST pods/binding, and with --measure release what
-    /// an eviction sends, PATCH pods/status and then DELETE
+    /// Whether the raw rate is measured before: POST pods/binding, and with --measure release or
+    /// preempt what an eviction sends, PATCH pods/status and then DELETE
     #[arg(long, value_enum, default_value_t = Raw::On)]
     raw: Raw,
     /// How many raw binds, or evictions, are in flight at once, in turn
@@ -67,7 +70,7 @@ pub(super) struct Arguments {
     /// Over how many HTTP/2 connections the raw requests travel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     connections: usize,
-    /// How many seconds the scheduler may take to bind all pods, and to release them
+    /// How many seconds the scheduler may take to bind all pods, and then to release or preempt them
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
     /// Leave everything there at the end
@@ -162,6 +165,7 @@ impl Arguments {
             pods: if self.raw == Raw::Only { 0 } else { self.pods },
             gang_size,
             convention: self.convention,
+            queues: self.queues,
             scheduler_name: self.scheduler_name,
             exec: self.exec,
             raw_pods: if self.raw == Raw::Off {
@@ -195,7 +199,7 @@ impl Arguments {
             _ => self.measure,
         };
         let gang_size = self.gang_size.unwrap_or(match measure {
-            Measure::Bind => 1,
+            Measure::Bind | Measure::Preempt => 1,
             Measure::Release => pods,
         });
         if !pods.is_multiple_of(gang_size) {
@@ -207,6 +211,23 @@ impl Arguments {
             }
             if self.convention == Convention::None {
                 bail!("a release needs gangs, and --convention none makes none");
+            }
+        }
+        if self.queues > 0 && self.convention != Convention::Muster {
+            bail!("--queues needs --convention muster: the others' gangs name other queues");
+        }
+        if measure == Measure::Preempt && self.raw != Raw::Only {
+            let (nodes, full) = (self.nodes, GPUS * self.nodes);
+            if pods != full {
+                bail!(
+                    "--measure preempt fills the nodes, with {GPUS} pods each: --pods {pods} is not {full} for --nodes {nodes}"
+                );
+            }
+            if self.queues > 0 {
+                bail!("--queues and --measure preempt: those of one queue do not go for another");
+            }
+            if self.convention == Convention::None {
+                bail!("a preemption is for a gang, and --convention none makes none");
             }
         }
         Ok((measure, gang_size))
@@ -279,6 +300,25 @@ mod tests {
         assert_eq!(evict(&["--gang-size=5"]), Ok((Measure::Release, 5)));
         let alone = shape(&["--raw=only", "--measure=release", "--gang-size=1"]);
         assert_eq!(alone, Ok((Measure::Release, 1)));
+    }
+
+    #[test]
+    fn a_preemption_needs_full_nodes_and_a_gang() {
+        let preempt = |more: &[&str]| shape(&[&["--measure=preempt", "--nodes=4"], more].concat());
+        assert_eq!(preempt(&["--pods=32"]), Ok((Measure::Preempt, 1)));
+        assert_eq!(
+            preempt(&["--pods=31"]).unwrap_err(),
+            "--measure preempt fills the nodes, with 8 pods each: --pods 31 is not 32 for --nodes 4"
+        );
+        let without = preempt(&["--pods=32", "--convention=none"]).unwrap_err();
+        assert!(without.contains("--convention none"), "{without}");
+        assert!(preempt(&["--pods=32", "--queues=2"]).is_err());
+    }
+
+    #[test]
+    fn queues_are_of_muster() {
+        assert!(shape(&["--queues=3", "--convention=upstream"]).is_err());
+        assert!(shape(&["--queues=3"]).is_ok());
     }
 
     #[test]
