@@ -19,6 +19,8 @@ mod refresh;
 mod release;
 mod reservation;
 mod restate;
+#[cfg(test)]
+mod tests;
 mod wake;
 
 pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage, Taken};

@@ -12,6 +12,8 @@ mod gang;
 mod node;
 mod pod;
 mod queue;
+#[cfg(test)]
+pub(in crate::core) mod testing;
 mod text;
 mod why;
 

@@ -81,3 +81,56 @@ impl Holders {
         self.ends.range(from..).next().copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::state::QueueId;
+
+    fn term(priority: i32, end: Option<u64>, unsettled: bool) -> Term {
+        Term {
+            start: Time::ZERO,
+            end: end.map(Time),
+            queue: QueueId::from_index(0),
+            priority,
+            unsettled,
+        }
+    }
+
+    fn gangs(some: impl Iterator<Item = GangId>) -> Vec<usize> {
+        some.map(Id::index).collect()
+    }
+
+    #[test]
+    fn who_may_give_way_is_found_by_what_makes_it_do_so() {
+        let mut holders = Holders::default();
+        let terms = [
+            term(5, None, false),
+            term(-1, Some(90), false),
+            term(0, Some(60), true),
+            term(0, None, true),
+        ];
+        let ids = (0..).map(GangId::from_index);
+        ids.zip(&terms)
+            .for_each(|(id, term)| holders.insert(id, term));
+        assert_eq!(gangs(holders.all()), [1, 2, 3, 0]);
+        assert_eq!(gangs(holders.below(0)), [1]);
+        assert_eq!(gangs(holders.below(6)), [1, 2, 3, 0]);
+        assert_eq!(gangs(holders.unsettled(-1)), [0; 0]);
+        assert_eq!(gangs(holders.unsettled(0)), [2, 3]);
+        assert_eq!(gangs(holders.ended(Time(59))), [0; 0]);
+        assert_eq!(gangs(holders.ended(Time(90))), [2, 1]);
+        let next = |after| {
+            holders
+                .next_end(Time(after))
+                .map(|(end, id)| (end.0, id.index()))
+        };
+        assert_eq!(next(59), Some((60, 2)));
+        assert_eq!(next(60), Some((90, 1)));
+        assert_eq!(next(90), None);
+        for (id, term) in (0..).map(GangId::from_index).zip(&terms) {
+            holders.remove(id, term);
+        }
+        assert_eq!(holders, Holders::default());
+    }
+}

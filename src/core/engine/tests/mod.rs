@@ -13,10 +13,11 @@ mod sparing;
 mod words;
 
 use super::*;
+use crate::core::model::testing::{group, key, node, pod};
 use crate::core::model::{
-    DisruptionBudgetSpec, EvictOutcome, GangRef, GangSpace, GangSpec, LabelCondition,
-    LabelRequirement, LabelSelector, NodeSpec, PodKey, PodLabels, PodPhase, PodSpec,
-    PriorityClassSpec, QueueSpec, ShapeSpec, SubgroupSpec,
+    DisruptionBudgetSpec, EvictOutcome, GangSpace, GangSpec, LabelCondition, LabelRequirement,
+    LabelSelector, PodKey, PodLabels, PodPhase, PodSpec, PriorityClassSpec, QueueSpec,
+    SubgroupSpec,
 };
 
 /// A scheduler with short words for what tests say often.
@@ -34,12 +35,7 @@ impl Story {
     }
 
     fn node(&mut self, name: &str, cpus: i64) {
-        let allocatable = vec![("cpu".to_owned(), cpus * 1000), ("pods".to_owned(), 110)];
-        self.tell(Event::Node(NodeSpec {
-            name: name.into(),
-            allocatable,
-            ..NodeSpec::default()
-        }));
+        self.tell(Event::Node(node(name, cpus)));
     }
 
     fn group(&mut self, name: &str, min: u32) {
@@ -129,44 +125,6 @@ impl Story {
 
     fn status(&self, name: &str) -> GangStatus {
         self.scheduler.gang_status(&key(name)).unwrap()
-    }
-}
-
-fn key(name: &str) -> GangKey {
-    GangKey {
-        namespace: "a".into(),
-        space: GangSpace::Named,
-        name: name.into(),
-    }
-}
-
-fn group(name: &str) -> GangSpec {
-    GangSpec {
-        key: key(name),
-        uid: format!("group-{name}"),
-        ..GangSpec::default()
-    }
-}
-
-fn pod(name: &str, group: Option<&str>, cpus: i64) -> PodSpec {
-    let gang = group.map_or(GangRef::Own, |name| GangRef::Named {
-        space: GangSpace::Named,
-        name: name.to_owned(),
-    });
-    let requests = vec![("cpu".to_owned(), cpus * 1000)];
-    PodSpec {
-        key: PodKey {
-            namespace: "a".into(),
-            name: name.into(),
-            uid: format!("uid-{name}"),
-        },
-        ours: true,
-        gang,
-        shape: ShapeSpec {
-            requests,
-            ..ShapeSpec::default()
-        },
-        ..PodSpec::default()
     }
 }
 
