@@ -10,10 +10,10 @@ mod fake_api;
 
 use fake_api::{Asked, FakeApi, Reply, schema, status, status_body};
 use kube::Client;
+use muster::api::kinds::Subject;
 use muster::api::protobuf::MEDIA_TYPE;
 use muster::cluster::encoding::Encodings;
 use muster::cluster::lanes::{Context, Lanes};
-use muster::cluster::words::Subject;
 use muster::cluster::{Clock, Fence, Metrics, News};
 use muster::core::engine::{Bind, Effect, Evict, EvictCause, PodWaits};
 use muster::core::model::{BindOutcome, Event, EvictOutcome, PodKey, cut};

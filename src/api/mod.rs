@@ -10,6 +10,7 @@ pub mod conventions;
 pub mod convert;
 pub mod crd;
 pub mod duration;
+pub mod kinds;
 pub mod names;
 pub mod protobuf;
 pub mod requests;

@@ -1,8 +1,9 @@
 //! The counters that `/metrics` shows. Names are part of the interface; `docs/metrics.md` has them
 //! all, and a test compares the two.
 
+use super::Error;
 use super::process::Process;
-use super::{Error, Kind};
+use crate::api::kinds::Kind;
 use crate::core::engine::{GangPhase, RoomCounts};
 use crate::core::model::DEFAULT_QUEUE;
 use crate::core::resources::CORE;

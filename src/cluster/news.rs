@@ -1,7 +1,6 @@
 //! What the engine hears from the watches and the lanes.
 
-use super::Kind;
-use super::words::Subject;
+use crate::api::kinds::{Kind, Subject};
 use crate::api::said::Said;
 use crate::core::model::Event;
 use tokio::sync::mpsc;

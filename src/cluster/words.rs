@@ -7,9 +7,9 @@
 //! never in two writes at once, and are tried again ever more slowly.
 
 use super::attempt::Answer;
+use crate::api::kinds::Subject;
 use crate::api::said::{self, Said, Since};
 use crate::core::engine::{GangStatus, PodWaits, QueueStatus};
-use crate::core::model::Source;
 use crate::core::units::{Millis, Time};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,17 +23,6 @@ const GAP: Millis = Millis(500);
 const HEAL: Millis = Millis(2_000);
 /// No word waits longer than this for its next try.
 const LONGEST: Millis = Millis(60_000);
-
-/// An object of which something is said. Uids are never used again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
-    /// The PodGroup of this kind and uid.
-    Gang(Source, String),
-    /// The Queue of this uid.
-    Queue(String),
-    /// The pod of this uid.
-    Pod(String),
-}
 
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 //! news that matters, and when the core asked to be woken. While nothing may be sent it only
 //! listens: a decision that cannot leave is out of date when it can.
 
+use crate::api::kinds::Kind;
 use crate::cluster::lanes::Lanes;
-use crate::cluster::{Clock, Explanations, Fence, Kind, Metrics, News, raise};
+use crate::cluster::{Clock, Explanations, Fence, Metrics, News, raise};
 use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler, Span, SpanKind};
 use crate::core::lint::Linter;
 use crate::core::units::{Millis, Time};

@@ -9,9 +9,9 @@
 
 use super::random::Random;
 use super::server::Stream;
+use crate::api::kinds::Subject;
 use crate::api::said::Said;
 use crate::cluster::attempt::{Answer, PodRequest};
-use crate::cluster::words::Subject;
 use crate::core::model::PodKey;
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;

@@ -5,9 +5,9 @@
 
 use super::disruption;
 use super::scenario::{BudgetPlan, PodPlan, Run};
+use crate::api::kinds::Subject;
 use crate::api::said::Said;
 use crate::cluster::attempt::Answer;
-use crate::cluster::words::Subject;
 use crate::core::model::{
     Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
     QueueSpec, Source,

@@ -1,10 +1,11 @@
 //! The shape of the program, held by tests: who may use whom, how long a file may be, and that the
-//! documents name what is there. See docs/architecture.md.
+//! documents and manifests name what is there. See docs/architecture.md.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod arrows;
 mod documents;
+mod kinds;
 mod logs;
 mod source;
 #[path = "../support/tables.rs"]

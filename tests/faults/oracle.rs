@@ -1,8 +1,8 @@
 //! What must hold in calm, judged by what the API server holds and not by what the scheduler
 //! thinks.
 
+use muster::api::kinds::Subject;
 use muster::api::said;
-use muster::cluster::words::Subject;
 use muster::core::engine::PodWaits;
 use muster::core::model::{GangKey, GangSpec, HostPort, Lifetime, PodPhase, PodSpec, Reservation};
 use muster::core::state::Queue;

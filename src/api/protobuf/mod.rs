@@ -22,6 +22,9 @@ pub const EITHER: &str = "application/vnd.kubernetes.protobuf, application/json"
 /// What every object begins with, so that it is not taken for another encoding.
 const MAGIC: &[u8] = b"k8s\0";
 
+/// How one object of a kind is decoded from protobuf, without its envelope.
+pub type Decode<K> = fn(Bytes) -> Result<K, DecodeError>;
+
 /// A kind that the API server also gives in protobuf.
 pub trait FromProtobuf: Sized {
     /// Decodes one object, without its envelope.

@@ -20,8 +20,9 @@ pub use evict::eviction;
 pub use requests::{Made, bind as binding};
 
 use super::encoding::Encodings;
-use super::words::{Subject, Word};
+use super::words::Word;
 use super::{Clock, Fence, Metrics, NewsSender};
+use crate::api::kinds::Subject;
 use crate::api::said::Said;
 use crate::core::engine::{Effect, Evict};
 use bind::BindLane;

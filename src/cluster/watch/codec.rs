@@ -1,20 +1,16 @@
 //! Lists and watch events in JSON and in protobuf: all in which the two differ.
 
 use super::frames::{Frames, Framing};
-use crate::api::protobuf::{self, Change as Message};
+use crate::api::protobuf::{self, Change as Message, Decode};
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use kube::core::{ObjectList, Status, WatchEvent};
 use kube::{Error, Resource};
-use prost::DecodeError;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::{io, vec};
 use tower::BoxError;
-
-/// How one object of a kind is decoded from protobuf.
-pub type Decode<K> = fn(Bytes) -> Result<K, DecodeError>;
 
 /// The encoding of one answer.
 #[derive(Clone, Copy)]

@@ -1,17 +1,7 @@
 //! Which objects of a kind have been told, so that a new list can tell which are gone.
 
+use crate::api::kinds::Identity;
 use std::collections::BTreeMap;
-
-/// An object's identity: the name may be used again, the uid never is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Identity {
-    /// Namespace; empty for cluster-scoped kinds.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-    /// Uid.
-    pub uid: String,
-}
 
 #[derive(Clone, Debug)]
 struct Entry {

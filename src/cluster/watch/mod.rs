@@ -6,21 +6,17 @@
 
 mod codec;
 mod frames;
-mod kinds;
 mod known;
 mod source;
 
-pub use codec::Decode;
-pub use kinds::Watchable;
-pub use known::{Identity, Known};
+pub use known::Known;
 
 use super::encoding::Encodings;
 use super::health::{Health, Watched, problem};
-use super::{Kind, Metrics, News, NewsSender, error_text};
+use super::{Metrics, News, NewsSender, error_text};
 use crate::api::Reading;
-use crate::api::{crd, slim, upstream, volcano};
+use crate::api::kinds::{self, Identity, Kind, Row, Visitor, Watchable};
 use futures::StreamExt;
-use kube::core::DeserializeGuard;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use source::Source;
@@ -61,27 +57,30 @@ pub struct Outlet {
 /// Starts the watches of all kinds. They run until the set is dropped.
 #[must_use]
 pub fn start(client: &Client, reading: &Arc<Reading>, outlet: &Outlet) -> JoinSet<()> {
-    let mut tasks = JoinSet::new();
-    spawn::<slim::Pod>(&mut tasks, client, reading, outlet);
-    spawn::<slim::Node>(&mut tasks, client, reading, outlet);
-    spawn::<slim::Namespace>(&mut tasks, client, reading, outlet);
-    spawn::<slim::PriorityClass>(&mut tasks, client, reading, outlet);
-    spawn::<slim::PodDisruptionBudget>(&mut tasks, client, reading, outlet);
-    spawn::<DeserializeGuard<crd::PodGroup>>(&mut tasks, client, reading, outlet);
-    spawn::<DeserializeGuard<crd::Queue>>(&mut tasks, client, reading, outlet);
-    spawn::<DeserializeGuard<volcano::PodGroup>>(&mut tasks, client, reading, outlet);
-    spawn::<DeserializeGuard<upstream::PodGroup>>(&mut tasks, client, reading, outlet);
-    tasks
+    let mut starting = Starting {
+        tasks: JoinSet::new(),
+        client,
+        reading,
+        outlet,
+    };
+    kinds::visit(&mut starting);
+    starting.tasks
 }
 
-fn spawn<K: Watchable>(
-    tasks: &mut JoinSet<()>,
-    client: &Client,
-    reading: &Arc<Reading>,
-    outlet: &Outlet,
-) {
-    let api = Api::<K>::all(client.clone());
-    tasks.spawn(follow(api, Arc::clone(reading), outlet.clone()));
+/// Starts a watch for every row of the table.
+struct Starting<'a> {
+    tasks: JoinSet<()>,
+    client: &'a Client,
+    reading: &'a Arc<Reading>,
+    outlet: &'a Outlet,
+}
+
+impl Visitor for Starting<'_> {
+    fn visit<R: Row>(&mut self) {
+        let api = Api::<R::Watched>::all(self.client.clone());
+        let reading = Arc::clone(self.reading);
+        self.tasks.spawn(follow(api, reading, self.outlet.clone()));
+    }
 }
 
 /// Tells of all objects of one kind, for as long as somebody listens.
@@ -178,7 +177,7 @@ impl Follower {
             }
             watcher::Event::Delete(object) => {
                 self.well(K::KIND);
-                let object = identity(object.meta());
+                let object = Identity::of(object.meta());
                 if self.known.gone(&object) {
                     self.gone::<K>(object).await?;
                 }
@@ -201,7 +200,7 @@ impl Follower {
     }
 
     async fn exists<K: Watchable>(&mut self, object: K) -> Result<(), Deaf> {
-        let id = identity(object.meta());
+        let id = Identity::of(object.meta());
         let says = object.says(&self.reading);
         match object.exists(&self.reading) {
             Ok(event) => {
@@ -349,14 +348,6 @@ fn log(kind: Kind, before: &Watched, now: &Watched) {
         (Watched::NotServed, Watched::Synced, _) => tracing::info!(kind = name, "installed now"),
         (Watched::Failing(_), Watched::Synced, _) => tracing::info!(kind = name, "watched again"),
         _ => {}
-    }
-}
-
-fn identity(meta: &kube::core::ObjectMeta) -> Identity {
-    Identity {
-        namespace: meta.namespace.clone().unwrap_or_default(),
-        name: meta.name.clone().unwrap_or_default(),
-        uid: meta.uid.clone().unwrap_or_default(),
     }
 }
 

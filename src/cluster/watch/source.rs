@@ -3,9 +3,9 @@
 //! The same for both encodings, which are told apart by what the server answers. An error leads
 //! back to the list, unless it is known that nothing was missed.
 
-use super::Watchable;
 use super::codec::{Change, Codec, Page, is_protobuf, malformed, refusal};
 use super::frames::Frames;
+use crate::api::kinds::Watchable;
 use crate::api::protobuf::EITHER;
 use crate::cluster::encoding::Encodings;
 use bytes::Bytes;

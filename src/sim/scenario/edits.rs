@@ -6,6 +6,7 @@
 use super::behaviour::{Behaviour, PREFIX};
 use super::kinds::Kind;
 use super::path::Path;
+use crate::api::kinds::Kind as Watched;
 use serde_json::Value;
 
 /// What cannot be edited, and in words what can.
@@ -24,13 +25,13 @@ const OF_BEHAVIOUR: &str = "an edit does not change how a pod behaves";
 pub(super) fn refusal(kind: Kind, first: &Value, before: &Value, after: &Value) -> Option<Refusal> {
     let found = match kind {
         Kind::Job => Some((Path::default(), OF_A_JOB)),
-        Kind::Pod => changed(before, after, "spec", &pod_allows(before))
+        Kind::Watched(Watched::Pods) => changed(before, after, "spec", &pod_allows(before))
             .or_else(|| changed_status(first, after))
             .map(|path| (path, OF_A_POD)),
-        Kind::PriorityClass => changed(before, after, "value", &nothing)
+        Kind::Watched(Watched::PriorityClasses) => changed(before, after, "value", &nothing)
             .or_else(|| changed(before, after, "preemptionPolicy", &nothing))
             .map(|path| (path, OF_A_CLASS)),
-        Kind::UpstreamPodGroup => {
+        Kind::Watched(Watched::UpstreamPodGroups) => {
             changed(before, after, "spec", &upstream_allows).map(|path| (path, OF_UPSTREAM))
         }
         _ => None,
@@ -146,6 +147,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const POD: Kind = Kind::Watched(Watched::Pods);
+    const CLASS: Kind = Kind::Watched(Watched::PriorityClasses);
+    const UPSTREAM: Kind = Kind::Watched(Watched::UpstreamPodGroups);
+    const QUEUE: Kind = Kind::Watched(Watched::Queues);
+
     fn refused(kind: Kind, before: &Value, after: &Value) -> Option<String> {
         refusal(kind, before, before, after).map(|(path, _)| path.to_string())
     }
@@ -171,7 +177,7 @@ mod tests {
             "nodeSelector": {"zone": "z"},
         }));
         after["metadata"]["labels"] = json!({"muster.dev/pod-group": "g"});
-        assert_eq!(refused(Kind::Pod, &before, &after), None);
+        assert_eq!(refused(POD, &before, &after), None);
 
         for (field, value, path) in [
             (
@@ -199,7 +205,7 @@ mod tests {
         ] {
             let mut after = before.clone();
             after["spec"][field] = value;
-            assert_eq!(refused(Kind::Pod, &before, &after).as_deref(), Some(path));
+            assert_eq!(refused(POD, &before, &after).as_deref(), Some(path));
         }
     }
 
@@ -207,40 +213,40 @@ mod tests {
     fn a_pod_without_gates_keeps_its_node_selector_and_nobody_edits_a_phase() {
         let before = pod(&json!({}));
         let after = pod(&json!({"nodeSelector": {"a": "b"}}));
-        let found = refused(Kind::Pod, &before, &after);
+        let found = refused(POD, &before, &after);
         assert_eq!(found.as_deref(), Some("spec.nodeSelector"));
         let mut after = before.clone();
         after["status"]["phase"] = json!("Succeeded");
-        let found = refused(Kind::Pod, &before, &after);
+        let found = refused(POD, &before, &after);
         assert_eq!(found.as_deref(), Some("status"));
-        assert_eq!(refused(Kind::Pod, &after, &before), None);
+        assert_eq!(refused(POD, &after, &before), None);
     }
 
     #[test]
     fn the_value_of_a_class_and_all_but_the_count_of_an_upstream_group_stay() {
         let class = |value: i32| json!({"value": value, "description": value.to_string()});
-        let found = refused(Kind::PriorityClass, &class(1), &class(2));
+        let found = refused(CLASS, &class(1), &class(2));
         assert_eq!(found.as_deref(), Some("value"));
         let group = |count: i32, class: &str| {
             json!({"spec": {"priorityClassName": class,
                 "schedulingPolicy": {"gang": {"minCount": count}}}})
         };
-        let upstream = |after| refused(Kind::UpstreamPodGroup, &group(1, "a"), &after);
+        let upstream = |after| refused(UPSTREAM, &group(1, "a"), &after);
         assert_eq!(upstream(group(2, "a")), None);
         let found = upstream(group(1, "b"));
         assert_eq!(found.as_deref(), Some("spec.priorityClassName"));
-        assert_eq!(refused(Kind::Queue, &class(1), &class(2)), None);
+        assert_eq!(refused(QUEUE, &class(1), &class(2)), None);
     }
 
     #[test]
     fn how_a_pod_behaves_stays_as_it_was_said_first() {
         let pod = |duration: Option<&str>| json!({"metadata": {"annotations": {"simulate.muster.dev/duration": duration}}});
         let (one, none) = (pod(Some("1m")), json!({}));
-        assert_eq!(refused(Kind::Pod, &one, &none), None);
-        assert_eq!(refused(Kind::Pod, &one, &pod(Some("60s"))), None);
+        assert_eq!(refused(POD, &one, &none), None);
+        assert_eq!(refused(POD, &one, &pod(Some("60s"))), None);
         // Also after an edit that says nothing of it.
-        assert_eq!(refusal(Kind::Pod, &one, &none, &one), None);
-        let found = refused(Kind::Pod, &one, &pod(Some("2m"))).unwrap();
+        assert_eq!(refusal(POD, &one, &none, &one), None);
+        let found = refused(POD, &one, &pod(Some("2m"))).unwrap();
         assert_eq!(found, "metadata.annotations[simulate.muster.dev/duration]");
     }
 }

@@ -1,108 +1,125 @@
 //! The kinds a scenario may contain, and what each is read as.
 //!
 //! Objects are checked against the schemas of their full types, so that a typo is noticed even in
-//! a field that Muster does not read; then they are converted as live ones are.
+//! a field that Muster does not read; then they are read as a watch reads live ones
+//! (`api/kinds`).
 
 use super::behaviour::Behaviour;
 use super::jobs;
-use super::model::{Amount, BudgetPlan, JobPlan, Needed, Object, PodPlan};
+use super::model::{Amount, BudgetPlan, JobPlan, Needed, Object, PodPlan, Run};
 use super::schema;
 use crate::api::convert::{self, Reading};
+use crate::api::kinds::{self, Row, Visitor, Watchable};
 use crate::api::yaml::short;
-use crate::api::{crd, slim, upstream, volcano};
+use crate::api::{crd, slim};
+use crate::core::model::Event;
 use k8s_openapi::api::core::v1 as core;
-use k8s_openapi::api::{batch, policy, scheduling, storage};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use k8s_openapi::api::{batch, storage};
 use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// A kind that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    Node,
-    Pod,
+    /// One that is watched on a cluster.
+    Watched(kinds::Kind),
+    /// Its pods are made here.
     Job,
-    MusterPodGroup,
-    VolcanoPodGroup,
-    UpstreamPodGroup,
-    Queue,
-    PriorityClass,
-    Namespace,
-    DisruptionBudget,
     /// Read, and without effect in this version.
     Inert,
 }
 
-/// A kind with the schema of its full type.
-#[derive(Clone, Copy, Debug)]
+/// A kind, and how its objects are played.
+#[derive(Debug)]
 pub(super) struct Known {
+    api_version: Cow<'static, str>,
+    name: Cow<'static, str>,
     pub(super) kind: Kind,
-    pub(super) schema: fn() -> Value,
+    /// Whether its objects live in a namespace.
+    pub(super) is_namespaced: bool,
+    /// The schema of its full type.
+    pub(super) schema: Schema,
+    play: Play,
 }
 
-const fn known<T: JsonSchema>(kind: Kind) -> Known {
-    Known {
-        kind,
-        schema: schema::of::<T>,
-    }
-}
+/// Makes the schema of a full type.
+type Schema = fn() -> Value;
 
-/// A kind whose type is not at hand.
-const fn unchecked(kind: Kind) -> Known {
-    Known {
-        kind,
-        schema: || Value::Bool(true),
-    }
-}
+/// What is played for an object; `None` for kinds without effect.
+type Play = fn(&Value, &Behaviour, &Reading) -> Result<Option<Object>, String>;
 
-/// All kinds, by API version and name.
+/// The kinds that are not watched, by API version and name.
 #[rustfmt::skip]
-const KINDS: &[(&str, &str, Known)] = &[
-    ("v1", "Node", known::<core::Node>(Kind::Node)),
-    ("v1", "Pod", known::<core::Pod>(Kind::Pod)),
-    ("batch/v1", "Job", known::<batch::v1::Job>(Kind::Job)),
-    ("muster.dev/v1alpha1", "PodGroup", known::<crd::PodGroup>(Kind::MusterPodGroup)),
-    ("muster.dev/v1alpha1", "Queue", known::<crd::Queue>(Kind::Queue)),
-    ("scheduling.volcano.sh/v1beta1", "PodGroup", unchecked(Kind::VolcanoPodGroup)),
-    ("scheduling.k8s.io/v1beta1", "PodGroup",
-        known::<scheduling::v1beta1::PodGroup>(Kind::UpstreamPodGroup)),
-    ("scheduling.k8s.io/v1", "PriorityClass",
-        known::<scheduling::v1::PriorityClass>(Kind::PriorityClass)),
-    ("v1", "Namespace", known::<core::Namespace>(Kind::Namespace)),
-    ("v1", "ConfigMap", known::<core::ConfigMap>(Kind::Inert)),
-    ("v1", "PersistentVolume", known::<core::PersistentVolume>(Kind::Inert)),
-    ("v1", "PersistentVolumeClaim", known::<core::PersistentVolumeClaim>(Kind::Inert)),
-    ("v1", "Service", known::<core::Service>(Kind::Inert)),
-    ("v1", "ServiceAccount", known::<core::ServiceAccount>(Kind::Inert)),
-    ("policy/v1", "PodDisruptionBudget", known::<policy::v1::PodDisruptionBudget>(Kind::DisruptionBudget)),
-    ("storage.k8s.io/v1", "CSINode", known::<storage::v1::CSINode>(Kind::Inert)),
-    ("storage.k8s.io/v1", "StorageClass", known::<storage::v1::StorageClass>(Kind::Inert)),
-    ("muster.dev/v1alpha1", "BatchJob", unchecked(Kind::Inert)),
-    ("muster.dev/v1alpha1", "QueueJob", unchecked(Kind::Inert)),
-    ("muster.dev/v1alpha1", "Scheduling", unchecked(Kind::Inert)),
-    ("muster.dev/v1alpha1", "SchedulingSpec", unchecked(Kind::Inert)),
-    ("muster.dev/v1alpha1", "Testbed", unchecked(Kind::Inert)),
-    ("muster.dev/v1alpha1", "Topology", unchecked(Kind::Inert)),
+const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
+    ("batch/v1", "Job", Kind::Job, schema::of::<batch::v1::Job>),
+    ("v1", "ConfigMap", Kind::Inert, schema::of::<core::ConfigMap>),
+    ("v1", "PersistentVolume", Kind::Inert, schema::of::<core::PersistentVolume>),
+    ("v1", "PersistentVolumeClaim", Kind::Inert, schema::of::<core::PersistentVolumeClaim>),
+    ("v1", "Service", Kind::Inert, schema::of::<core::Service>),
+    ("v1", "ServiceAccount", Kind::Inert, schema::of::<core::ServiceAccount>),
+    ("storage.k8s.io/v1", "CSINode", Kind::Inert, schema::of::<storage::v1::CSINode>),
+    ("storage.k8s.io/v1", "StorageClass", Kind::Inert, schema::of::<storage::v1::StorageClass>),
+    // Types that are not at hand.
+    ("muster.dev/v1alpha1", "BatchJob", Kind::Inert, schema::of::<Value>),
+    ("muster.dev/v1alpha1", "QueueJob", Kind::Inert, schema::of::<Value>),
+    ("muster.dev/v1alpha1", "Scheduling", Kind::Inert, schema::of::<Value>),
+    ("muster.dev/v1alpha1", "SchedulingSpec", Kind::Inert, schema::of::<Value>),
+    ("muster.dev/v1alpha1", "Testbed", Kind::Inert, schema::of::<Value>),
+    ("muster.dev/v1alpha1", "Topology", Kind::Inert, schema::of::<Value>),
 ];
+
+/// All kinds: those that are watched, and the others.
+static KINDS: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let mut watched = AllWatched(Vec::new());
+    kinds::visit(&mut watched);
+    let others = UNWATCHED
+        .iter()
+        .map(|(api_version, name, kind, schema)| Known {
+            api_version: Cow::Borrowed(api_version),
+            name: Cow::Borrowed(name),
+            kind: *kind,
+            // Where what has no effect lives makes no difference.
+            is_namespaced: true,
+            schema: *schema,
+            play: if *kind == Kind::Job { job } else { nothing },
+        });
+    watched.0.into_iter().chain(others).collect()
+});
+
+/// Collects the kinds that are watched.
+struct AllWatched(Vec<Known>);
+
+impl Visitor for AllWatched {
+    fn visit<R: Row>(&mut self) {
+        self.0.push(Known {
+            api_version: R::api_version(&()),
+            name: R::kind(&()),
+            kind: Kind::Watched(R::KIND),
+            is_namespaced: R::is_namespaced(),
+            schema: schema::of::<R::Full>,
+            play: watched::<R>,
+        });
+    }
+}
 
 /// What stands before the list of all kinds in a message.
 pub(super) const KNOWN_KINDS: &str = "; known kinds: ";
 
 /// Looks a kind up.
-pub(super) fn find(api_version: &str, kind: &str) -> Result<Known, String> {
-    let found = |(version, name, _): &&(&str, &str, _)| *version == api_version && *name == kind;
-    if let Some((_, _, known)) = KINDS.iter().find(found) {
-        return Ok(*known);
+pub(super) fn find(api_version: &str, kind: &str) -> Result<&'static Known, String> {
+    let same_name = || KINDS.iter().filter(|known| known.name == kind);
+    if let Some(known) = same_name().find(|known| known.api_version == api_version) {
+        return Ok(known);
     }
-    let same_name = KINDS.iter().filter(|(_, name, _)| *name == kind);
-    let versions: Vec<_> = same_name.map(|(version, ..)| *version).collect();
+    let versions: Vec<&str> = same_name().map(|known| &*known.api_version).collect();
     if !versions.is_empty() {
         let (found, versions) = (short(api_version), versions.join(", "));
         return Err(format!(
             "kind {kind} is not known in apiVersion {found:?}; known in: {versions}"
         ));
     }
-    let mut names: Vec<_> = KINDS.iter().map(|(_, name, _)| *name).collect();
+    let mut names: Vec<&str> = KINDS.iter().map(|known| &*known.name).collect();
     names.sort_unstable();
     names.dedup();
     let one = kind.strip_suffix('s').unwrap_or(kind);
@@ -115,67 +132,82 @@ pub(super) fn find(api_version: &str, kind: &str) -> Result<Known, String> {
     Err(format!("kind {:?} is not known{hint}", short(kind)))
 }
 
-impl Kind {
-    /// Whether objects of this kind live in a namespace.
-    pub(super) const fn is_namespaced(self) -> bool {
-        !matches!(
-            self,
-            Self::Node | Self::Queue | Self::PriorityClass | Self::Namespace
-        )
-    }
-
+impl Known {
     /// What is played for an object; `None` for kinds without effect.
     pub(super) fn object(
-        self,
+        &self,
         value: &Value,
         behaviour: &Behaviour,
         reading: &Reading,
     ) -> Result<Option<Object>, String> {
-        let object = match self {
-            Self::Node => {
-                let node = read::<slim::Node>(value)?;
-                none(&convert::unreadable_amounts(&node))?;
-                Object::Node(convert::node(&node))
-            }
-            Self::Pod => Object::Pod(Box::new(pod(value, behaviour, None, reading)?)),
-            Self::Job => Object::Job(Box::new(job(value, behaviour, reading)?)),
-            Self::MusterPodGroup => {
-                let group = read::<crd::PodGroup>(value)?;
-                crd::validate(&group).or_else(|problems| none(&problems))?;
-                Object::Gang(Box::new(convert::muster_gang(&group)))
-            }
-            Self::VolcanoPodGroup => {
-                let group = read::<volcano::PodGroup>(value)?;
-                Object::Gang(Box::new(convert::volcano_gang(&group)))
-            }
-            Self::UpstreamPodGroup => {
-                let group = read::<upstream::PodGroup>(value)?;
-                Object::Gang(Box::new(convert::upstream_gang(&group)))
-            }
-            Self::Queue => {
-                let queue = read::<crd::Queue>(value)?;
-                crd::validate_queue(&queue).or_else(|problems| none(&problems))?;
-                Object::Queue(convert::queue(&queue))
-            }
-            Self::PriorityClass => {
-                let class = read::<slim::PriorityClass>(value)?;
-                Object::PriorityClass(convert::priority_class(&class))
-            }
-            Self::Namespace => {
-                let namespace = read::<slim::Namespace>(value)?;
-                Object::Namespace(convert::namespace(&namespace))
-            }
-            Self::DisruptionBudget => {
-                let budget = read::<slim::PodDisruptionBudget>(value)?;
-                Object::Budget(Box::new(BudgetPlan {
-                    spec: convert::disruption_budget(&budget),
-                    needed: needed(value)?,
-                }))
-            }
-            Self::Inert => return Ok(None),
-        };
-        Ok(Some(object))
+        (self.play)(value, behaviour, reading)
     }
+}
+
+fn nothing(_: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Object>, String> {
+    Ok(None)
+}
+
+/// An object of a watched kind. What stands here beside the table is what a scenario demands of some
+/// beyond the schema, for there is no API server that would.
+fn watched<R: Row>(
+    value: &Value,
+    behaviour: &Behaviour,
+    reading: &Reading,
+) -> Result<Option<Object>, String> {
+    let event = match R::KIND {
+        kinds::Kind::Pods => pod(value, reading),
+        kinds::Kind::Nodes => read(value, reading, |node: &mut slim::Node| {
+            none(&convert::unreadable_amounts(node))
+        }),
+        kinds::Kind::PodGroups => read(value, reading, |group: &mut crd::PodGroup| {
+            crd::validate(group).or_else(|problems| none(&problems))
+        }),
+        kinds::Kind::Queues => read(value, reading, |queue: &mut crd::Queue| {
+            crd::validate_queue(queue).or_else(|problems| none(&problems))
+        }),
+        _ => read(value, reading, |_: &mut R| Ok(())),
+    };
+    played(event?, value, behaviour.run(None)).map(Some)
+}
+
+/// What a watch would tell of an object, if nothing is wrong with it.
+fn read<K: Watchable>(
+    value: &Value,
+    reading: &Reading,
+    check: impl FnOnce(&mut K) -> Result<(), String>,
+) -> Result<Event, String> {
+    let mut object = K::deserialize(value).map_err(|error| {
+        let words = error.to_string();
+        words.replace("expected i32", "expected a whole number up to 2147483647")
+    })?;
+    check(&mut object)?;
+    object.exists(reading)
+}
+
+/// What is played where a watch would tell this.
+fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
+    Ok(match event {
+        Event::Node(node) => Object::Node(node),
+        Event::Pod(spec) => Object::Pod(Box::new(PodPlan { spec: *spec, run })),
+        Event::Gang(gang) => Object::Gang(gang),
+        Event::Queue(queue) => Object::Queue(*queue),
+        Event::PriorityClass(class) => Object::PriorityClass(class),
+        Event::Namespace(namespace) => Object::Namespace(namespace),
+        Event::DisruptionBudget(spec) => Object::Budget(Box::new(BudgetPlan {
+            spec: *spec,
+            needed: needed(value)?,
+        })),
+        Event::NodeDeleted(_)
+        | Event::PodDeleted(_)
+        | Event::GangDeleted(..)
+        | Event::QueueDeleted(_)
+        | Event::PriorityClassDeleted(_)
+        | Event::NamespaceDeleted(_)
+        | Event::DisruptionBudgetDeleted(..)
+        | Event::BindResult(..)
+        | Event::EvictResult(..) => return Err("it cannot be played".to_owned()),
+    })
 }
 
 /// From what it follows how many pods of a PodDisruptionBudget may go, unless its status says so.
@@ -207,45 +239,41 @@ fn amount(value: &Value) -> Result<Amount, String> {
     amount.ok_or_else(|| format!("{value} is neither a number of pods nor a percentage"))
 }
 
-fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<JobPlan, String> {
+fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<Option<Object>, String> {
     let made = jobs::expand(value)?;
-    let plan = |value: &Value| {
-        let of_template = Behaviour::of(value)?;
-        pod(value, &of_template, Some(behaviour), reading)
-    };
+    let mut pods = Vec::with_capacity(made.pods.len());
+    for value in &made.pods {
+        let run = Behaviour::of(value)?.run(Some(behaviour));
+        if let Object::Pod(plan) = played(pod(value, reading)?, value, run)? {
+            pods.push(*plan);
+        }
+    }
     let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default();
-    Ok(JobPlan {
+    Ok(Some(Object::Job(Box::new(JobPlan {
         namespace: text("namespace").to_owned(),
         name: text("name").to_owned(),
-        pods: made.pods.iter().map(plan).collect::<Result<_, _>>()?,
+        pods,
         parallelism: made.parallelism,
-    })
+    }))))
 }
 
 /// What `status.phase` of a pod may be; nothing is `Pending`.
 const PHASES: [&str; 6] = ["", "Pending", "Running", "Succeeded", "Failed", "Unknown"];
 
-fn pod(
-    value: &Value,
-    behaviour: &Behaviour,
-    owner: Option<&Behaviour>,
-    reading: &Reading,
-) -> Result<PodPlan, String> {
-    let mut pod = read::<slim::Pod>(value)?;
-    let phase = pod.status.phase.as_str();
-    if !PHASES.contains(&phase) {
-        let (found, known) = (short(phase), PHASES[1..].join(", "));
-        return Err(format!("status.phase: {found:?} is none of {known}"));
-    }
-    // The simulated API server knows one scheduler, and so defaults to it.
-    if pod.spec.scheduler_name.is_empty()
-        && let Some(name) = reading.scheduler_names.first()
-    {
-        pod.spec.scheduler_name.clone_from(name);
-    }
-    Ok(PodPlan {
-        spec: convert::pod(&pod, reading),
-        run: behaviour.run(owner),
+fn pod(value: &Value, reading: &Reading) -> Result<Event, String> {
+    read(value, reading, |pod: &mut slim::Pod| {
+        let phase = pod.status.phase.as_str();
+        if !PHASES.contains(&phase) {
+            let (found, known) = (short(phase), PHASES[1..].join(", "));
+            return Err(format!("status.phase: {found:?} is none of {known}"));
+        }
+        // The simulated API server knows one scheduler, and so defaults to it.
+        if pod.spec.scheduler_name.is_empty()
+            && let Some(name) = reading.scheduler_names.first()
+        {
+            pod.spec.scheduler_name.clone_from(name);
+        }
+        Ok(())
     })
 }
 
@@ -255,11 +283,4 @@ fn none(problems: &[String]) -> Result<(), String> {
         return Ok(());
     }
     Err(problems.join("; "))
-}
-
-fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|error| {
-        let words = error.to_string();
-        words.replace("expected i32", "expected a whole number up to 2147483647")
-    })
 }

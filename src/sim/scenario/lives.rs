@@ -4,7 +4,7 @@
 use super::behaviour;
 use super::documents::Document;
 use super::edits;
-use super::kinds::Kind;
+use super::kinds::{Kind, Known};
 use super::model::{Entry, Object};
 use super::problems::Problems;
 use crate::core::units::Time;
@@ -20,7 +20,7 @@ pub(super) type Name = (String, String, String);
 #[derive(Debug)]
 pub(super) struct Origin<'a> {
     pub(super) document: Document<'a>,
-    pub(super) kind: Kind,
+    pub(super) known: &'static Known,
     /// What it is called in messages.
     pub(super) title: String,
     pub(super) value: Value,
@@ -55,7 +55,7 @@ impl Appearance<'_> {
         name: &str,
     ) -> Option<String> {
         let there = before.origin.document.place();
-        let is_of_job = |one: &Self| one.entry.is_none() && one.origin.kind == Kind::Job;
+        let is_of_job = |one: &Self| one.entry.is_none() && one.origin.known.kind == Kind::Job;
         if is_of_job(self) || is_of_job(before) {
             return Some(format!("the name {name:?} is taken by the one at {there}"));
         }
@@ -72,7 +72,7 @@ impl Appearance<'_> {
                 "{prefix}delete-at: its end is given already at {place}"
             ));
         }
-        let kind = self.origin.kind;
+        let kind = self.origin.known.kind;
         let refused = edits::refusal(kind, &first.value(), &before.value(), &self.value());
         let (path, words) = refused?;
         let path = path.to_string();

@@ -8,6 +8,7 @@ use super::model::{Entry, Object, Scenario};
 use super::problems::{Place, Problems, ScenarioError};
 use super::schema;
 use crate::api::convert::Reading;
+use crate::api::kinds::Kind as Watched;
 use crate::api::yaml::{self, short};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,7 +95,7 @@ pub fn stamped(sources: &[Source], reading: &Reading) -> Result<Vec<Value>, Scen
                 continue;
             };
             if let Ok(known) = head(&object) {
-                complete(&mut object, known.kind);
+                complete(&mut object, known);
             }
             match behaviour::replicas(&object) {
                 Ok(Some(count)) => {
@@ -151,18 +152,17 @@ impl<'a> Loader<'a> {
             Err(message) => return self.bad_head(&place, &message),
         };
         let title = title(&object);
-        if !self.fits(document, &object, &known, &title) {
+        if !self.fits(document, &object, known, &title) {
             return;
         }
-        let kind = known.kind;
-        if kind == Kind::Inert && self.inert.insert(object["kind"].to_string()) {
+        if known.kind == Kind::Inert && self.inert.insert(object["kind"].to_string()) {
             let message = format!("{title}: this kind has no effect in this version");
             self.problems.warn(&place, message);
         }
-        complete(&mut object, kind);
+        complete(&mut object, known);
         self.copies(&Rc::new(Origin {
             document: *document,
-            kind,
+            known,
             title,
             value: object,
         }));
@@ -223,7 +223,7 @@ impl<'a> Loader<'a> {
         copy: Option<usize>,
     ) -> Result<(), String> {
         let behaviour = Behaviour::of(value)?;
-        let object = origin.kind.object(value, &behaviour, self.reading)?;
+        let object = origin.known.object(value, &behaviour, self.reading)?;
         let appears = Appearance {
             origin: Rc::clone(origin),
             copy,
@@ -255,7 +255,7 @@ impl<'a> Loader<'a> {
 }
 
 /// The object's kind, if what every object must have is there.
-fn head(object: &Value) -> Result<Known, String> {
+fn head(object: &Value) -> Result<&'static Known, String> {
     if !object.is_object() {
         return Err("not an object with apiVersion, kind and metadata".to_owned());
     }
@@ -286,12 +286,13 @@ fn title(object: &Value) -> String {
 }
 
 /// Fills in what the API server would: the namespace, and what a node can allocate.
-fn complete(object: &mut Value, kind: Kind) {
-    if kind.is_namespaced() && object["metadata"]["namespace"].is_null() {
+fn complete(object: &mut Value, known: &Known) {
+    if known.is_namespaced && object["metadata"]["namespace"].is_null() {
         object["metadata"]["namespace"] = json!("default");
     }
     let status = &object["status"];
-    if kind == Kind::Node && status["allocatable"].is_null() && !status["capacity"].is_null() {
+    let is_node = known.kind == Kind::Watched(Watched::Nodes);
+    if is_node && status["allocatable"].is_null() && !status["capacity"].is_null() {
         let capacity = status["capacity"].clone();
         object["status"]["allocatable"] = capacity;
     }

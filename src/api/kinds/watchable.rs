@@ -1,11 +1,9 @@
-//! What each watched kind says to the engine: one `impl` a kind.
+//! What the objects of each watched kind tell the core: one `impl` a kind.
 
-use super::{Decode, Identity};
-use crate::api::protobuf::FromProtobuf;
+use super::{Identity, Kind, Subject};
+use crate::api::protobuf::{Decode, FromProtobuf};
 use crate::api::said::{self, Said};
 use crate::api::{Reading, convert, crd, slim, upstream, volcano};
-use crate::cluster::Kind;
-use crate::cluster::words::Subject;
 use crate::core::model::{Event, GangKey, GangSpace, PodKey, Source};
 use kube::Resource;
 use kube::core::DeserializeGuard;
