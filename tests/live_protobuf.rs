@@ -13,7 +13,7 @@ mod live;
 use admin::Admin;
 use bytes::{Buf, Bytes};
 use http::Request;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, HeaderValue};
 use http_body_util::BodyExt;
 use kube::client::Body;
 use kube::core::{DeserializeGuard, ObjectList, WatchEvent};
@@ -37,9 +37,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tower::service_fn;
 
 /// Objects that use every field which is read, as far as validation lets them.
 const OBJECTS: &str = include_str!("support/every-field.yaml");
+
+/// Upstream's PodGroups in the default namespace.
+const POD_GROUPS: &str = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";
 
 /// What an object of these must have, or the test compares nothing.
 const FIELDS: &[(&str, &[&str])] = &[
@@ -334,7 +338,19 @@ fn a_watch_tells_the_same_in_both_encodings() {
     );
 }
 
-/// Follows the pods, and tells what of them changed.
+/// The same API server by a proxy that lets no protobuf through.
+fn in_json_only(client: &Client) -> Client {
+    let client = client.clone();
+    let service = service_fn(move |mut request: Request<Body>| {
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(ACCEPT, json);
+        let client = client.clone();
+        async move { client.send(request).await }
+    });
+    Client::new(service, "default")
+}
+
+/// Follows the objects of a kind, and tells what of them changed.
 fn start<K: Watchable>(client: &Client, encodings: &Encodings) -> mpsc::Receiver<News> {
     let (sender, news) = mpsc::channel(64);
     let outlet = Outlet {
@@ -355,7 +371,7 @@ async fn until_gone(mut news: mpsc::Receiver<News>) -> Vec<Event> {
     loop {
         let next = timeout(Duration::from_secs(60), news.recv()).await;
         if let News::Event(event) = next.unwrap().unwrap() {
-            let last = matches!(event, Event::PodDeleted(_));
+            let last = matches!(event, Event::PodDeleted(_) | Event::GangDeleted(..));
             events.push(event);
             if last {
                 return events;
@@ -366,27 +382,51 @@ async fn until_gone(mut news: mpsc::Receiver<News>) -> Vec<Event> {
 
 #[test]
 fn what_is_followed_is_the_same_in_both_encodings() {
-    let cluster = Cluster::of(|builder| builder.kwok(false));
+    let cluster = Cluster::of(|builder| builder.upstream_pod_groups(true).kwok(false));
     cluster.pods("old", 2, "1");
+    let group = |name: &str| {
+        json!({
+            "apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
+            "metadata": {"namespace": "default", "name": name},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+        })
+    };
+    cluster.plane.post(POD_GROUPS, &group("old")).unwrap();
     let reader = Reader::of(&cluster.plane);
-    let encodings = Encodings::default();
-    let (protobuf, json) = reader.runtime.block_on(async {
-        // What is guarded is read in JSON.
+    let (of_pods, of_groups) = (Encodings::default(), Encodings::default());
+    let (pods, groups) = reader.runtime.block_on(async {
+        let (client, in_json) = (&reader.client, &in_json_only(&reader.client));
+        let unheard = Encodings::default();
         (
-            start::<slim::Pod>(&reader.client, &encodings),
-            start::<DeserializeGuard<slim::Pod>>(&reader.client, &Encodings::default()),
+            [
+                start::<slim::Pod>(client, &of_pods),
+                start::<DeserializeGuard<slim::Pod>>(in_json, &unheard),
+            ],
+            [
+                start::<DeserializeGuard<upstream::PodGroup>>(client, &of_groups),
+                start::<DeserializeGuard<upstream::PodGroup>>(in_json, &unheard),
+            ],
         )
     });
-    live::eventually("the pods are listed", || {
-        protobuf.len() >= 4 && json.len() >= 4
+    live::eventually("the pods and the groups are listed", || {
+        pods.iter().all(|news| news.len() >= 4) && groups.iter().all(|news| news.len() >= 3)
     });
     cluster.pods("new", 1, "2");
     cluster.delete_now("old-1");
-    let protobuf = reader.runtime.block_on(until_gone(protobuf));
-    let json = reader.runtime.block_on(until_gone(json));
+    cluster.plane.post(POD_GROUPS, &group("new")).unwrap();
+    // Nobody else is here to take its finalizer off.
+    let admin = Admin::of(&cluster.plane);
+    admin.delete(&format!("{POD_GROUPS}/old"));
+    admin.let_go(&format!("{POD_GROUPS}/old"));
+    let [protobuf, json] = pods.map(|news| reader.runtime.block_on(until_gone(news)));
     assert_eq!(protobuf.len(), 5, "{protobuf:?}");
     assert_eq!(format!("{protobuf:?}"), format!("{json:?}"));
-    assert_eq!(encodings.for_writes(), Encoding::Protobuf);
+    let [protobuf, json] = groups.map(|news| reader.runtime.block_on(until_gone(news)));
+    assert!(protobuf.len() >= 3, "{protobuf:?}");
+    assert_eq!(format!("{protobuf:?}"), format!("{json:?}"));
+    for heard in [of_pods, of_groups] {
+        assert_eq!(heard.for_writes(), Encoding::Protobuf);
+    }
 }
 
 /// Binds a pod of `default`, as this uid.

@@ -9,7 +9,7 @@ use fake_api::{Asked, FakeApi, Reply, schema, status, status_body};
 use kube::core::DeserializeGuard;
 use kube::{Api, Client};
 use muster::api::kinds::{Kind, Watchable};
-use muster::api::{Reading, crd, slim, volcano};
+use muster::api::{Reading, crd, slim, upstream, volcano};
 use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::watch::{Outlet, follow};
 use muster::cluster::{Health, Metrics, News};
@@ -489,6 +489,28 @@ async fn custom_resources_are_asked_for_in_json() {
     let mut watch = Watch::start::<DeserializeGuard<crd::Queue>>(client);
     watch.tells(&["synced queues.muster.dev"]).await;
     assert_eq!(api.asked()[0].accept, "application/json");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_guarded_is_read_in_protobuf_where_there_is_any() {
+    let groups = json!({
+        "apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroupList",
+        "metadata": {"resourceVersion": "7"},
+        "items": [{
+            "metadata": {"namespace": "team", "name": "g", "uid": "1", "resourceVersion": "3"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+        }],
+    });
+    let groups = schema::envelope("PodGroupList", &groups, schema::GO);
+    let (api, client) = FakeApi::speaking(
+        Encoding::Protobuf,
+        server([Reply::Chunks(vec![groups])], []),
+    );
+    let mut watch = Watch::start::<DeserializeGuard<upstream::PodGroup>>(client);
+    watch
+        .tells(&["gang g", "synced podgroups.scheduling.k8s.io"])
+        .await;
+    assert!(api.asked().iter().all(Asked::takes_protobuf));
 }
 
 #[tokio::test(start_paused = true)]

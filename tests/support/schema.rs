@@ -299,6 +299,10 @@ PodList
   metadata 1 ListMeta
   items 2 [] Pod
 
+PodGroupList
+  metadata 1 ListMeta
+  items 2 [] PodGroup
+
 Binding
   metadata 1 ObjectMeta
   target 2 ObjectReference

@@ -150,6 +150,8 @@ mod tests {
             self.0.push((R::KIND, name, R::is_namespaced()));
             let watched = R::Watched::url_path(&(), None);
             assert_eq!(watched, R::url_path(&(), None), "{:?}", R::KIND);
+            let in_protobuf = R::Watched::PROTOBUF.is_some();
+            assert_eq!(in_protobuf, R::PROTOBUF.is_some(), "{:?}", R::KIND);
         }
     }
 

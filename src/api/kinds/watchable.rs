@@ -5,8 +5,12 @@ use crate::api::protobuf::{Decode, FromProtobuf};
 use crate::api::said::{self, Said};
 use crate::api::{Reading, convert, crd, slim, upstream, volcano};
 use crate::core::model::{Event, GangKey, GangSpace, PodKey, Source};
+use bytes::Bytes;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::DeserializeGuard;
+use kube::core::error_boundary::InvalidObject;
+use prost::DecodeError;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
@@ -44,6 +48,10 @@ pub trait Watchable:
 /// An object that does not fit its type is left out; the others are not affected.
 impl<K: Watchable> Watchable for DeserializeGuard<K> {
     const KIND: Kind = K::KIND;
+    const PROTOBUF: Option<Decode<Self>> = match K::PROTOBUF {
+        Some(_) => Some(guarded::<K>),
+        None => None,
+    };
 
     fn exists(self, reading: &Reading) -> Result<Event, String> {
         self.0.map_err(|invalid| invalid.error)?.exists(reading)
@@ -60,6 +68,18 @@ impl<K: Watchable> Watchable for DeserializeGuard<K> {
     fn subject(uid: &str) -> Option<Subject> {
         K::subject(uid)
     }
+}
+
+/// Decodes an object as it is without its guard.
+fn guarded<K: Watchable>(bytes: Bytes) -> Result<DeserializeGuard<K>, DecodeError> {
+    let object = match K::PROTOBUF {
+        Some(decode) => Ok(decode(bytes)?),
+        None => Err(InvalidObject {
+            error: "this kind is read in JSON only".to_owned(),
+            metadata: ObjectMeta::default(),
+        }),
+    };
+    Ok(DeserializeGuard(object))
 }
 
 impl Watchable for slim::Pod {
