@@ -19,9 +19,7 @@ impl Explanations {
         for one in news {
             match one {
                 Explained::Gang(gang) => {
-                    if gang.key.space != GangSpace::Own {
-                        self.gangs.insert(gang.key.clone(), Arc::from(gang));
-                    }
+                    self.gangs.insert(gang.key.clone(), Arc::from(gang));
                 }
                 Explained::GangGone(key) => _ = self.gangs.remove(&key),
                 Explained::Queue(queue) => {

@@ -90,6 +90,10 @@ impl News {
             let Some(known) = sight.state.gang(id) else {
                 continue;
             };
+            // Readers ask by the name of a PodGroup; who asks about a pod has it explained then.
+            if known.is_single() {
+                continue;
+            }
             members += known.members.len();
             let explained = gang::explain(eyes, id, SHOWN_POSITIONS);
             let told = (explained.key.clone(), known.queue);
