@@ -517,6 +517,26 @@ fn a_configuration_that_overcommits_nodes_is_obeyed() {
     assert_eq!(report["pods"][0]["boundAt"], 0.0);
 }
 
+/// Who names no queue then waits until somebody declares it.
+#[test]
+fn a_configuration_may_do_without_the_default_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let text = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n\
+                defaultQueue: false\n";
+    std::fs::write(&file, text).unwrap();
+    let flags = ["--config", file.to_str().unwrap()];
+    let scenario = NODE.to_owned() + &pod("a", "1", "");
+    let report = json(&scenario, &flags);
+    assert_eq!(report["pods"][0]["node"], Value::Null);
+    assert_eq!(report["queues"], Value::Array(Vec::new()));
+    let declared = "---\napiVersion: muster.dev/v1alpha1\nkind: Queue\nmetadata:\n  name: default\n  \
+                    annotations: {simulate.muster.dev/at: 5s}\nspec: {}\n";
+    let report = json(&(scenario + declared), &flags);
+    assert_eq!(report["pods"][0]["boundAt"], 5.0);
+    assert_eq!(report["queues"][0]["name"], "default");
+}
+
 /// The example of docs/queues.md: the same day, counted in two ways.
 #[test]
 fn usage_is_the_sum_of_all_resources_or_the_one_that_counts_most() {

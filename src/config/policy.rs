@@ -57,6 +57,7 @@ impl SchedulerConfiguration {
             sweep_interval: self.sweep_interval.millis(),
             worth: self.worth(),
             half_life: self.half_life.millis(),
+            default_queue: self.default_queue,
         })
     }
 }

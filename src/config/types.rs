@@ -37,6 +37,9 @@ pub struct SchedulerConfiguration {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, f64>")]
     pub usage_weights: BTreeMap<String, CoresWorth>,
+    /// Whether there is a queue `default` that nobody declared.
+    #[serde(default = "yes")]
+    pub default_queue: bool,
     /// After how long half of what a queue used beyond what it uses now is forgotten.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -124,6 +127,10 @@ pub struct WeightedPlugin {
     pub weight: Bounded<1, 100, 1>,
 }
 
+const fn yes() -> bool {
+    true
+}
+
 fn scheduler_names() -> Vec<SchedulerName> {
     vec![SchedulerName::default()]
 }
@@ -138,6 +145,7 @@ impl Default for SchedulerConfiguration {
             sweep_interval: Span::default(),
             usage: Usage::default(),
             usage_weights: BTreeMap::new(),
+            default_queue: yes(),
             half_life: Span::default(),
             listen: Address::default(),
             leader_election: LeaderElection::default(),

@@ -59,6 +59,8 @@ pub struct Policy {
     pub worth: Worth,
     /// The half-life of flows.
     pub half_life: Millis,
+    /// Whether the default queue is there without anybody declaring it.
+    pub default_queue: bool,
 }
 
 impl Default for Policy {
@@ -68,6 +70,7 @@ impl Default for Policy {
             sweep_interval: Millis::from_secs(300),
             worth: Worth::default(),
             half_life: DEFAULT_HALF_LIFE,
+            default_queue: true,
         }
     }
 }
@@ -113,6 +116,9 @@ impl Scheduler {
         );
         let mut state = ClusterState::default();
         state.set_worth(policy.worth.clone(), policy.half_life);
+        if !policy.default_queue {
+            state.do_without_default_queue();
+        }
         Self {
             policy,
             state,

@@ -17,6 +17,11 @@ impl ClusterState {
         self.queues.set_half_life(half_life);
     }
 
+    /// Has no default queue but one that somebody declares.
+    pub fn do_without_default_queue(&mut self) {
+        self.queues.do_without_default();
+    }
+
     /// What amounts are worth.
     #[must_use]
     pub const fn weights(&self) -> &Weights {

@@ -7,7 +7,7 @@ use super::queues::{QueueData, Tree};
 use super::rows::{Candidate, Row, Rows, rows};
 use crate::sim::driver::Driver;
 use crate::sim::ledger::Ledger;
-use crate::sim::report::{Metrics, Report, queue};
+use crate::sim::report::{Metrics, Report, queue, queue_exists};
 use crate::sim::server::Server;
 use crate::sim::story::{GangStory, Story};
 use serde::Serialize;
@@ -90,9 +90,11 @@ pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, title: &'a Title)
         half_life: half_life(driver),
         figures,
         cluster: curves.of(&story.books.cluster, counts.last()),
-        queues: tree.queues(server, |name, number| {
-            curves.of_queue(story.books.queues.get(name), number, &counts)
-        }),
+        queues: tree.queues(
+            server,
+            |name| queue_exists(driver, name),
+            |name, number| curves.of_queue(story.books.queues.get(name), number, &counts),
+        ),
         texts,
         gangs: rows,
         left_out: LeftOut {

@@ -1,7 +1,7 @@
 //! The queues in the order of their tree.
 
 use super::curves::Curves;
-use crate::core::model::{DEFAULT_QUEUE, QueueSpec};
+use crate::core::model::QueueSpec;
 use crate::sim::server::Server;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -82,6 +82,7 @@ impl Tree {
     pub(super) fn queues(
         &self,
         server: &Server,
+        exists: impl Fn(&str) -> bool,
         mut curves: impl FnMut(&str, usize) -> Option<Curves>,
     ) -> Vec<QueueData> {
         let specs = server.queues().map(|spec| (spec.name.as_str(), spec));
@@ -92,7 +93,7 @@ impl Tree {
             QueueData {
                 name: name.clone(),
                 parent: self.parents[number],
-                declared: spec.is_some() || name == DEFAULT_QUEUE,
+                declared: exists(name),
                 weight: spec.map_or(default.weight, |spec| spec.weight),
                 tier: spec.map_or(default.tier, |spec| spec.tier),
                 curves: curves(name, number),

@@ -330,8 +330,7 @@ fn queue_reports(
     for spec in server.queues() {
         queues.insert(&spec.name, Some(spec));
     }
-    // A queue that is only named exists if it is the default one.
-    queues.retain(|name, spec| spec.is_some() || *name == DEFAULT_QUEUE);
+    queues.retain(|name, _| queue_exists(driver, name));
     let report = |(name, spec): (&str, Option<&QueueSpec>)| {
         let [usage, fair_share, flow] = books_of(name, books, end);
         QueueReport {
@@ -344,6 +343,14 @@ fn queue_reports(
         }
     };
     queues.into_iter().map(report).collect()
+}
+
+/// Whether a queue is declared, or is the default one where there is one by itself.
+pub fn queue_exists(driver: &Driver, name: &str) -> bool {
+    let books = driver.brain().map(|brain| brain.scheduler().state());
+    let found = books.and_then(|books| books.queues().find(name));
+    let known = found.map_or(name == DEFAULT_QUEUE, |(_, queue)| queue.spec.is_some());
+    known || driver.server().queues().any(|spec| spec.name == name)
 }
 
 /// A queue's usage, fair share and flow, in cores' worth.

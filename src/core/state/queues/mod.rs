@@ -115,6 +115,8 @@ pub struct Queues {
     /// The books of the cluster as a whole.
     cluster: Account,
     half_life: Millis,
+    /// Whether `default` is there without a declaration.
+    has_default: bool,
     /// What is reserved of each resource by the queues right below the cluster.
     reserved: Tally,
     /// How many queues are guaranteed something.
@@ -141,6 +143,7 @@ impl Default for Queues {
             roots: BTreeSet::new(),
             cluster: Account::default(),
             half_life: DEFAULT_HALF_LIFE,
+            has_default: true,
             reserved: Tally::default(),
             guarantees: 0,
             guaranteed: Tally::default(),
@@ -190,11 +193,12 @@ impl Queues {
         Some(id)
     }
 
-    /// Takes a declaration back. `default` falls back to what it is by itself.
+    /// Takes a declaration back. `default` falls back to what it is by itself, if it is anything.
     pub fn remove(&mut self, name: &str) -> Option<QueueId> {
         let id = self.by_name.get(name).copied()?;
         let queue = &mut self.queues[id];
-        queue.spec = (name == DEFAULT_QUEUE).then(QueueSpec::default);
+        let is_default = self.has_default && name == DEFAULT_QUEUE;
+        queue.spec = is_default.then(QueueSpec::default);
         (queue.limit, queue.guaranteed) = (Vec::new(), Vec::new());
         self.outdated = true;
         self.forget_if_unused(id);
@@ -261,6 +265,15 @@ impl Queues {
     #[must_use]
     pub const fn half_life(&self) -> Millis {
         self.half_life
+    }
+
+    /// Has no default queue but one that somebody declares.
+    pub(super) fn do_without_default(&mut self) {
+        self.has_default = false;
+        let (id, default) = (self.slot(DEFAULT_QUEUE), QueueSpec::default());
+        if self.queues[id].spec.as_ref() == Some(&default) {
+            self.remove(DEFAULT_QUEUE);
+        }
     }
 
     /// Sets the half-life of flows.
@@ -605,6 +618,18 @@ mod tests {
         assert!(declared(&queues));
         queues.remove(DEFAULT_QUEUE);
         assert!(declared(&queues));
+    }
+
+    #[test]
+    fn without_a_default_queue_there_is_one_while_somebody_declares_it() {
+        let mut queues = Queues::default();
+        queues.do_without_default();
+        let declared = |queues: &Queues| queues.iter().any(|(_, queue)| queue.spec.is_some());
+        assert!(!declared(&queues));
+        queues.upsert(QueueSpec::default(), |_| None);
+        assert!(declared(&queues));
+        queues.remove(DEFAULT_QUEUE);
+        assert!(!declared(&queues));
     }
 
     #[test]
