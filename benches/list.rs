@@ -10,11 +10,14 @@
     reason = "a measurement may end where it cannot go on"
 )]
 
+#[path = "../tests/support/json_only.rs"]
+mod json_only;
+
 use http::Request;
-use http::header::{ACCEPT, HeaderValue};
+use http::header::ACCEPT;
 use http_body_util::BodyExt;
+use json_only::in_json_only;
 use kube::client::Body;
-use kube::core::DeserializeGuard;
 use kube::{Api, Client};
 use muster::api::kinds::Watchable;
 use muster::api::protobuf::{self, MEDIA_TYPE};
@@ -33,7 +36,6 @@ use std::time::Duration;
 use std::{env, fs};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tower::service_fn;
 
 /// Pods, where nothing else is said.
 const PODS: usize = 100_000;
@@ -124,22 +126,11 @@ async fn measure(way: &str, kubeconfig: &Path) {
     match way {
         "receive-json" => receive(&client, "application/json", json_next).await,
         "receive-protobuf" => receive(&client, MEDIA_TYPE, protobuf_next).await,
-        "json" => list::<DeserializeGuard<slim::Pod>>(in_json_only(client)).await,
+        "json" => list::<slim::Pod>(in_json_only(&client)).await,
         _ => list::<slim::Pod>(client).await,
     }
     let (seconds, peak) = (start.elapsed().as_secs_f64(), peak_mib());
     println!("{way:17} {seconds:6.2} s, peak resident {peak} MiB");
-}
-
-/// The same API server by a proxy that lets no protobuf through.
-fn in_json_only(client: Client) -> Client {
-    let service = service_fn(move |mut request: Request<Body>| {
-        let json = HeaderValue::from_static("application/json");
-        request.headers_mut().insert(ACCEPT, json);
-        let client = client.clone();
-        async move { client.send(request).await }
-    });
-    Client::new(service, "default")
 }
 
 /// Lists by the program's own watch, until all are told.

@@ -46,7 +46,7 @@ fn start(cluster: &Cluster) -> Muster {
 }
 
 /// A gang of so many pods of one CPU, all of which must run.
-fn gang(cluster: &Cluster, name: &str, pods: usize, spec: Value) {
+fn gang(cluster: &Cluster, name: &str, pods: usize, spec: &Value) {
     let mut object = json!({
         "apiVersion": "muster.dev/v1alpha1",
         "kind": "PodGroup",
@@ -100,9 +100,9 @@ fn members(gang: &str, pods: usize) -> BTreeSet<String> {
 fn where_one_may_not_be_deleted_another_goes_and_the_first_is_said_to_run() {
     let cluster = scene(2, "4");
     let muster = start(&cluster);
-    gang(&cluster, "kept", 4, json!({"priority": -2}));
+    gang(&cluster, "kept", 4, &json!({"priority": -2}));
     bound(&cluster, "kept", 4);
-    gang(&cluster, "other", 4, json!({"priority": -1}));
+    gang(&cluster, "other", 4, &json!({"priority": -1}));
     bound(&cluster, "other", 4);
     cluster.apply(&deny(
         "keep-pods",
@@ -115,7 +115,7 @@ fn where_one_may_not_be_deleted_another_goes_and_the_first_is_said_to_run() {
         let try_it = ["delete", "pod", "kept-0", "--dry-run=server"];
         cluster.plane.kubectl(&try_it).is_err()
     });
-    gang(&cluster, "high", 4, json!({"priority": 10}));
+    gang(&cluster, "high", 4, &json!({"priority": 10}));
     bound(&cluster, "high", 4);
     assert_eq!(deleted(&cluster), members("other", 4));
     assert_eq!(cluster.bound("kept-"), 4);
@@ -133,16 +133,16 @@ fn where_one_may_not_be_deleted_another_goes_and_the_first_is_said_to_run() {
 fn a_successor_holds_the_room_that_others_are_leaving_and_has_nobody_else_go() {
     let cluster = scene_without_kubelets(2, "4");
     let first = start(&cluster);
-    gang(&cluster, "low", 4, json!({"priority": -2}));
+    gang(&cluster, "low", 4, &json!({"priority": -2}));
     bound(&cluster, "low", 4);
-    gang(&cluster, "bystander", 4, json!({"priority": 5}));
+    gang(&cluster, "bystander", 4, &json!({"priority": 5}));
     bound(&cluster, "bystander", 4);
-    gang(&cluster, "high", 4, json!({"priority": 10}));
+    gang(&cluster, "high", 4, &json!({"priority": 10}));
     eventually("the least important leave", || {
         leaving(&cluster, "low", 4) == 4
     });
     first.crash();
-    gang(&cluster, "thief", 1, json!({}));
+    gang(&cluster, "thief", 1, &json!({}));
     let second = start(&cluster);
     eventually("it waits for them", || {
         let status = cluster.status_of("high");
@@ -163,14 +163,14 @@ fn a_successor_holds_the_room_that_others_are_leaving_and_has_nobody_else_go() {
 fn room_that_nobody_waits_for_any_more_goes_to_the_next() {
     let cluster = scene_without_kubelets(1, "4");
     let muster = start(&cluster);
-    gang(&cluster, "low", 4, json!({"priority": -2}));
+    gang(&cluster, "low", 4, &json!({"priority": -2}));
     bound(&cluster, "low", 4);
-    gang(&cluster, "high", 4, json!({"priority": 10}));
+    gang(&cluster, "high", 4, &json!({"priority": 10}));
     eventually("they leave", || leaving(&cluster, "low", 4) == 4);
     let admin = Admin::of(&cluster.plane);
     admin.delete(&format!("{GROUPS}/high"));
     let_go(&cluster, "high", 4);
-    gang(&cluster, "next", 4, json!({"priority": -5}));
+    gang(&cluster, "next", 4, &json!({"priority": -5}));
     let_go(&cluster, "low", 4);
     bound(&cluster, "next", 4);
     muster.stop();
@@ -182,16 +182,16 @@ fn room_that_nobody_waits_for_any_more_goes_to_the_next() {
 fn a_successor_keeps_the_place_of_the_head_and_clears_it_in_time() {
     let cluster = scene(1, "10");
     let first = start(&cluster);
-    gang(&cluster, "a", 6, json!({"lifetime": "12s"}));
+    gang(&cluster, "a", 6, &json!({"lifetime": "12s"}));
     bound(&cluster, "a", 6);
-    gang(&cluster, "b", 8, json!({"lifetime": "1h"}));
+    gang(&cluster, "b", 8, &json!({"lifetime": "1h"}));
     let reserved = || !cluster.status_of("b")["estimatedStart"].is_null();
     eventually("a place is reserved", reserved);
     let estimate = cluster.status_of("b")["estimatedStart"].clone();
     first.crash();
     let second = start(&cluster);
-    gang(&cluster, "d", 4, json!({"lifetime": "30m"}));
-    gang(&cluster, "e", 2, json!({"lifetime": "30m"}));
+    gang(&cluster, "d", 4, &json!({"lifetime": "30m"}));
+    gang(&cluster, "e", 2, &json!({"lifetime": "30m"}));
     bound(&cluster, "e", 2);
     assert_eq!(cluster.bound("d-"), 0, "it would be in the way");
     bound(&cluster, "b", 8);

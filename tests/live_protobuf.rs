@@ -7,14 +7,17 @@
 
 #[path = "support/admin.rs"]
 mod admin;
+#[path = "support/json_only.rs"]
+mod json_only;
 #[path = "support/live.rs"]
 mod live;
 
 use admin::Admin;
 use bytes::{Buf, Bytes};
 use http::Request;
-use http::header::{ACCEPT, HeaderValue};
+use http::header::ACCEPT;
 use http_body_util::BodyExt;
+use json_only::in_json_only;
 use kube::client::Body;
 use kube::core::{DeserializeGuard, ObjectList, WatchEvent};
 use kube::{Api, Client};
@@ -37,7 +40,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tower::service_fn;
 
 /// Objects that use every field which is read, as far as validation lets them.
 const OBJECTS: &str = include_str!("support/every-field.yaml");
@@ -336,18 +338,6 @@ fn a_watch_tells_the_same_in_both_encodings() {
         matches!(protobuf[..], [Seen::Exists(_), Seen::Bookmark]),
         "{protobuf:?}"
     );
-}
-
-/// The same API server by a proxy that lets no protobuf through.
-fn in_json_only(client: &Client) -> Client {
-    let client = client.clone();
-    let service = service_fn(move |mut request: Request<Body>| {
-        let json = HeaderValue::from_static("application/json");
-        request.headers_mut().insert(ACCEPT, json);
-        let client = client.clone();
-        async move { client.send(request).await }
-    });
-    Client::new(service, "default")
 }
 
 /// Follows the objects of a kind, and tells what of them changed.

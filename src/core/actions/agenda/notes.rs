@@ -145,22 +145,22 @@ impl Progress {
     }
 }
 
-/// The notes on all gangs. Each is large, so they are not moved when there are more.
+/// The notes on all gangs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notes(Vec<Box<Progress>>);
+pub(super) struct Notes(Vec<Progress>);
 
 impl Notes {
     /// The notes on a gang.
     pub(super) fn of(&self, gang: GangId) -> &Progress {
         /// Of a gang that nobody has looked at yet.
         static BLANK: LazyLock<Progress> = LazyLock::new(Progress::default);
-        self.0.get(gang.index()).map_or(&BLANK, |notes| notes)
+        self.0.get(gang.index()).unwrap_or(&BLANK)
     }
 
     /// The notes on a gang, to change.
     pub(super) fn of_mut(&mut self, gang: GangId) -> &mut Progress {
         if self.0.len() <= gang.index() {
-            self.0.resize_with(gang.index() + 1, Box::default);
+            self.0.resize_with(gang.index() + 1, Progress::default);
         }
         &mut self.0[gang.index()]
     }
