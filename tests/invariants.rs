@@ -106,6 +106,7 @@ fn subgroups(min: u8) -> Vec<SubgroupSpec> {
         name: name.into(),
         min,
         max: Some(4),
+        ..SubgroupSpec::default()
     };
     vec![subgroup("a", 1), subgroup("b", u32::from(min) - 1)]
 }

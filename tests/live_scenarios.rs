@@ -331,6 +331,8 @@ impl<'a> Play<'a> {
             seen.scheduled_at.get_or_insert(now);
         }
         seen.phase = gang["status"]["phase"].as_str().map(str::to_owned);
+        let hops = gang["status"]["maxHops"].as_u64();
+        seen.hops = hops.and_then(|hops| u32::try_from(hops).ok()).or(seen.hops);
         let conditions = gang["status"]["conditions"].as_array();
         let says =
             |found: &Value| format!("{}: {}", text(found, "/reason"), text(found, "/message"));
@@ -375,7 +377,7 @@ impl<'a> Play<'a> {
         }
         // What one file leaves behind takes part in the next.
         let groups = GROUPS.map(|group| format!("/apis/{group}/podgroups"));
-        let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES].map(str::to_owned);
+        let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES, TOPOLOGIES].map(str::to_owned);
         for path in groups.into_iter().chain(others) {
             let took = eventually(&format!("nothing is left in {path}"), || {
                 self.list(&path).is_empty()
@@ -396,6 +398,7 @@ const GROUPS: [&str; 3] = [
 ];
 
 const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
+const TOPOLOGIES: &str = "/apis/muster.dev/v1alpha1/topologies";
 
 /// Where objects of this kind and namespace are.
 fn path(object: &Value) -> String {
@@ -410,6 +413,7 @@ fn path(object: &Value) -> String {
         "Namespace" => format!("{base}/namespaces"),
         "PriorityClass" => format!("{base}/priorityclasses"),
         "Queue" => format!("{base}/queues"),
+        "Topology" => format!("{base}/topologies"),
         "Pod" => scoped("pods"),
         "PodGroup" => scoped("podgroups"),
         "PodDisruptionBudget" => scoped("poddisruptionbudgets"),

@@ -69,6 +69,7 @@ fn play(name: &str, text: &str, within_seconds: u64) -> (Observed, Vec<String>) 
             phase: Some(gang.phase.to_owned()),
             says,
             scheduled_at: gang.scheduled_at.map(millis),
+            hops: gang.max_hops,
         };
         seen.gangs
             .insert(short_name(&gang.namespace, &gang.name), observed);

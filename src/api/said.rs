@@ -10,7 +10,7 @@ use super::status::{
 };
 use super::upstream::INITIALLY_SCHEDULED;
 use super::{crd, slim, upstream, volcano};
-use crate::core::engine::{Condition, GangStatus, QueueStatus};
+use crate::core::engine::{Condition, GangStatus, QueueStatus, TopologyStatus};
 use crate::core::model::{PodWaits, Source, digest};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
@@ -85,7 +85,7 @@ impl SeenCondition {
 }
 
 /// Counts and phase, in one order for what is wanted and what is seen.
-type Numbers = [Option<i64>; 7];
+type Numbers = [Option<i64>; 8];
 
 fn gang_digest<'a>(
     phase: &str,
@@ -122,6 +122,7 @@ pub fn wanted_of_gang(status: &GangStatus) -> Option<Said> {
                 number(status.failed),
                 status.position.map(i64::from),
                 status.estimated_start.map(|at| timestamp(at).as_second()),
+                status.max_hops.map(i64::from),
             ],
             status
                 .conditions
@@ -159,11 +160,12 @@ fn volcano_numbers(running: u32, succeeded: u32, failed: u32) -> Numbers {
         None,
         None,
         None,
+        None,
     ]
 }
 
 fn upstream_digest(condition: (&str, bool, &str, &str, i64)) -> u64 {
-    gang_digest("", None, [None; 7], std::iter::once(condition))
+    gang_digest("", None, [None; 8], std::iter::once(condition))
 }
 
 /// What is to be said of a queue.
@@ -180,6 +182,27 @@ fn queue_said(counts: &[u32; QUEUE_FIELDS.len()], books: &QueueBooks) -> Said {
 #[must_use]
 pub fn conditions_of_queue(status: &QueueStatus) -> Vec<(String, bool)> {
     vec![("Ready".to_owned(), status.ready.status)]
+}
+
+/// What is to be said of a topology.
+#[must_use]
+pub fn wanted_of_topology(status: &TopologyStatus) -> Said {
+    let ready = entry(
+        &status.ready,
+        status.ready.kind,
+        status.ready.status,
+        status.observed_generation,
+    );
+    let number = |count: u32| Some(i64::from(count));
+    let domains: Vec<i64> = status.domains.iter().map(|one| i64::from(*one)).collect();
+    let numbers = (number(status.nodes), number(status.outside), domains);
+    Said::with_text(digest::of(&(numbers, vec![ready])))
+}
+
+/// The conditions of a Topology.
+#[must_use]
+pub fn conditions_of_topology(status: &TopologyStatus) -> Vec<(String, bool)> {
+    vec![(status.ready.kind.to_owned(), status.ready.status)]
 }
 
 /// What is to be said on a pod.
@@ -224,6 +247,7 @@ impl From<&crd::PodGroup> for Said {
                 count(status.failed),
                 count(status.position),
                 status.estimated_start.as_ref().map(|at| at.0.as_second()),
+                count(status.max_hops),
             ],
             conditions,
         );
@@ -235,6 +259,33 @@ impl From<&crd::PodGroup> for Said {
         Self {
             since: since.collect(),
             ..Self::with_text(text)
+        }
+    }
+}
+
+impl From<&crd::Topology> for Said {
+    fn from(topology: &crd::Topology) -> Self {
+        let Some(status) = &topology.status else {
+            return Self::default();
+        };
+        let conditions = status.conditions.iter().map(|one| {
+            let is_true = one.status == "True";
+            let generation = one.observed_generation.unwrap_or(0);
+            let (kind, reason) = (one.type_.as_str(), one.reason.as_str());
+            (kind, is_true, reason, one.message.as_str(), generation)
+        });
+        let conditions: Vec<_> = conditions.collect();
+        let count = |count: Option<i32>| count.map(i64::from);
+        let domains: Vec<i64> = status.domains.iter().map(|one| i64::from(*one)).collect();
+        let numbers = (count(status.nodes), count(status.nodes_outside), domains);
+        let since = status.conditions.iter().map(|one| Since {
+            condition: one.type_.clone(),
+            is_true: one.status == "True",
+            at: one.last_transition_time.0,
+        });
+        Self {
+            since: since.collect(),
+            ..Self::with_text(digest::of(&(numbers, conditions)))
         }
     }
 }
@@ -401,6 +452,7 @@ mod tests {
                         failed: 6,
                         position,
                         estimated_start: position.map(|_| Time(1_700_000_000_000)),
+                        max_hops: position,
                         conditions: vec![
                             condition("Admitted", true, ""),
                             condition("Scheduled", scheduled, "why \u{e4}"),

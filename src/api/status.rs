@@ -2,7 +2,7 @@
 
 use super::names;
 use super::upstream::INITIALLY_SCHEDULED;
-use crate::core::engine::{Condition, GangPhase, GangStatus, QueueStatus};
+use crate::core::engine::{Condition, GangPhase, GangStatus, QueueStatus, TopologyStatus};
 use crate::core::model::Source;
 use crate::core::resources::CORE;
 use crate::core::units::Time;
@@ -124,6 +124,25 @@ pub fn queue_patch(status: &QueueStatus, since: SinceOf<'_>) -> Value {
     json!({ "status": fields })
 }
 
+/// The JSON merge patch `{"status": ...}` of a Topology.
+#[must_use]
+pub fn topology_patch(status: &TopologyStatus, since: SinceOf<'_>) -> Value {
+    let ready = &status.ready;
+    json!({ "status": {
+        "nodes": status.nodes,
+        "nodesOutside": status.outside,
+        "domains": status.domains,
+        "conditions": [{
+            "type": ready.kind,
+            "status": if ready.status { "True" } else { "False" },
+            "reason": ready.reason,
+            "message": ready.message,
+            "lastTransitionTime": stamp(since(ready.kind, ready.status)),
+            "observedGeneration": status.observed_generation,
+        }],
+    }})
+}
+
 fn muster(status: &GangStatus, since: SinceOf<'_>) -> Value {
     let condition = |found: &Condition| {
         let since = since(found.kind, found.status);
@@ -139,7 +158,7 @@ fn muster(status: &GangStatus, since: SinceOf<'_>) -> Value {
         "failed": status.failed,
         "position": status.position,
         "estimatedStart": status.estimated_start.map(|at| stamp(timestamp(at))),
-        "maxHops": null,
+        "maxHops": status.max_hops,
         "conditions": status.conditions.iter().map(condition).collect::<Vec<_>>(),
     })
 }
@@ -287,6 +306,7 @@ mod tests {
             failed: 6,
             position: None,
             estimated_start: None,
+            max_hops: None,
             conditions: vec![
                 Condition {
                     kind: "Admitted",

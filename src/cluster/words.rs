@@ -9,7 +9,7 @@
 use super::attempt::Answer;
 use crate::api::kinds::Subject;
 use crate::api::said::{self, Said, Since};
-use crate::core::engine::{GangStatus, PodWaits, QueueStatus};
+use crate::core::engine::{GangStatus, PodWaits, QueueStatus, TopologyStatus};
 use crate::core::units::{Millis, Time};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,8 @@ pub enum Word {
     Gang(Box<GangStatus>),
     /// The status of a Queue.
     Queue(QueueStatus),
+    /// The status of a Topology.
+    Topology(TopologyStatus),
     /// Why a pod waits.
     Pod(PodWaits),
 }
@@ -42,6 +44,7 @@ impl Word {
         match self {
             Self::Gang(status) => Subject::Gang(status.source, status.uid.clone()),
             Self::Queue(status) => Subject::Queue(status.uid.clone()),
+            Self::Topology(status) => Subject::Topology(status.uid.clone()),
             Self::Pod(order) => Subject::Pod(order.pod.uid.clone()),
         }
     }
@@ -50,6 +53,7 @@ impl Word {
         match self {
             Self::Gang(status) => said::wanted_of_gang(status),
             Self::Queue(status) => Some(said::wanted_of_queue(status)),
+            Self::Topology(status) => Some(said::wanted_of_topology(status)),
             Self::Pod(order) => Some(said::wanted_on_pod(order)),
         }
     }
@@ -94,6 +98,7 @@ impl Write {
         let conditions = match &self.word {
             Word::Gang(status) => said::conditions_of_gang(status),
             Word::Queue(status) => said::conditions_of_queue(status),
+            Word::Topology(status) => said::conditions_of_topology(status),
             Word::Pod(_) => Vec::new(),
         };
         let since = conditions.into_iter().map(|(condition, is_true)| Since {
@@ -260,7 +265,7 @@ impl Entry {
     fn next(&self, subject: &Subject, now: Time) -> Time {
         let gather = match subject {
             Subject::Pod(_) => Millis(0),
-            Subject::Gang(..) | Subject::Queue(_) => GATHER,
+            Subject::Gang(..) | Subject::Queue(_) | Subject::Topology(_) => GATHER,
         };
         let Some(written) = self.written_at else {
             return now + gather;
@@ -279,7 +284,7 @@ impl Entry {
 /// What goes first.
 const fn rank(subject: &Subject) -> usize {
     match subject {
-        Subject::Gang(..) | Subject::Queue(_) => 0,
+        Subject::Gang(..) | Subject::Queue(_) | Subject::Topology(_) => 0,
         Subject::Pod(_) => 1,
     }
 }

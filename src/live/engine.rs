@@ -9,6 +9,7 @@ use crate::cluster::lanes::Lanes;
 use crate::cluster::{Clock, Explanations, Fence, Metrics, News, raise};
 use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler, Span, SpanKind};
 use crate::core::lint::Linter;
+use crate::core::resources::CORE;
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -249,10 +250,12 @@ fn log(decision: &Decision) {
         gang,
         queue,
         outcome,
+        ..
     } = decision;
     match outcome {
-        Outcome::Placed { pods, nodes } => {
-            tracing::info!(gang, queue, pods, nodes, "placed");
+        Outcome::Placed { pods, nodes, lost } => {
+            let lost_millicores = lost / (CORE / 1_000);
+            tracing::info!(gang, queue, pods, nodes, lost_millicores, "placed");
         }
         Outcome::Waits { reason, message } => {
             tracing::info!(gang, queue, reason, words = &**message, "waits");

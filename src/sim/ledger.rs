@@ -65,6 +65,10 @@ pub struct GangLine {
     pub partly_since: Option<Time>,
     /// The last status written.
     pub status: Option<GangStatus>,
+    /// The largest number of hops between two of its pods, when last any had a place.
+    pub max_hops: Option<u32>,
+    /// What its placements left free on nodes that they opened, in worth.
+    pub lost: Option<u64>,
 }
 
 impl GangLine {
@@ -341,7 +345,15 @@ impl Ledger {
     /// A PodGroup's status was written.
     pub fn gang_status(&mut self, status: &GangStatus) {
         let line = self.gangs.entry(status.gang.clone()).or_default();
+        line.max_hops = status.max_hops.or(line.max_hops);
         line.status = Some(status.clone());
+    }
+
+    /// A gang was given places.
+    pub fn placed(&mut self, gang: &GangKey, lost: u64) {
+        if let Some(line) = self.gangs.get_mut(gang) {
+            line.lost = Some(line.lost.unwrap_or(0).saturating_add(lost));
+        }
     }
 
     /// It was said why a pod waits.

@@ -10,7 +10,7 @@ use crate::api::said::Said;
 use crate::cluster::attempt::Answer;
 use crate::core::model::{
     Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
-    QueueSpec, Source,
+    QueueSpec, Source, TopologySpec,
 };
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ enum Object {
     Pod(PodName),
     Gang(GangKey, Source),
     Queue(String),
+    Topology(String),
 }
 
 /// What the API server holds.
@@ -87,6 +88,7 @@ pub struct Server {
     pods: BTreeMap<PodName, Pod>,
     gangs: BTreeMap<(GangKey, Source), GangSpec>,
     queues: BTreeMap<String, QueueSpec>,
+    topologies: BTreeMap<String, TopologySpec>,
     classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
     budgets: BTreeMap<(String, String), BudgetPlan>,
@@ -97,6 +99,13 @@ pub struct Server {
     by_uid: BTreeMap<String, Object>,
     uids: u64,
     news: Vec<(Stream, Told)>,
+}
+
+/// The uid of what something is said of.
+fn uid_of(subject: &Subject) -> &str {
+    let (Subject::Pod(uid) | Subject::Gang(_, uid) | Subject::Queue(uid) | Subject::Topology(uid)) =
+        subject;
+    uid
 }
 
 impl Server {
@@ -127,7 +136,9 @@ impl Server {
                 let budgets =
                     budgets.map(|budget| Event::DisruptionBudget(Box::new(budget.spec.clone())));
                 let all = classes.chain(namespaces).chain(budgets);
-                all.map(Told::plain).collect()
+                let topologies = self.topologies.values();
+                let topologies = topologies.map(|topology| self.of_topology(topology));
+                all.map(Told::plain).chain(topologies).collect()
             }
         }
     }
@@ -161,6 +172,15 @@ impl Server {
         }
     }
 
+    fn of_topology(&self, topology: &TopologySpec) -> Told {
+        let subject = Subject::Topology(topology.uid.clone());
+        let said = self.said_of(&subject);
+        Told {
+            event: Event::Topology(Box::new(topology.clone())),
+            says: Some((subject, Some(said))),
+        }
+    }
+
     /// The objects of which something is said.
     #[must_use]
     pub fn subjects(&self) -> Vec<Subject> {
@@ -183,8 +203,7 @@ impl Server {
     }
 
     fn tell_gone(&mut self, stream: Stream, event: Event, subject: Subject) {
-        let (Subject::Pod(uid) | Subject::Gang(_, uid) | Subject::Queue(uid)) = &subject;
-        self.by_uid.remove(uid);
+        self.by_uid.remove(uid_of(&subject));
         self.said.remove(&subject);
         let says = Some((subject, None));
         self.tell(stream, Told { event, says });
@@ -192,7 +211,7 @@ impl Server {
 
     /// `PATCH` of a status: what an object says from now on.
     pub fn say(&mut self, subject: &Subject, said: Said) -> Answer {
-        let (Subject::Pod(uid) | Subject::Gang(_, uid) | Subject::Queue(uid)) = subject;
+        let uid = uid_of(subject);
         let Some(object) = self.by_uid.get(uid).cloned() else {
             return status(404, "not found".to_owned());
         };
@@ -209,6 +228,10 @@ impl Server {
             Object::Queue(name) => {
                 let queue = self.queues.get(&name);
                 queue.map(|queue| (Stream::Queues, self.of_queue(queue)))
+            }
+            Object::Topology(name) => {
+                let topology = self.topologies.get(&name);
+                topology.map(|topology| (Stream::Others, self.of_topology(topology)))
             }
         };
         if let Some((stream, told)) = told {
@@ -344,6 +367,34 @@ impl Server {
         if let Some(queue) = self.queues.remove(name) {
             let event = Event::QueueDeleted(name.to_owned());
             self.tell_gone(Stream::Queues, event, Subject::Queue(queue.uid));
+        }
+    }
+
+    /// Creates or changes a topology.
+    pub fn put_topology(&mut self, mut topology: TopologySpec) {
+        match self.topologies.get(&topology.name) {
+            Some(before) => {
+                topology.uid = before.uid.clone();
+                topology.generation = before.generation + 1;
+            }
+            None => {
+                topology.uid = self.new_uid();
+                topology.generation = 1;
+            }
+        }
+        let told = self.of_topology(&topology);
+        self.tell(Stream::Others, told);
+        let object = Object::Topology(topology.name.clone());
+        self.by_uid.insert(topology.uid.clone(), object);
+        self.topologies.insert(topology.name.clone(), topology);
+    }
+
+    /// Deletes a topology.
+    pub fn delete_topology(&mut self, name: &str) {
+        if let Some(topology) = self.topologies.remove(name) {
+            let event = Event::TopologyDeleted(name.to_owned());
+            let subject = Subject::Topology(topology.uid);
+            self.tell_gone(Stream::Others, event, subject);
         }
     }
 

@@ -2,9 +2,9 @@
 //! and some is edited on the way.
 
 use muster::core::model::{
-    GangKey, GangRef, GangSpace, GangSpec, HostPort, LabelCondition, LabelRequirement, NodeSpec,
-    PodLabels, PodSpec, PriorityClassSpec, QueueSpec, Reservation, Source, SubgroupSpec, Taint,
-    Toleration, TolerationOperator,
+    GangKey, GangRef, GangSpace, GangSpec, HostPort, LabelCondition, LabelRequirement, Level,
+    NodeSpec, PodLabels, PodSpec, PriorityClassSpec, QueueSpec, Reservation, Source, SubgroupSpec,
+    Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
@@ -100,6 +100,9 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         let cpu = 4_000 + 1_000 * random.below(8);
         entries.push(node(format!("n{index}"), cpu, random.per_mille(250)));
     }
+    let topology = topology(random, &mut entries);
+    let has_topology = topology.is_some();
+    entries.extend(topology);
     queues(random, &mut entries);
     budget(random, &mut entries);
     for index in 0..random.below(3) {
@@ -109,7 +112,7 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         entries.push(entry(0, Object::Pod(Box::new(plan))));
     }
     for index in 0..1 + random.below(6) {
-        gang(random, index, &mut entries);
+        gang(random, index, has_topology, &mut entries);
     }
     for index in 0..random.below(8) {
         let (cpu, duration) = (250 * (1 + random.below(8)), duration(random));
@@ -123,6 +126,33 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         entries,
         warnings: Vec::new(),
     }
+}
+
+/// Racks, and in some worlds a topology of them, which may come late or go.
+fn topology(random: &mut Random, entries: &mut [Entry]) -> Option<Entry> {
+    for entry in entries.iter_mut() {
+        if let Object::Node(node) = &mut entry.object {
+            let rack = random.below(3).to_string();
+            node.labels.insert("rack".to_owned(), rack);
+        }
+    }
+    random.per_mille(500).then(|| {
+        let topology = TopologySpec {
+            name: "racks".to_owned(),
+            levels: vec![Level {
+                label: "rack".to_owned(),
+                hops: 2,
+            }],
+            ..TopologySpec::default()
+        };
+        let late = random.per_mille(200);
+        let at = if late { random.below(10_000) } else { 0 };
+        let mut topology = entry(at, Object::Topology(topology));
+        topology.delete_at = random
+            .per_mille(200)
+            .then(|| Time(at + 1 + random.below(20_000)));
+        topology
+    })
 }
 
 /// Two queues, of which one may come late, go and come again; and a class that may be late.
@@ -204,7 +234,7 @@ fn duration(random: &mut Random) -> Option<Millis> {
         .then(|| Millis(500 + random.below(15_000)))
 }
 
-fn gang(random: &mut Random, index: u64, entries: &mut Vec<Entry>) {
+fn gang(random: &mut Random, index: u64, has_topology: bool, entries: &mut Vec<Entry>) {
     let key = key(&format!("gang-{index}"));
     let members = 1 + random.below(6);
     let min = 1 + random.below(members);
@@ -245,9 +275,17 @@ fn gang(random: &mut Random, index: u64, entries: &mut Vec<Entry>) {
                 name: name.to_owned(),
                 min: 1,
                 max: None,
+                ..SubgroupSpec::default()
             })
             .into();
         spec.min_available = 2;
+    }
+    if spec.source == Source::Muster {
+        spec.exclusive = random.per_mille(100);
+        spec.topology = (has_topology && random.per_mille(300)).then(|| TopologyWish {
+            max_hops: Some(u32::try_from(2 * random.below(2)).unwrap()),
+            ..TopologyWish::default()
+        });
     }
     spec.repair_for = random
         .per_mille(250)

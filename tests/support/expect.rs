@@ -45,6 +45,9 @@ pub struct Expect {
     /// Texts in the reason or message that a gang gives.
     #[serde(default)]
     pub gang_says: BTreeMap<String, Vec<String>>,
+    /// `status.maxHops` of gangs, when last it had one.
+    #[serde(default)]
+    pub hops: BTreeMap<String, u32>,
     /// Texts in the message of a pod's condition `PodScheduled`.
     #[serde(default)]
     pub pod_says: BTreeMap<String, Vec<String>>,
@@ -83,6 +86,8 @@ pub struct ObservedGang {
     pub says: String,
     /// When its minimum was bound, in milliseconds.
     pub scheduled_at: Option<u64>,
+    /// The largest number of hops between two of its pods, when last it had one.
+    pub hops: Option<u32>,
 }
 
 /// Takes a file apart: the scenario, and what it expects.
@@ -172,6 +177,12 @@ impl Expect {
             let phase = seen.gangs.get(name).and_then(|gang| gang.phase.as_ref());
             if phase != Some(expected) {
                 wrong.push(format!("gang {name} is {phase:?}, not {expected}"));
+            }
+        }
+        for (name, expected) in &self.hops {
+            let hops = seen.gangs.get(name).and_then(|gang| gang.hops);
+            if hops != Some(*expected) {
+                wrong.push(format!("gang {name} has maxHops {hops:?}, not {expected}"));
             }
         }
         for (name, texts) in &self.gang_says {

@@ -1,6 +1,6 @@
 //! PodGroups of all kinds into one gang model.
 
-use super::{created, filled};
+use super::{created, filled, topology};
 use crate::api::requests::{Reader, in_core_units};
 use crate::api::slim::{Text, Texts};
 use crate::api::{crd, duration, names, upstream, volcano};
@@ -22,6 +22,8 @@ pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
             max: subgroup
                 .max
                 .map(|max| count("spec.subgroups.max", max, &mut problems)),
+            topology: topology::wish(subgroup.topology.as_ref()),
+            exclusive: subgroup.exclusive,
         })
         .collect();
     let minima = subgroups
@@ -39,6 +41,8 @@ pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
         priority: spec.priority,
         priority_class: filled(spec.priority_class_name.as_ref()),
         node_selector: spec.node_selector.clone(),
+        topology: topology::wish(spec.topology.as_ref()),
+        exclusive: spec.exclusive,
         min_resources: min_resources(&quantities.collect(), &mut problems),
         lifetime: span("spec.lifetime", spec.lifetime.as_deref(), &mut problems),
         replicas: spec

@@ -9,6 +9,7 @@ mod gang;
 mod pod;
 mod policy;
 mod queue;
+mod topology;
 mod unsupported;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
@@ -16,6 +17,7 @@ pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;
+pub use topology::topology;
 
 use super::slim;
 use crate::core::units::Time;

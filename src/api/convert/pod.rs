@@ -8,6 +8,7 @@ use crate::core::model::{
     Requirement, ShapeSpec, Term, Toleration, TolerationOperator,
 };
 use crate::core::units::{Millis, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// A pod. What it uses and Muster cannot honour is listed in `unsupported`.
 #[must_use]
@@ -30,6 +31,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         },
         created: created(meta),
         ours: reading.is_ours(pod),
+        daemon: is_daemon(meta),
         node: filled(Some(&spec.node_name)),
         bound_at: bound_at(pod),
         phase: phase(&pod.status.phase),
@@ -53,6 +55,13 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         shape,
         unsupported: notes.paths,
     }
+}
+
+/// Whether a DaemonSet controls it. Who may write pods may claim that: it is good for nothing but that a
+/// node with no other pods counts as one that is not in use.
+fn is_daemon(meta: &ObjectMeta) -> bool {
+    let mut owners = meta.owner_references.iter().flatten();
+    owners.any(|owner| owner.controller == Some(true) && owner.kind == "DaemonSet")
 }
 
 /// When it was bound: the API server writes that with the binding, in the condition's time. A pod that
@@ -101,6 +110,7 @@ fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
     Constraints {
         selector: spec.node_selector.clone(),
         gang_selector: Labels::default(),
+        housemates: None,
         affinity: required.map(|selector| {
             let terms = selector.node_selector_terms.iter().enumerate();
             terms.map(|(index, one)| term(index, one, notes)).collect()

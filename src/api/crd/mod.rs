@@ -6,6 +6,7 @@
 mod pod_group;
 mod queue;
 mod schema;
+mod topology;
 
 pub use pod_group::{
     Disruption, DisruptionPolicy, PodGroup, PodGroupSpec, PodGroupStatus, Subgroup,
@@ -13,6 +14,7 @@ pub use pod_group::{
 pub use queue::{
     Queue, QueueOrder, QueuePreemption, QueueReservation, QueueSpec, QueueState, QueueStatus,
 };
+pub use topology::{Topology, TopologyConstraint, TopologyLevel, TopologySpec, TopologyStatus};
 
 use crate::core::units::Quantity;
 use kube::CustomResourceExt;
@@ -25,7 +27,7 @@ use std::sync::LazyLock;
 /// # Errors
 /// When a definition cannot be written as YAML.
 pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
-    [PodGroup::crd(), Queue::crd()]
+    [PodGroup::crd(), Queue::crd(), Topology::crd()]
         .iter()
         .map(|crd| {
             let name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
@@ -66,6 +68,14 @@ pub fn validate_queue(queue: &Queue) -> Result<(), Vec<String>> {
     none(problems)
 }
 
+/// Checks a Topology as the API server would.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its field path.
+pub fn validate_topology(topology: &Topology) -> Result<(), Vec<String>> {
+    none(TOPOLOGY.problems(topology))
+}
+
 fn none(problems: Vec<String>) -> Result<(), Vec<String>> {
     if problems.is_empty() {
         Ok(())
@@ -76,6 +86,7 @@ fn none(problems: Vec<String>) -> Result<(), Vec<String>> {
 
 static POD_GROUP: LazyLock<Rules> = LazyLock::new(Rules::of::<PodGroup>);
 static QUEUE: LazyLock<Rules> = LazyLock::new(Rules::of::<Queue>);
+static TOPOLOGY: LazyLock<Rules> = LazyLock::new(Rules::of::<Topology>);
 
 /// The rules of a kind, compiled once.
 struct Rules {

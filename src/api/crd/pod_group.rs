@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::schema;
+use super::{TopologyConstraint, schema};
 
 /// What a PodGroup asks for.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -138,6 +138,17 @@ pub struct PodGroupSpec {
     #[schemars(with = "Disruption")]
     pub disruption: Option<Disruption>,
 
+    /// How close together all its pods have to be. Within each subgroup the number of hops
+    /// between two pods is made as small as can be, with or without this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "TopologyConstraint")]
+    pub topology: Option<TopologyConstraint>,
+
+    /// Whether it takes whole nodes: no pod of another gang is placed there, and nodes on which
+    /// others run are not taken. Pods of DaemonSets do not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exclusive: bool,
+
     /// Sets of identical pods, each with a minimum of its own. Pods say which one is theirs by
     /// the label muster.dev/subgroup.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -175,6 +186,16 @@ pub struct Subgroup {
     #[x_kube(validation = Rule::new("self >= 1 && self <= 2147483647")
         .message("must be between 1 and 2147483647"))]
     pub max: Option<i32>,
+
+    /// How close together its pods have to be. Beside what the PodGroup says of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "TopologyConstraint")]
+    pub topology: Option<TopologyConstraint>,
+
+    /// Whether its pods take whole nodes: no pod of another gang is placed there, and nodes on which
+    /// others run are not taken. Pods of DaemonSets do not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exclusive: bool,
 }
 
 /// What becomes of a gang that has run and falls below its minimum.

@@ -33,6 +33,8 @@ pub enum Subject {
     Gang(Source, String),
     /// The Queue of this uid.
     Queue(String),
+    /// The Topology of this uid.
+    Topology(String),
     /// The pod of this uid.
     Pod(String),
 }

@@ -93,6 +93,8 @@ watched_kinds! {
     PodGroups, "podgroups.muster.dev", needed, guarded crd::PodGroup, crd::PodGroup;
     /// `muster.dev/v1alpha1` Queue.
     Queues, "queues.muster.dev", needed, guarded crd::Queue, crd::Queue;
+    /// `muster.dev/v1alpha1` Topology.
+    Topologies, "topologies.muster.dev", needed, guarded crd::Topology, crd::Topology;
     /// `scheduling.volcano.sh/v1beta1` PodGroup, where it is served.
     VolcanoPodGroups, "podgroups.scheduling.volcano.sh", optional,
         guarded volcano::PodGroup, Value;
@@ -170,7 +172,8 @@ mod tests {
                 Kind::Nodes,
                 Kind::Namespaces,
                 Kind::PriorityClasses,
-                Kind::Queues
+                Kind::Queues,
+                Kind::Topologies
             ]
         );
     }
@@ -178,6 +181,9 @@ mod tests {
     #[test]
     fn ours_are_those_whose_definitions_we_have() {
         let ours = Kind::ALL.into_iter().filter(|kind| kind.is_ours());
-        assert_eq!(Vec::from_iter(ours), [Kind::PodGroups, Kind::Queues]);
+        assert_eq!(
+            Vec::from_iter(ours),
+            [Kind::PodGroups, Kind::Queues, Kind::Topologies]
+        );
     }
 }

@@ -183,6 +183,26 @@ impl Watchable for crd::Queue {
     }
 }
 
+impl Watchable for crd::Topology {
+    const KIND: Kind = Kind::Topologies;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        Ok(Event::Topology(Box::new(convert::topology(&self))))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::TopologyDeleted(object.name)
+    }
+
+    fn says(&self, _: &Reading) -> Option<Said> {
+        Some(Said::from(self))
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Topology(uid.to_owned()))
+    }
+}
+
 impl Watchable for crd::PodGroup {
     const KIND: Kind = Kind::PodGroups;
 

@@ -104,6 +104,7 @@ impl Lanes {
             Effect::PodWaits(order) => self.slow.want(Word::Pod(order)),
             Effect::GangStatus(status) => self.slow.want(Word::Gang(Box::new(status))),
             Effect::QueueStatus(status) => self.slow.want(Word::Queue(status)),
+            Effect::TopologyStatus(status) => self.slow.want(Word::Topology(status)),
         }
     }
 

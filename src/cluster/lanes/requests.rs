@@ -6,7 +6,7 @@
 use crate::api::protobuf::{self, ObjectReference, WrittenMeta};
 use crate::cluster::clock::wall;
 use crate::cluster::encoding::Encoding;
-use crate::core::engine::{PodWaits, QueueStatus};
+use crate::core::engine::{PodWaits, QueueStatus, TopologyStatus};
 use crate::core::model::{GangKey, PodKey, Source};
 use crate::core::units::Time;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -118,6 +118,14 @@ fn condition(pod: &PodKey, condition: &Value) -> Made {
 pub(super) fn queue_status(status: &QueueStatus, mut patch: Value) -> Made {
     patch["metadata"] = json!({"uid": status.uid});
     let path = format!("/apis/muster.dev/v1alpha1/queues/{}/status", status.queue);
+    write(Method::PATCH, &path, MERGE_PATCH, &patch)
+}
+
+/// The status of a Topology.
+pub(super) fn topology_status(status: &TopologyStatus, mut patch: Value) -> Made {
+    patch["metadata"] = json!({"uid": status.uid});
+    let name = &status.topology;
+    let path = format!("/apis/muster.dev/v1alpha1/topologies/{name}/status");
     write(Method::PATCH, &path, MERGE_PATCH, &patch)
 }
 

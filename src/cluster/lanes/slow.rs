@@ -302,7 +302,7 @@ impl SlowLane {
     /// Writes a word on its object.
     async fn say(&self, word: Write) -> Option<Duration> {
         let kind = match word.word {
-            Word::Gang(_) | Word::Queue(_) => "status",
+            Word::Gang(_) | Word::Queue(_) | Word::Topology(_) => "status",
             Word::Pod(_) => "condition",
         };
         let at = wall(self.context.clock.now());
@@ -364,6 +364,10 @@ fn request(write: &Write, now: jiff::Timestamp) -> Made {
         Word::Queue(status) => {
             let since = |kind: &str, is_true: bool| write.since(kind, is_true, now);
             requests::queue_status(status, status::queue_patch(status, &since))
+        }
+        Word::Topology(status) => {
+            let since = |kind: &str, is_true: bool| write.since(kind, is_true, now);
+            requests::topology_status(status, status::topology_patch(status, &since))
         }
         Word::Pod(order) => requests::waits(order, write.is_news.then_some(now)),
     }

@@ -8,8 +8,8 @@ use super::{Cycle, admit, finish, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::Reason;
 use crate::core::model::Why;
-use crate::core::placement::{Demand, Diagnosis, Shortage};
-use crate::core::state::{ClusterState, Eased, GangId, ShapeId, View};
+use crate::core::placement::{Confined, Demand, Diagnosis, Shortage};
+use crate::core::state::{ClusterState, Eased, GangId, Limit, ShapeId, View};
 use crate::core::transaction::Statement;
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ const MAX_PLACEMENTS: u64 = 2_000;
 /// A cycle ends after this many gangs were tried in vain.
 const MAX_ATTEMPTS: u64 = 20_000;
 
-/// What this cycle already knows not to fit: by shape and by what room it may take, what came of the
-/// smallest gang that was tried. Within a cycle room is only taken, so what did not fit will not.
-type Refused = BTreeMap<(ShapeId, View), Known>;
+/// What this cycle already knows not to fit: by shape, by what room it may take and by how close
+/// together it has to be, what came of the smallest gang that was tried. Within a cycle room is only taken, so what did not fit will not.
+type Refused = BTreeMap<(ShapeId, View, Option<Limit>), Known>;
 
 /// What is known of a shape.
 struct Known {
@@ -117,7 +117,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     cx.state.show(view);
     let want = want_of(cx, gang_id, view);
     if let Some(want) = want
-        && let Some(known) = refused.get(&(want.shape, view))
+        && let Some(known) = refused.get(&(want.shape, view, want.limit))
         && want.size >= known.size
     {
         let shortage = known.shortage_of(cx, gang_id, want);
@@ -135,14 +135,17 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         Err(Refusal::Shortage(shortage)) => {
             let shortage = Arc::new(shortage);
             find_room_later(cx, gang_id, charge, &shortage, &shortage);
-            if let Some(Want { shape, size, .. }) = want {
+            if let Some(Want {
+                shape, size, limit, ..
+            }) = want
+            {
                 let as_of = cx.orders.placed;
                 let known = Known {
                     size,
                     as_of,
                     shortage,
                 };
-                refused.insert((shape, view), known);
+                refused.insert((shape, view, limit), known);
             }
         }
     }
@@ -295,7 +298,16 @@ impl Known {
             placed: exact.then_some(self.shortage.placed).flatten(),
             needed: want.size,
             diagnosis,
+            confined: self.shortage.confined.clone(),
         }
+    }
+}
+
+/// ` in one rack of Topology fabric, most in rack=r7`.
+fn in_words(confined: &Confined) -> String {
+    match &confined.closest {
+        Some(closest) => format!(" in {}, the most in {closest}", confined.to),
+        None => format!(" in {}: none of them has all who run already", confined.to),
     }
 }
 
@@ -330,9 +342,14 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
         return Why::new("Unschedulable", &format!("{histogram}{hints}"));
     }
     let name = &pod.key.name;
+    let confined = shortage
+        .confined
+        .as_deref()
+        .map(in_words)
+        .unwrap_or_default();
     let head = match placed {
-        Some(placed) => format!("{placed} of {needed} members fit; pod {name}"),
-        None => format!("not all of {needed} members fit; pod {name}"),
+        Some(placed) => format!("{placed} of {needed} members fit{confined}; pod {name}"),
+        None => format!("not all of {needed} members fit{confined}; pod {name}"),
     };
     Why::new("Unschedulable", &format!("{head}: {histogram}{hints}"))
 }

@@ -1,5 +1,7 @@
 //! What was decided, for the log, and what took how long, for histograms.
 
+use crate::core::model::GangKey;
+use crate::core::state::{ClusterState, GangId};
 use crate::core::units::Millis;
 use std::sync::Arc;
 
@@ -8,10 +10,25 @@ use std::sync::Arc;
 pub struct Decision {
     /// Which gang, as people call it: the PodGroup's or the pod's namespace and name.
     pub gang: String,
+    /// The key of its PodGroup, if it is more than a pod.
+    pub group: Option<GangKey>,
     /// Its queue.
     pub queue: String,
     /// What was decided.
     pub outcome: Outcome,
+}
+
+impl Decision {
+    /// What was decided on a gang.
+    pub(in crate::core) fn on(state: &ClusterState, id: GangId, outcome: Outcome) -> Self {
+        let gang = state.gang(id).filter(|gang| !gang.is_single());
+        Self {
+            gang: state.gang_title(id),
+            group: gang.map(|gang| gang.key.clone()),
+            queue: state.queue_name(id).to_owned(),
+            outcome,
+        }
+    }
 }
 
 /// What was decided.
@@ -23,6 +40,8 @@ pub enum Outcome {
         pods: u32,
         /// Different nodes they go to.
         nodes: u32,
+        /// What stays free on those of them on which nobody else is, in worth.
+        lost: u64,
     },
     /// It cannot be placed, and has not been able to for a while.
     Waits {

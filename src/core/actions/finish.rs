@@ -6,10 +6,10 @@ use super::refresh::queue_or_wait;
 use super::{Cycle, Outcome, SpanKind, reservation};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
 use crate::core::model::{Bind, Why};
+use crate::core::placement::Lost;
 use crate::core::state::{ClusterState, GangId, Place};
 use crate::core::transaction::{Assumed, Committed, Statement};
 use crate::core::units::Time;
-use std::collections::BTreeSet;
 
 /// Has the plugins reserve what each step needs, and commits.
 pub(super) fn reserve(mut statement: Statement<'_>, profile: &Profile) -> Result<Committed, Why> {
@@ -129,7 +129,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
         }
     };
     let pods = u32::try_from(orders.len()).unwrap_or(u32::MAX);
-    let nodes: BTreeSet<_> = committed.assumed().map(|step| step.node).collect();
+    let lost = Lost::by(cx.state, committed.assumed());
     cx.orders.binds.extend(orders);
     let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
     progress.why = None;
@@ -141,8 +141,12 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
         cx.measure(gang_id, SpanKind::Waiting, submitted.unwrap_or(now));
     }
     reservation::note_term(cx, gang_id);
-    let nodes = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-    cx.decide(gang_id, Outcome::Placed { pods, nodes });
+    let placed = Outcome::Placed {
+        pods,
+        nodes: u32::try_from(lost.nodes).unwrap_or(u32::MAX),
+        lost: lost.opportunity,
+    };
+    cx.decide(gang_id, placed);
     queue_or_wait(cx, gang_id);
     Ok(())
 }

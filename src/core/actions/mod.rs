@@ -89,11 +89,8 @@ pub struct Orders {
 
 impl Cycle<'_> {
     fn decide(&mut self, gang_id: GangId, outcome: Outcome) {
-        self.orders.decisions.push(Decision {
-            gang: self.state.gang_title(gang_id),
-            queue: self.state.queue_name(gang_id).to_owned(),
-            outcome,
-        });
+        let decision = Decision::on(self.state, gang_id, outcome);
+        self.orders.decisions.push(decision);
     }
 
     /// A gang is not partly bound any more, or is being released.

@@ -5,7 +5,7 @@ use super::agenda::{Likeness, Want};
 use super::refresh::order_key;
 use super::reservation;
 use crate::core::model::Why;
-use crate::core::state::{GangId, View};
+use crate::core::state::{Closeness, GangId, View};
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
@@ -51,6 +51,13 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
     if held || !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
         return None;
     }
+    // Who runs in part has to be near those who run.
+    let near = cx.state.closeness(gang, &gang.subgroups[0]).ok()?;
+    let limit = near.and_then(Closeness::limit);
+    let alone = limit.is_some() && !gang.subgroups[0].on.is_empty();
+    if alone || cx.state.closeness_of_all(gang) != Ok(None) {
+        return None;
+    }
     let shape = gang.pending.only_class()?.shape;
     if !cx.profile.is_local(cx.state.shapes().get(shape)?) {
         return None;
@@ -60,5 +67,6 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
         size: gang.missing().max(1),
         tier: reservation::tier_of(cx, gang_id),
         stay: reservation::stay_of(cx, gang_id),
+        limit,
     })
 }

@@ -15,6 +15,7 @@ mod plan;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod topology_words;
 mod voice;
 mod words;
 
@@ -28,7 +29,9 @@ pub use explain::{
     Holder, Lack, Lender, Loses, Members, NotAsked, Protection, QueueExplanation, ReservedPlace,
     Runs, Short, Start, Taker, Waits,
 };
-pub use plan::{Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus};
+pub use plan::{
+    Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus, TopologyStatus,
+};
 pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
@@ -170,6 +173,7 @@ impl Scheduler {
             || !changes.gangs.is_empty()
             || !changes.removed.is_empty()
             || !changes.queues.is_empty()
+            || changes.topologies
             || ((!changes.nodes.is_empty() || changes.room_set_free || changes.rules)
                 && self.agenda.parked().next().is_some())
             || (!changes.is_empty() && !self.agenda.held.is_empty())
@@ -201,6 +205,9 @@ impl Scheduler {
             swept.extend(sweep);
             self.stats.sweeps += 1;
             self.next_sweep = None;
+        }
+        if changes.topologies {
+            self.voice.note_topologies();
         }
         let more = allocate(&mut cycle);
         // The actions have dealt with the gangs they changed; room they gave back is for next time.
@@ -409,6 +416,7 @@ fn take_in(
     changes.nodes.extend(more.nodes);
     changes.room_set_free |= more.room_set_free;
     changes.rules |= more.rules;
+    changes.topologies |= more.topologies;
     changes
 }
 

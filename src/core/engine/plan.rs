@@ -36,6 +36,8 @@ pub enum Effect {
     GangStatus(GangStatus),
     /// Write a Queue's status. Only the latest one per queue matters.
     QueueStatus(QueueStatus),
+    /// A Topology's status is another than before.
+    TopologyStatus(TopologyStatus),
 }
 
 /// The status of one PodGroup object.
@@ -67,6 +69,8 @@ pub struct GangStatus {
     /// When it will start at the latest, in whole seconds, if those in its way end by the end of their
     /// lifetimes; `None` when it does not wait, or nobody knows.
     pub estimated_start: Option<Time>,
+    /// The largest number of hops between two of its pods; `None` where no topology says that.
+    pub max_hops: Option<u32>,
     /// Why it is where it is, by condition type.
     pub conditions: Vec<Condition>,
 }
@@ -93,6 +97,25 @@ pub struct QueueStatus {
     /// What is left of its excess budget, in core-milliseconds.
     pub budget_left: u64,
     /// Whether gangs may start in it: condition `Ready`.
+    pub ready: Condition,
+}
+
+/// The status of one Topology object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TopologyStatus {
+    /// Its name.
+    pub topology: String,
+    /// Its uid.
+    pub uid: String,
+    /// `metadata.generation` of what this is about.
+    pub observed_generation: i64,
+    /// How many nodes are in a domain.
+    pub nodes: u32,
+    /// How many lack a label.
+    pub outside: u32,
+    /// How many domains each level has, from the widest on; the single node is none.
+    pub domains: Vec<u32>,
+    /// Whether gangs may name it: condition `Ready`.
     pub ready: Condition,
 }
 

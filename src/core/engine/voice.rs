@@ -7,7 +7,7 @@
 
 use super::census::Census;
 use super::plan::{Effect, GangStatus};
-use super::words;
+use super::{topology_words, words};
 use crate::core::actions::{AGAIN, Agenda, Decision, Outcome, Stage};
 use crate::core::model::{PodWaits, Why, digest};
 use crate::core::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing};
@@ -50,6 +50,8 @@ pub(super) struct Voice {
     lines_due: Option<Time>,
     /// Gangs to be tried of which nobody knows yet what becomes of them.
     untold: BTreeSet<GangId>,
+    /// Topologies are other than they were.
+    topologies: bool,
     pub(super) census: Census,
 }
 
@@ -67,6 +69,11 @@ impl Voice {
         }
         self.untold.remove(&gang);
         self.census.forget(gang);
+    }
+
+    /// Something of a topology is another than it was.
+    pub(super) const fn note_topologies(&mut self) {
+        self.topologies = true;
     }
 
     /// When something is to be said although nothing happens.
@@ -101,6 +108,11 @@ impl Voice {
         let queues = self.census.take_news(state);
         let effects = queues.into_iter().map(Effect::QueueStatus);
         outlet.effects.extend(effects);
+        if std::mem::take(&mut self.topologies) {
+            let topologies = topology_words::statuses(state);
+            let effects = topologies.into_iter().map(Effect::TopologyStatus);
+            outlet.effects.extend(effects);
+        }
     }
 
     /// Adds the gangs whose position is another one by now, if it is time to look.
@@ -258,12 +270,9 @@ fn members(gang: &Gang) -> (u64, u32) {
 }
 
 fn waits(state: &ClusterState, id: GangId, why: &Why) -> Decision {
-    Decision {
-        gang: state.gang_title(id),
-        queue: state.queue_name(id).to_owned(),
-        outcome: Outcome::Waits {
-            reason: why.reason,
-            message: Arc::clone(&why.message),
-        },
-    }
+    let outcome = Outcome::Waits {
+        reason: why.reason,
+        message: Arc::clone(&why.message),
+    };
+    Decision::on(state, id, outcome)
 }

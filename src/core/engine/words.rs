@@ -57,6 +57,7 @@ pub(super) fn status(
         failed: counts.of(Standing::Failed),
         position,
         estimated_start: estimated_start(state, agenda, id),
+        max_hops: state.max_hops(gang),
         conditions: conditions(gang, progress, why.as_deref()),
     }
 }
@@ -193,7 +194,13 @@ fn repairing(gang: &Gang, progress: &Progress) -> Condition {
     condition("Repairing", true, reason, &message)
 }
 
-fn condition(kind: &'static str, status: bool, reason: &'static str, message: &str) -> Condition {
+/// A condition in words of at most the length that is shown.
+pub(super) fn condition(
+    kind: &'static str,
+    status: bool,
+    reason: &'static str,
+    message: &str,
+) -> Condition {
     Condition {
         kind,
         status,

@@ -107,6 +107,12 @@ pub trait Filter: Plugin {
         nodes.retain(|node| self.suits(cx, node));
     }
 
+    /// How many pods of this shape the node has room for, for all that this filter says: no fewer
+    /// than it really has.
+    fn room(&self, cx: &Context<'_>, node: NodeId) -> u32 {
+        if self.suits(cx, node) { u32::MAX } else { 0 }
+    }
+
     /// The id under which a verdict of scope [`Scope::NodeFacts`] may be kept.
     fn constraints(&self, cx: &Context<'_>) -> ConstraintsId {
         cx.shape.constraints

@@ -17,6 +17,8 @@ pub enum Reason {
     NodeAffinity,
     /// Its labels do not match the gang's node selector.
     GangSelector,
+    /// It is another gang's alone, or the pod's gang wants it alone and others are there.
+    Exclusive,
     /// A host port is taken.
     Ports,
     /// A bind to it was refused lately.
@@ -39,6 +41,7 @@ impl Reason {
             Self::Taint => "node(s) had untolerated taint(s)",
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",
+            Self::Exclusive => "node(s) were not free for one PodGroup alone",
             Self::Ports => "node(s) didn't have free ports for the requested pod ports",
             Self::BindRefused => "node(s) refused the binding",
         };

@@ -1,7 +1,9 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
 use super::gangs::Gangs;
-use crate::core::model::{BindOutcome, Event, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
+use crate::core::model::{
+    BindOutcome, Event, EvictOutcome, GangKey, Labels, PodKey, PodPhase, PodSpec, TopologySpec,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Amounts by resource name; every pod requests one of `pods`.
@@ -12,6 +14,7 @@ type Amounts = Vec<(String, i64)>;
 pub(super) struct Node {
     /// What it offers; `None` while it is only spoken of.
     offered: Option<BTreeMap<String, i64>>,
+    labels: Labels,
     used: BTreeMap<String, i128>,
     /// It was there and was deleted.
     deleted: bool,
@@ -25,6 +28,7 @@ pub(super) struct Pod {
     pub(super) ours: bool,
     pub(super) gang: GangKey,
     pub(super) subgroup: Option<String>,
+    pub(super) daemon: bool,
     pub(super) phase: PodPhase,
     pub(super) terminating: bool,
     pub(super) held_back: bool,
@@ -96,6 +100,7 @@ pub(super) struct Account {
     /// The uids of our pods, by gang.
     members: BTreeMap<GangKey, BTreeSet<String>>,
     pub(super) gangs: Gangs,
+    pub(super) topologies: BTreeMap<String, TopologySpec>,
 }
 
 impl Account {
@@ -107,6 +112,7 @@ impl Account {
                 let offered = Some(offered.collect());
                 self.change_node(&spec.name, |node| {
                     node.offered = offered;
+                    node.labels.clone_from(&spec.labels);
                     node.deleted = false;
                 });
             }
@@ -118,6 +124,10 @@ impl Account {
             Event::PodDeleted(key) => _ = self.remove_key(key),
             Event::Gang(spec) => self.gangs.define(spec),
             Event::GangDeleted(key, source) => self.gangs.undefine(key, *source),
+            Event::Topology(spec) => {
+                self.topologies.insert(spec.name.clone(), (**spec).clone());
+            }
+            Event::TopologyDeleted(name) => _ = self.topologies.remove(name),
             Event::BindResult(key, outcome) => self.bind_result(key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
             Event::Queue(_)
@@ -172,6 +182,7 @@ impl Account {
             ours: spec.ours,
             gang: spec.gang_key(),
             subgroup: spec.subgroup.clone(),
+            daemon: spec.daemon,
             phase: spec.phase,
             terminating: spec.terminating || before.as_ref().is_some_and(|pod| pod.terminating),
             held_back: !spec.gates.is_empty() || !spec.unsupported.is_empty(),
@@ -306,6 +317,25 @@ impl Account {
         self.nodes
             .get(name)
             .is_some_and(|node| node.offered.is_some())
+    }
+
+    /// A label of a node.
+    pub(super) fn label(&self, node: &str, label: &str) -> Option<&String> {
+        self.nodes.get(node)?.labels.get(label)
+    }
+
+    /// The pods on a node, and those on their way to it.
+    pub(super) fn pods_on(&self, node: &str) -> impl Iterator<Item = &Pod> {
+        let pods = self.nodes.get(node).map(|node| node.pods.iter());
+        let pods = pods.into_iter().flatten();
+        pods.filter_map(|uid| self.pods.get(uid))
+    }
+
+    /// The members of a gang that have a place, and where.
+    pub(super) fn placed(&self, gang: &GangKey) -> impl Iterator<Item = (&Pod, &String)> {
+        let members = self.members.get(gang).into_iter().flatten();
+        let members = members.filter_map(|uid| self.pods.get(uid));
+        members.filter_map(|pod| Some((pod, pod.place()?)))
     }
 
     /// The first resource that a pod requests and of which more is used on its node than there is.

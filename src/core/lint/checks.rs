@@ -3,6 +3,7 @@
 use super::Note;
 use super::account::{Account, Count};
 use super::gangs::Labels;
+use super::places::{near_enough, not_shared};
 use crate::core::engine::{Effect, GangPhase, GangStatus, MAX_MESSAGE, Outcome, Plan};
 use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
 use crate::core::units::Time;
@@ -41,18 +42,23 @@ pub(super) fn look(
                 }
             }
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
-            Effect::GangStatus(_) | Effect::QueueStatus(_) => {}
+            Effect::GangStatus(_) | Effect::QueueStatus(_) | Effect::TopologyStatus(_) => {}
         }
     }
     for effect in &plan.effects {
         match effect {
-            Effect::Bind(order) if !allows_overcommit => notes.extend(room(account, order)),
+            Effect::Bind(order) => {
+                let room = || room(account, order);
+                notes.extend((!allows_overcommit).then(room).flatten());
+                notes.extend(not_shared(account, order));
+            }
             Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
             _ => {}
         }
     }
     for (gang, added_to) in &bound {
         notes.extend(minimum_or_nothing(account, gang, added_to));
+        notes.extend(near_enough(account, gang, added_to));
     }
     for gang in &released {
         notes.extend(whole_release(account, gang));

@@ -11,6 +11,7 @@
 mod account;
 mod checks;
 mod gangs;
+mod places;
 
 use super::engine::Plan;
 use super::model::Event;

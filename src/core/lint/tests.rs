@@ -237,6 +237,7 @@ fn a_subgroup_below_its_minimum_or_beyond_its_maximum_is_found() {
                     name: name.into(),
                     min,
                     max,
+                    ..SubgroupSpec::default()
                 })
                 .into(),
             ..GangSpec::default()

@@ -1,6 +1,6 @@
 //! Which nodes a pod allows, and what keeps pods off a node.
 
-use super::Labels;
+use super::{GangKey, Labels};
 
 /// What a taint does to pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,6 +147,15 @@ pub fn labels_match(wanted: &Labels, labels: &Labels) -> bool {
         .all(|(key, value)| labels.get(key) == Some(value))
 }
 
+/// With whom a pod shares a node, if it is of a gang that wants nodes for itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Housemates {
+    /// Its gang: members share nodes.
+    pub gang: GangKey,
+    /// Whether it wants its node for its gang; else only others of its gang do.
+    pub exclusive: bool,
+}
+
 /// What of a pod depends on the node's identity, labels and taints alone: two pods with equal
 /// constraints are allowed on the same nodes, whatever they request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,6 +164,8 @@ pub struct Constraints {
     pub selector: Labels,
     /// The labels that its gang wants of all its nodes. The state fills it in: a pod does not know.
     pub gang_selector: Labels,
+    /// Its gang, if that wants nodes for itself. The state fills it in, too.
+    pub housemates: Option<Housemates>,
     /// `requiredDuringScheduling` node affinity; `None` where the pod has none.
     pub affinity: Option<NodeSelector>,
     /// `spec.tolerations`.

@@ -3,7 +3,7 @@
 //! Events may come in any order between kinds. An upsert carries the whole object; the state
 //! finds out by itself what changed. Each is applied with the time at which it came.
 
-use super::{DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source};
+use super::{DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source, TopologySpec};
 use super::{GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
 
 /// Something that happened.
@@ -25,6 +25,10 @@ pub enum Event {
     Queue(Box<QueueSpec>),
     /// The queue of this name is gone.
     QueueDeleted(String),
+    /// A topology appeared or changed.
+    Topology(Box<TopologySpec>),
+    /// The topology of this name is gone.
+    TopologyDeleted(String),
     /// A priority class appeared or changed.
     PriorityClass(PriorityClassSpec),
     /// The priority class of this name is gone.

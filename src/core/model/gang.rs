@@ -1,6 +1,6 @@
 //! A gang as its PodGroup describes it.
 
-use super::{Amounts, Labels};
+use super::{Amounts, Labels, TopologyWish};
 use crate::core::units::{Millis, Time};
 use std::fmt;
 
@@ -84,6 +84,10 @@ pub struct SubgroupSpec {
     pub min: u32,
     /// How many may run; `None` is no limit.
     pub max: Option<u32>,
+    /// How close together its pods have to be.
+    pub topology: Option<TopologyWish>,
+    /// Whether no pod of another gang may be on the nodes of its pods.
+    pub exclusive: bool,
 }
 
 /// What a PodGroup asks for.
@@ -111,6 +115,10 @@ pub struct GangSpec {
     pub priority_class: Option<String>,
     /// Labels that every node of the gang must have.
     pub node_selector: Labels,
+    /// How close together all its pods have to be.
+    pub topology: Option<TopologyWish>,
+    /// Whether no pod of another gang may be on its nodes.
+    pub exclusive: bool,
     /// Room that must be free before the gang is admitted.
     pub min_resources: Amounts,
     /// How long it is protected from its start; `None` is for ever.

@@ -15,12 +15,13 @@ mod queue;
 #[cfg(test)]
 pub(in crate::core) mod testing;
 mod text;
+mod topology;
 mod why;
 
 pub use budget::{DisruptionBudgetSpec, PodLabels, label_in};
 pub use constraints::{
-    Constraints, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term, Toleration,
-    TolerationOperator, labels_match,
+    Constraints, Housemates, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term,
+    Toleration, TolerationOperator, labels_match,
 };
 pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome};
@@ -33,6 +34,7 @@ pub use queue::{
     Reservation, is_critical_class,
 };
 pub use text::{MAX_MESSAGE, counted, cut};
+pub use topology::{HOSTNAME, Level, TopologySpec, TopologyWish};
 pub use why::Why;
 
 use std::collections::BTreeMap;

@@ -114,6 +114,9 @@ pub struct PodSpec {
     pub created: Time,
     /// Whether `spec.schedulerName` is one of ours. Others' pods are usage and never touched.
     pub ours: bool,
+    /// Whether a DaemonSet controls it: there is one of these on every node, so that it does not make
+    /// a node one that is in use.
+    pub daemon: bool,
     /// `spec.nodeName`, once bound.
     pub node: Option<String>,
     /// When it was bound, by the API server's clock.

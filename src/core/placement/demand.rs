@@ -142,6 +142,77 @@ impl Demand {
         }
     }
 
+    /// How many subgroups have members that may be placed.
+    pub(super) fn groups(&self) -> usize {
+        let mut seen: Vec<usize> = self.members.iter().map(|one| one.subgroup).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen.len()
+    }
+
+    /// The subgroup of the first member.
+    pub(super) fn first_group(&self) -> usize {
+        self.members.first().map_or(0, |one| one.subgroup)
+    }
+
+    /// Each member's shape.
+    pub(super) fn shapes(&self) -> impl Iterator<Item = (ShapeId, PodId)> {
+        self.members.iter().map(|one| (one.shape, one.pod))
+    }
+
+    /// What one subgroup's minimum asks for.
+    pub(super) fn minimum_of(&self, subgroup: usize) -> Self {
+        self.part(subgroup, self.subgroups[subgroup].minimum)
+    }
+
+    /// One member more of a subgroup, of those that have no place yet.
+    pub(super) fn one_more_of(&self, state: &ClusterState, subgroup: usize) -> Option<Self> {
+        let mut part = self.part(subgroup, 1);
+        let waits = |one: &Member| state.pod(one.pod).is_some_and(|pod| pod.room().is_none());
+        part.members.retain(waits);
+        let placed = self
+            .members
+            .iter()
+            .filter(|one| one.subgroup == subgroup && !waits(one));
+        let room = self.subgroups[subgroup].room as usize;
+        (!part.members.is_empty() && placed.count() < room).then_some(part)
+    }
+
+    fn part(&self, subgroup: usize, needed: u32) -> Self {
+        let own = self.members.iter().filter(|one| one.subgroup == subgroup);
+        let need = |(index, need): (usize, &Need)| Need {
+            minimum: if index == subgroup { needed } else { 0 },
+            room: if index == subgroup { need.room } else { 0 },
+        };
+        Self {
+            members: own.copied().collect(),
+            subgroups: self.subgroups.iter().enumerate().map(need).collect(),
+            needed,
+            orders: self.orders,
+        }
+    }
+
+    /// So many members after so many others, where all are equal.
+    pub(super) fn uniform_part(&self, from: u64, members: u64) -> Self {
+        let index = |at: u64| {
+            usize::try_from(at)
+                .unwrap_or(usize::MAX)
+                .min(self.members.len())
+        };
+        let members = self.members[index(from)..index(from + members)].to_vec();
+        let needed = u32::try_from(members.len()).unwrap_or(u32::MAX);
+        let zero = |need: &Need| Need {
+            minimum: 0,
+            room: need.room,
+        };
+        Self {
+            members,
+            subgroups: self.subgroups.iter().map(zero).collect(),
+            needed,
+            orders: self.orders,
+        }
+    }
+
     /// Whether all members have one shape.
     #[must_use]
     pub fn is_uniform(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, PreFilterVerdict, Profile, Reason, Store, Verdict};
 use crate::core::resources::{Dimension, Dimensions};
-use crate::core::state::{ClusterState, NodeId, PodId};
+use crate::core::state::{ClusterState, NodeId, NodeSet, PodId};
 use std::collections::BTreeMap;
 
 /// Why a pod fits nowhere.
@@ -19,8 +19,20 @@ pub struct Diagnosis {
 /// Asks every node for its reason.
 #[must_use]
 pub fn diagnose(state: &ClusterState, profile: &Profile, store: &Store, pod: PodId) -> Diagnosis {
+    diagnose_among(state, profile, store, pod, state.nodes().present())
+}
+
+/// Asks some nodes for their reasons.
+#[must_use]
+pub(super) fn diagnose_among(
+    state: &ClusterState,
+    profile: &Profile,
+    store: &Store,
+    pod: PodId,
+    among: &NodeSet,
+) -> Diagnosis {
     let mut diagnosis = Diagnosis {
-        nodes: state.nodes().present().len(),
+        nodes: among.len(),
         ..Diagnosis::default()
     };
     let Some(cx) = Context::new(state, store, pod) else {
@@ -32,7 +44,7 @@ pub fn diagnose(state: &ClusterState, profile: &Profile, store: &Store, pod: Pod
         .map(|one| one.pre_filter(&cx))
         .collect();
     let mut least = None;
-    for node in state.nodes().present().iter() {
+    for node in among.iter() {
         let reasons = refusal(profile, &verdicts, &cx, node);
         let only_resources = reasons
             .iter()

@@ -11,6 +11,29 @@ pub(super) enum Domain {
     Only(NodeSet),
 }
 
+impl Domain {
+    /// The nodes it is restricted to.
+    pub(super) const fn nodes(&self) -> Option<&NodeSet> {
+        match self {
+            Self::Everywhere => None,
+            Self::Only(nodes) => Some(nodes),
+        }
+    }
+
+    /// What of it is among these nodes, too.
+    pub(super) fn inside(self, among: Option<&NodeSet>) -> Self {
+        match (self, among) {
+            (Self::Everywhere, None) => Self::Everywhere,
+            (Self::Everywhere, Some(among)) => Self::Only(among.clone()),
+            (Self::Only(nodes), None) => Self::Only(nodes),
+            (Self::Only(mut nodes), Some(among)) => {
+                nodes.intersect(among);
+                Self::Only(nodes)
+            }
+        }
+    }
+}
+
 /// The nodes that come into question for a pod: `Some(None)` where all do, `None` where none does.
 pub(super) fn narrow<'a>(
     profile: &Profile,
@@ -40,14 +63,15 @@ pub(super) fn narrow<'a>(
     Some(among)
 }
 
-/// The domains that the first plugin with an opinion offers; the whole cluster if none has one.
-pub(super) fn domains(state: &ClusterState, profile: &Profile, gang: GangId) -> Vec<Domain> {
+/// The domains that the first plugin with an opinion offers, if one has.
+pub(super) fn domains(
+    state: &ClusterState,
+    profile: &Profile,
+    gang: GangId,
+) -> Option<Vec<Domain>> {
     let gang = &state[gang];
     let plugins = profile.gang_domains.iter();
     let mut offers = plugins.map(|plugin| plugin.domains(state, gang));
-    let offer = offers.find(|domains| !domains.is_empty());
-    match offer {
-        Some(domains) => domains.into_iter().map(Domain::Only).collect(),
-        None => vec![Domain::Everywhere],
-    }
+    let offer = offers.find(|domains| !domains.is_empty())?;
+    Some(offer.into_iter().map(Domain::Only).collect())
 }

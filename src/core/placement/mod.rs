@@ -5,9 +5,12 @@
 //! function that puts a demand on nodes: members one after the other on the best node of a domain.
 //! The search over whole gangs (packing, topology) has its place here.
 
+mod capacity;
+mod close;
 mod demand;
 mod diagnosis;
 mod domain;
+mod lost;
 mod masks;
 mod per_shape;
 mod place;
@@ -17,7 +20,8 @@ mod tournament;
 
 pub use demand::Demand;
 pub use diagnosis::{Diagnosis, amount_in_words, diagnose};
-pub use place::{Placer, Shortage};
+pub use lost::Lost;
+pub use place::{Confined, Placer, Shortage};
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,20 @@
 //! The best node for a pod, and nodes for all members of a gang.
 
+use super::capacity::Capacities;
 use super::demand::{Demand, Member, Need, Order};
-use super::diagnosis::{Diagnosis, diagnose};
+use super::diagnosis::{Diagnosis, diagnose, diagnose_among};
 use super::domain::{Domain, domains, narrow};
 use super::masks::Masks;
 use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
 use crate::core::framework::{Context, Profile, Store};
 use crate::core::plugins::Weights;
-use crate::core::state::{ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
+use crate::core::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::core::transaction::Statement;
 use std::collections::BTreeSet;
 
 /// Why a gang found no place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shortage {
     /// The first member without a node; `None` where too few members were there to try.
     pub member: Option<PodId>,
@@ -23,15 +24,45 @@ pub struct Shortage {
     pub needed: u32,
     /// What every node says to that member, with the others in place.
     pub diagnosis: Option<Diagnosis>,
+    /// Why that was asked of few nodes only.
+    pub confined: Option<Box<Confined>>,
+}
+
+/// The members have to be closer together than the whole cluster is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confined {
+    /// How close: `one domain of rack of Topology fabric`.
+    pub to: String,
+    /// The domain that has room for most of them, which is what the rest is about.
+    pub closest: Option<String>,
+}
+
+impl Confined {
+    /// In the words of a topology.
+    pub(super) fn in_words(state: &ClusterState, near: Closeness, closest: Option<String>) -> Self {
+        let topology = state.topologies().get(near.topology);
+        let to = topology.zip(near.at_most).map(|(one, height)| {
+            let name = &one.spec.name;
+            match height {
+                0 => "one node".to_owned(),
+                _ => format!("one {} of Topology {name}", one.level_at(height)),
+            }
+        });
+        Self {
+            to: to.unwrap_or_default(),
+            closest,
+        }
+    }
 }
 
 /// Finds places. Keeps what can be used again between calls.
 #[derive(Debug, Default)]
 pub struct Placer {
-    masks: Masks,
+    pub(super) masks: Masks,
+    pub(super) capacities: Capacities,
     rankings: Rankings,
     refusals: Refusals,
-    store: Store,
+    pub(super) store: Store,
     candidates: NodeSet,
     scores: Vec<i64>,
     questions_left: usize,
@@ -94,21 +125,58 @@ impl Placer {
         gang: GangId,
         demand: &Demand,
     ) -> Result<(), Shortage> {
-        let start = statement.checkpoint();
+        let Some(domains) = domains(statement.state(), profile, gang) else {
+            let found = self.place_close(statement, profile, gang, demand);
+            return found;
+        };
         let mut best: Option<Shortage> = None;
-        for domain in domains(statement.state(), profile, gang) {
-            for order in demand.orders() {
-                let Err(shortage) = self.pack(statement, profile, demand, &domain, *order) else {
-                    return Ok(());
-                };
-                statement.roll_back(start);
-                let further = |known: &Shortage| shortage.placed > known.placed;
-                if best.as_ref().is_none_or(further) {
-                    best = Some(shortage);
-                }
+        for domain in domains {
+            let Err(shortage) = self.place_in(statement, profile, demand, &domain) else {
+                return Ok(());
+            };
+            let further = |known: &Shortage| shortage.placed > known.placed;
+            if best.as_ref().is_none_or(further) {
+                best = Some(shortage);
             }
         }
         best.map_or(Ok(()), Err)
+    }
+
+    /// Places all that is demanded in one domain, or nothing.
+    pub(super) fn place_in(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        demand: &Demand,
+        domain: &Domain,
+    ) -> Result<(), Shortage> {
+        let start = statement.checkpoint();
+        let mut best: Option<Shortage> = None;
+        for order in demand.orders() {
+            let Err(shortage) = self.pack(statement, profile, demand, domain, *order) else {
+                return Ok(());
+            };
+            statement.roll_back(start);
+            let further = |known: &Shortage| shortage.placed > known.placed;
+            if best.as_ref().is_none_or(further) {
+                best = Some(shortage);
+            }
+        }
+        best.map_or(Ok(()), Err)
+    }
+
+    /// The same where only the answer counts, and no words.
+    pub(super) fn place_in_silence(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        demand: &Demand,
+        domain: &Domain,
+    ) -> bool {
+        let silent = std::mem::replace(&mut self.silent, true);
+        let found = self.place_in(statement, profile, demand, domain);
+        self.silent = silent;
+        found.is_ok()
     }
 
     /// The same where only the answer counts, and no words.
@@ -155,12 +223,14 @@ impl Placer {
         }
         let member = trial.without_node;
         let asked = member.filter(|_| !self.silent);
-        let diagnosis = asked.and_then(|pod| self.explain(statement.state(), profile, pod));
+        let diagnosis =
+            asked.and_then(|pod| self.explain_in(statement.state(), profile, pod, domain));
         Err(Shortage {
             member,
             placed: Some(demand.needed - trial.left),
             needed: demand.needed,
             diagnosis,
+            confined: None,
         })
     }
 
@@ -208,6 +278,23 @@ impl Placer {
         };
         self.questions_left = self.questions_left.saturating_sub(asked);
         Some(diagnosis)
+    }
+
+    /// What the nodes of a domain say to a pod.
+    fn explain_in(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod: PodId,
+        domain: &Domain,
+    ) -> Option<Diagnosis> {
+        let Domain::Only(nodes) = domain else {
+            return self.explain(state, profile, pod);
+        };
+        let mut nodes = nodes.clone();
+        nodes.intersect(state.nodes().present());
+        self.questions_left = self.questions_left.saturating_sub(nodes.len());
+        Some(diagnose_among(state, profile, &self.store, pod, &nodes))
     }
 
     /// Whether so many nodes were asked why they do not suit that the cycle should end: what is

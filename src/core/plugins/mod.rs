@@ -4,6 +4,7 @@
 //! [`registry`].
 
 mod default_binder;
+mod exclusive;
 mod gang_members;
 mod gang_selector;
 mod minimum_first;
@@ -18,6 +19,7 @@ pub mod registry;
 mod submission;
 mod supported_fields;
 mod taints;
+mod topology_exists;
 mod valid_definition;
 
 pub use packing::Weights;

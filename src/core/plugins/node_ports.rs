@@ -29,6 +29,10 @@ impl Filter for NodePorts {
         Verdict::fit_unless(cx.shape.ports.iter().any(conflict), Reason::Ports)
     }
 
+    fn room(&self, cx: &Context<'_>, node: NodeId) -> u32 {
+        u32::from(self.suits(cx, node))
+    }
+
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
         if !cx.shape.ports.is_empty() {
             nodes.retain(|node| self.check(cx, node) == Verdict::Fit);

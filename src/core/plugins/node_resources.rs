@@ -45,6 +45,15 @@ impl Filter for NodeResourcesFit {
         request.all(|(dimension, amount)| amount <= nodes.free(node, dimension))
     }
 
+    fn room(&self, cx: &Context<'_>, node: NodeId) -> u32 {
+        let nodes = cx.state.nodes();
+        let times = |(dimension, amount): (Dimension, i64)| {
+            let times = nodes.free(node, dimension).max(0).checked_div(amount);
+            times.map_or(u32::MAX, |times| u32::try_from(times).unwrap_or(u32::MAX))
+        };
+        cx.shape.request.iter().map(times).min().unwrap_or(u32::MAX)
+    }
+
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
         for (dimension, amount) in cx.shape.request.iter() {
             cx.state.nodes().retain_with_room(nodes, dimension, amount);

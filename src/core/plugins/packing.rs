@@ -3,12 +3,13 @@
 use crate::core::framework::{Context, Plugin, Scope, Score};
 use crate::core::model::digest;
 use crate::core::resources::{Dimension, Dimensions};
-use crate::core::state::{ClusterState, NodeId, NodeSet, Shape};
+use crate::core::state::{ClusterState, NodeId, NodeSet, Nodes, Shape};
 use std::borrow::Cow;
 
-/// Scores by the leftover on the node after the pod, summed over resources, each weighted so that
-/// the whole cluster's amount of it weighs as much as its CPUs (source: mission, "Packing"; here
-/// pod by pod, the search over whole gangs is an issue of its own).
+/// Prefers nodes that are in use to those it would open: what is left free of an opened node is lost to
+/// whoever needs whole nodes (source: mission, "Packing"; docs/placement.md). Among nodes of either
+/// kind it scores by the leftover after the pod, summed over resources, each weighted so that the whole
+/// cluster's amount of it weighs as much as its CPUs.
 #[derive(Debug)]
 pub(super) struct Packing;
 
@@ -36,6 +37,12 @@ impl Score for Packing {
                 }
             });
         }
+        let mut slots = scores[first..].iter_mut();
+        nodes.iter().for_each(|node| {
+            if let Some(score) = slots.next() {
+                *score = score.saturating_sub(opening(table, node));
+            }
+        });
     }
 
     fn scope(&self, _: &Shape) -> Scope {
@@ -54,7 +61,22 @@ impl Score for Packing {
         };
         let weights = weights(cx);
         let leftovers = weights.by_resource.iter().map(leftover);
-        leftovers.fold(0, i64::saturating_sub)
+        let opening = opening(nodes, node);
+        leftovers
+            .fold(0, i64::saturating_sub)
+            .saturating_sub(opening)
+    }
+}
+
+/// More than any leftover weighs: see [`Weight`].
+const OPENING: i64 = 1 << 61;
+
+/// What it weighs that a node is opened, if it would be.
+fn opening(nodes: &Nodes, node: NodeId) -> i64 {
+    if nodes.in_use_by(node) == 0 {
+        OPENING
+    } else {
+        0
     }
 }
 

@@ -1,6 +1,7 @@
 //! Names to plugins, and the profile that runs when nothing is configured.
 
 use super::default_binder::DefaultBinder;
+use super::exclusive::Exclusive;
 use super::gang_members::GangMembers;
 use super::gang_selector::GangSelector;
 use super::minimum_first::MinimumFirst;
@@ -14,6 +15,7 @@ use super::queue_exists::QueueExists;
 use super::submission::Submission;
 use super::supported_fields::SupportedFields;
 use super::taints::TaintToleration;
+use super::topology_exists::TopologyExists;
 use super::valid_definition::ValidDefinition;
 use crate::core::framework::{Filter, Profile, QueueSort, Score, Weighted};
 use std::sync::Arc;
@@ -34,7 +36,7 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
 /// Then the chosen ones.
 #[must_use]
 pub fn with_the_gangs_own(chosen: Vec<Arc<dyn Filter>>) -> Vec<Arc<dyn Filter>> {
-    let mut all: Vec<Arc<dyn Filter>> = vec![Arc::new(GangSelector)];
+    let mut all: Vec<Arc<dyn Filter>> = vec![Arc::new(GangSelector), Arc::new(Exclusive)];
     all.extend(chosen);
     all
 }
@@ -63,6 +65,7 @@ pub fn default_profile() -> Profile {
         pre_enqueue: vec![
             Arc::new(ValidDefinition),
             Arc::new(QueueExists),
+            Arc::new(TopologyExists),
             Arc::new(SupportedFields),
             Arc::new(GangMembers),
         ],

@@ -108,6 +108,12 @@ impl Weights {
         self.sum(|dimension| i128::from(tally.get(dimension)))
     }
 
+    /// What so much of each resource is worth.
+    #[must_use]
+    pub fn of_each(&self, amount: impl Fn(Dimension) -> i64) -> u64 {
+        self.sum(|dimension| i128::from(amount(dimension)))
+    }
+
     /// What all that the cluster offers is worth.
     #[must_use]
     pub const fn total(&self) -> u64 {

@@ -1,8 +1,8 @@
 //! Derives from scratch what the state derives event by event, and compares.
 
-use super::{ClusterState, Counts, Gang, Id, NodeId, Pending, Pod, Standing};
+use super::{ClusterState, Counts, Gang, Id, NodeId, Pending, Pod, PodId, Standing};
 use crate::core::resources::Tally;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl ClusterState {
     /// Checks that everything derived is what a recount gives.
@@ -23,6 +23,7 @@ impl ClusterState {
                 ));
             }
             self.audit_counts(gang)?;
+            self.audit_nodes_of(gang)?;
             self.audit_usage(gang)?;
         }
         let foreign = |pod: &Pod| pod.gang.is_none() && pod.room().is_some();
@@ -36,6 +37,7 @@ impl ClusterState {
             return Err("other pods are on their way off than is noted".to_owned());
         }
         self.nodes.audit_sums()?;
+        self.topologies.audit(&self.nodes)?;
         self.audit_admission()?;
         self.audit_books()
     }
@@ -71,6 +73,7 @@ impl ClusterState {
                 self.nodes.name(node)
             ));
         }
+        self.audit_use(node, &found)?;
         let pods: Vec<_> = found.into_iter().collect();
         for dimension in self.dimensions.iter() {
             let (used, sum) = (
@@ -83,6 +86,46 @@ impl ClusterState {
             }
         }
         Ok(())
+    }
+
+    /// By how many pods a node is in use, and by how many that want it for their gang.
+    fn audit_use(&self, node: NodeId, pods: &BTreeSet<PodId>) -> Result<(), String> {
+        let pods = || pods.iter().filter_map(|id| self.pods.get(*id));
+        let used = pods().filter(|pod| !pod.daemon).count();
+        let exclusive = |pod: &&Pod| {
+            let shape = self.shapes.get(pod.shape);
+            shape.is_some_and(|shape| self.shapes.is_exclusive(shape))
+        };
+        let exclusive = pods().filter(exclusive).count() > 0;
+        let noted = (
+            self.nodes.in_use_by(node) as usize,
+            self.nodes.is_exclusive(node),
+        );
+        if noted == (used, exclusive) {
+            return Ok(());
+        }
+        let name = self.nodes.name(node);
+        Err(format!(
+            "node {name}: in use by {noted:?}, not {:?}",
+            (used, exclusive)
+        ))
+    }
+
+    /// On which nodes the members of each subgroup are.
+    fn audit_nodes_of(&self, gang: &Gang) -> Result<(), String> {
+        let mut on = vec![BTreeMap::new(); gang.subgroups.len()];
+        for pod in gang.members.iter().filter_map(|id| self.pods.get(*id)) {
+            let node = pod.place.node().filter(|_| pod.room().is_some());
+            let of_group = pod.subgroup.and_then(|index| on.get_mut(index));
+            if let Some((of_group, node)) = of_group.zip(node) {
+                *of_group.entry(node).or_insert(0) += 1;
+            }
+        }
+        let noted = gang.subgroups.iter().map(|one| &one.on);
+        if gang.is_single() || noted.eq(on.iter()) {
+            return Ok(());
+        }
+        Err(format!("gang {}: members are on {on:?}", gang.key))
     }
 
     fn audit_counts(&self, gang: &Gang) -> Result<(), String> {

@@ -14,6 +14,8 @@ pub struct Changes {
     pub queues: BTreeSet<QueueId>,
     /// Queues are other than before: others may have to go for who waits.
     pub rules: bool,
+    /// A topology came, went, was declared otherwise, or has other nodes in a domain.
+    pub topologies: bool,
     /// Room that was set aside for a gang is free for others.
     pub room_set_free: bool,
     /// Gangs that are gone.
@@ -29,6 +31,7 @@ impl Changes {
             && self.queues.is_empty()
             && !self.room_set_free
             && !self.rules
+            && !self.topologies
             && self.removed.is_empty()
     }
 }

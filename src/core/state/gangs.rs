@@ -1,9 +1,11 @@
 //! A gang in the state: its definition, its members, and how many of them stand where.
 
-use super::ids::{PodId, QueueId};
+use super::ids::{NodeId, PodId, QueueId};
 use super::pending::Pending;
 use super::pods::{STANDINGS, Standing};
-use crate::core::model::{GangKey, GangSpace, GangSpec, Labels, Lifetime, SubgroupSpec};
+use crate::core::model::{
+    GangKey, GangSpace, GangSpec, Housemates, Labels, Lifetime, SubgroupSpec, TopologyWish,
+};
 use crate::core::resources::{Request, Tally};
 use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,14 +78,36 @@ pub struct Subgroup {
     pub counts: Counts,
     /// Members that ended well and were deleted since: they stay available.
     pub retired: u32,
+    /// How close together its members have to be.
+    pub topology: Option<TopologyWish>,
+    /// Whether it wants its nodes for its gang.
+    pub exclusive: bool,
+    /// The nodes its members are on, decided or confirmed, and how many are on each. Not kept of a pod
+    /// that is a gang of its own.
+    pub on: BTreeMap<NodeId, u32>,
 }
 
 impl Subgroup {
+    /// One member more on a node, or one less.
+    pub fn count_on(&mut self, node: NodeId, more: bool) {
+        let members = self.on.entry(node).or_default();
+        *members = if more {
+            *members + 1
+        } else {
+            members.saturating_sub(1)
+        };
+        if *members == 0 {
+            self.on.remove(&node);
+        }
+    }
+
     fn new(spec: &SubgroupSpec) -> Self {
         Self {
             name: spec.name.clone(),
             min: spec.min,
             max: spec.max.unwrap_or(u32::MAX),
+            topology: spec.topology.clone(),
+            exclusive: spec.exclusive,
             ..Self::default()
         }
     }
@@ -355,6 +379,16 @@ impl Gang {
             .filter(|labels| !labels.is_empty())
     }
 
+    /// With whom members of a subgroup share their nodes; `None` where the gang wants none for itself.
+    #[must_use]
+    pub fn housemates(&self, subgroup: Option<usize>) -> Option<Housemates> {
+        let exclusive = |one: &Subgroup| one.exclusive;
+        self.subgroups.iter().any(exclusive).then(|| Housemates {
+            gang: self.key.clone(),
+            exclusive: subgroup.is_some_and(|index| self.subgroups[index].exclusive),
+        })
+    }
+
     /// The index of the subgroup that a pod with this label belongs to.
     #[must_use]
     pub fn subgroup_of(&self, label: Option<&str>) -> Option<usize> {
@@ -383,11 +417,18 @@ impl Gang {
     fn subgroups_defined(&self) -> Vec<Subgroup> {
         match self.definition() {
             Some(spec) if !spec.subgroups.is_empty() => {
-                spec.subgroups.iter().map(Subgroup::new).collect()
+                let subgroup = |one| {
+                    let mut subgroup = Subgroup::new(one);
+                    subgroup.exclusive |= spec.exclusive;
+                    subgroup
+                };
+                spec.subgroups.iter().map(subgroup).collect()
             }
             Some(spec) => vec![Subgroup {
                 min: spec.min_available,
                 max: u32::MAX,
+                topology: spec.topology.clone(),
+                exclusive: spec.exclusive,
                 ..Subgroup::default()
             }],
             None => {

@@ -52,6 +52,19 @@ id!(
     /// A set of equal constraints on nodes.
     ConstraintsId
 );
+id!(
+    /// A topology.
+    TopologyId
+);
+impl TopologyId {
+    /// After all others.
+    pub const LAST: Self = Self(u32::MAX);
+}
+
+id!(
+    /// A domain of a topology that is a tree.
+    DomainId
+);
 
 /// Values by id; freed ids are given out again, the latest first.
 #[derive(Clone, Debug)]

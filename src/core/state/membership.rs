@@ -3,6 +3,7 @@
 use super::ids::{GangId, NodeId, PodId};
 use super::pods::{Place, Pod, Standing};
 use super::{ClusterState, Counts, Gang};
+use crate::core::model::{Housemates, Labels};
 use crate::core::units::Time;
 
 impl ClusterState {
@@ -59,7 +60,11 @@ impl ClusterState {
         pod.subgroup = gang.subgroup_of(pod.subgroup_label.as_deref());
         gang.submitted_at(pod.created);
         let selector = gang.node_selector().cloned().unwrap_or_default();
-        pod.shape = self.shapes.narrow(pod.shape, &selector);
+        let housemates = gang.housemates(pod.subgroup);
+        self.narrow_shape(id, &selector, housemates.as_ref());
+        let Some((gang, pod)) = self.gangs.get_mut(gang_id).zip(self.pods.get(id)) else {
+            return;
+        };
         let standing = pod.standing(|node| self.nodes.is_deleted(node));
         gang.members.insert(id);
         gang.joined += u64::from(before != Some(gang_id));
@@ -68,6 +73,29 @@ impl ClusterState {
         }
         counts_of(gang, pod.subgroup).add(standing);
         self.charge(id, true);
+    }
+
+    /// Gives a pod the shape that it has in its gang.
+    fn narrow_shape(&mut self, id: PodId, selector: &Labels, housemates: Option<&Housemates>) {
+        let Some(before) = self.pods.get(id).map(|pod| pod.shape) else {
+            return;
+        };
+        let was_exclusive = self.shapes.get(before);
+        let was_exclusive = was_exclusive.is_some_and(|shape| self.shapes.is_exclusive(shape));
+        let other = was_exclusive != housemates.is_some_and(|one| one.exclusive);
+        if other {
+            self.leave_room(id);
+        }
+        let shape = self.shapes.narrow(before, selector, housemates);
+        if let Some(pod) = self.pods.get_mut(id) {
+            pod.shape = shape;
+        }
+        if other {
+            self.take_room(id);
+            // Others may come now, if it wanted its node for its gang before.
+            let node = self.pods.get(id).and_then(Pod::room);
+            self.changes.nodes.extend(node);
+        }
     }
 
     /// Takes a pod out of its gang; the gang stays even if it was the last.
@@ -93,6 +121,7 @@ impl ClusterState {
         };
         let Some(gang_id) = pod.gang else { return };
         let nominated = pod.is_only_nominated();
+        let (subgroup, node) = (pod.subgroup, pod.place.node());
         let shape = self.shapes.get(pod.shape);
         let Some((gang, shape)) = self.gangs.get_mut(gang_id).zip(shape) else {
             return;
@@ -105,6 +134,12 @@ impl ClusterState {
             gang.in_use.subtract(&shape.request);
             gang.holding -= 1;
             self.held -= 1;
+        }
+        if !gang.is_single()
+            && let Some((node, subgroup)) = node.zip(subgroup)
+            && let Some(subgroup) = gang.subgroups.get_mut(subgroup)
+        {
+            subgroup.count_on(node, more);
         }
         if let Some((queue, lifetime)) = gang.account {
             self.queues

@@ -10,6 +10,7 @@ mod admission;
 mod audit;
 mod budgets;
 mod changes;
+mod closeness;
 mod gangs;
 mod ids;
 mod kept;
@@ -23,12 +24,15 @@ mod pods;
 mod queues;
 mod settle;
 mod shapes;
+mod topologies;
 mod touched;
 
 pub use budgets::DisruptionBudget;
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
-pub use ids::{ConstraintsId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab};
+pub use ids::{
+    ConstraintsId, DomainId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab, TopologyId,
+};
 pub use kept::{Kept, SLOTS, View};
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
@@ -38,6 +42,7 @@ pub use queues::{
     Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
 };
 pub use shapes::{Shape, Shapes};
+pub use topologies::{Closeness, Common, Domain, Limit, Topologies, Topology, Tree, WishError};
 pub use touched::Touched;
 
 use super::model::{
@@ -49,7 +54,7 @@ use admission::Admission;
 use budgets::{Budgets, LabelTexts};
 use indexmap::IndexMap;
 use kept::KeptRoom;
-use nodes::NodeChange;
+use nodes::{NodeChange, Occupant};
 use pod_events::PodNames;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Index;
@@ -82,6 +87,7 @@ pub struct ClusterState {
     priority_classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
     budgets: Budgets,
+    topologies: Topologies,
     label_texts: LabelTexts,
     changes: Changes,
 }
@@ -123,6 +129,14 @@ impl ClusterState {
                     self.changes.rules = true;
                     self.touch_queue(id);
                 }
+            }
+            Event::Topology(spec) => {
+                let changed = self.topologies.upsert(*spec, &self.nodes);
+                self.topologies_changed(changed);
+            }
+            Event::TopologyDeleted(name) => {
+                let changed = self.topologies.remove(&name);
+                self.topologies_changed(changed);
             }
             Event::PriorityClass(spec) => {
                 if self.priority_classes.get(&spec.name) != Some(&spec) {
@@ -179,6 +193,12 @@ impl ClusterState {
     #[must_use]
     pub const fn shapes(&self) -> &Shapes {
         &self.shapes
+    }
+
+    /// The topologies.
+    #[must_use]
+    pub const fn topologies(&self) -> &Topologies {
+        &self.topologies
     }
 
     /// The queues.
@@ -302,6 +322,7 @@ impl ClusterState {
         if change == NodeChange::CanHelp {
             self.changes.nodes.insert(id);
         }
+        self.tell_topologies(id);
         if was_deleted.is_some() {
             self.node_came_or_went(id, true);
         }
@@ -311,6 +332,7 @@ impl ClusterState {
         if let Some(id) = self.nodes.remove(name) {
             self.changes.nodes.remove(&id);
             self.disturb_kept(id);
+            self.tell_topologies(id);
             for pod in self.nodes.pods(id).to_vec() {
                 let pod = self.pods.get(pod).filter(|pod| pod.nominated == Some(id));
                 if let Some(gang) = pod.and_then(|pod| pod.gang) {

@@ -63,6 +63,15 @@ impl NodeSet {
         self.words.iter().all(|word| *word == 0)
     }
 
+    /// Whether all of it is in `other`, too.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        let words = self.words.iter().enumerate();
+        let mut beyond =
+            words.map(|(index, word)| word & !other.words.get(index).copied().unwrap_or(0));
+        beyond.all(|word| word == 0)
+    }
+
     /// How many nodes are in it.
     #[must_use]
     pub fn len(&self) -> usize {

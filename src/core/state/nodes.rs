@@ -34,6 +34,19 @@ struct Column {
     free: i128,
 }
 
+/// What a pod takes of a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Occupant<'a> {
+    /// Of its resources.
+    pub request: &'a Request,
+    /// Of its ports.
+    pub ports: &'a [HostPort],
+    /// Such a pod is on every node.
+    pub daemon: bool,
+    /// All of it, for its gang.
+    pub exclusive: bool,
+}
+
 /// One node apart from its amounts.
 #[derive(Clone, Debug, Default)]
 struct Row {
@@ -43,6 +56,8 @@ struct Row {
     facts_version: u64,
     pods: Vec<PodId>,
     ports: Vec<(HostPort, PodId)>,
+    /// How many of its pods want it for their gang.
+    exclusive: u32,
     /// Whether the node was present once and was then deleted.
     deleted: bool,
 }
@@ -62,6 +77,10 @@ pub struct Nodes {
     holders: u64,
     /// How many pods take room on a node.
     pods: u32,
+    /// How many pods are on each node that are not on every node.
+    in_use: Vec<u32>,
+    /// How many pods want their node for their gang.
+    exclusive: u32,
 }
 
 /// What a change of a node may do for those that wait.
@@ -92,6 +111,7 @@ impl Nodes {
         for column in &mut self.columns {
             column.resize(capacity);
         }
+        self.in_use.resize(capacity, 0);
         id
     }
 
@@ -155,19 +175,22 @@ impl Nodes {
     }
 
     /// Counts a pod on a node.
-    pub fn occupy(&mut self, node: NodeId, pod: PodId, request: &Request, ports: &[HostPort]) {
-        for (dimension, amount) in request.iter() {
+    pub fn occupy(&mut self, node: NodeId, pod: PodId, takes: &Occupant<'_>) {
+        for (dimension, amount) in takes.request.iter() {
             let column = self.column(dimension);
             let used = column.used[node.index()].saturating_add(amount);
             column.set_used(node, used);
         }
         self.holders ^= digest::of(&(node, pod));
         self.pods += 1;
+        self.in_use[node.index()] += u32::from(!takes.daemon);
+        self.exclusive += u32::from(takes.exclusive);
         self.touched.note(node);
         let row = &mut self.rows[node.index()];
+        row.exclusive += u32::from(takes.exclusive);
         row.pods.push(pod);
-        row.ports
-            .extend(ports.iter().map(|port| (port.clone(), pod)));
+        let ports = takes.ports.iter();
+        row.ports.extend(ports.map(|port| (port.clone(), pod)));
     }
 
     /// Takes a pod off a node. `others` sums one resource over the pods that stay; it is asked
@@ -176,17 +199,20 @@ impl Nodes {
         &mut self,
         node: NodeId,
         pod: PodId,
-        request: &Request,
+        takes: &Occupant<'_>,
         others: impl Fn(&[PodId], Dimension) -> i64,
     ) {
         self.holders ^= digest::of(&(node, pod));
         self.pods -= 1;
+        self.in_use[node.index()] -= u32::from(!takes.daemon);
+        self.exclusive -= u32::from(takes.exclusive);
         self.touched.note(node);
         let row = &mut self.rows[node.index()];
+        row.exclusive -= u32::from(takes.exclusive);
         row.pods.retain(|one| *one != pod);
         row.ports.retain(|(_, one)| *one != pod);
         let staying = std::mem::take(&mut row.pods);
-        for (dimension, amount) in request.iter() {
+        for (dimension, amount) in takes.request.iter() {
             let column = self.column(dimension);
             let used = match column.used[node.index()] {
                 i64::MAX => others(&staying, dimension),
@@ -279,6 +305,24 @@ impl Nodes {
     #[must_use]
     pub fn pods(&self, node: NodeId) -> &[PodId] {
         &self.rows[node.index()].pods
+    }
+
+    /// How many of the pods on a node are not such as are on every node.
+    #[must_use]
+    pub fn in_use_by(&self, node: NodeId) -> u32 {
+        self.in_use.get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether a pod on a node wants it for its gang.
+    #[must_use]
+    pub fn is_exclusive(&self, node: NodeId) -> bool {
+        self.rows[node.index()].exclusive > 0
+    }
+
+    /// Whether a pod on any node does.
+    #[must_use]
+    pub const fn has_exclusive(&self) -> bool {
+        self.exclusive > 0
     }
 
     /// The host ports taken on a node, and by whom.
@@ -496,12 +540,21 @@ mod tests {
         }
     }
 
+    const fn of(request: &Request) -> Occupant<'_> {
+        Occupant {
+            request,
+            ports: &[],
+            daemon: false,
+            exclusive: false,
+        }
+    }
+
     #[test]
     fn a_node_whose_allocatable_shrinks_below_its_use_is_just_full() {
         let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());
         let (id, _) = nodes.upsert(node("a", 4000), &mut dimensions);
         let request = Request::new([(Dimension::CPU, 3000)]);
-        nodes.occupy(id, PodId::from_index(0), &request, &[]);
+        nodes.occupy(id, PodId::from_index(0), &of(&request));
         nodes.upsert(node("a", 1000), &mut dimensions);
         assert_eq!(nodes.free(id, Dimension::CPU), -2000);
         assert_eq!(nodes.total_free(Dimension::CPU), 0);
@@ -514,12 +567,8 @@ mod tests {
     fn pods_of_unknown_nodes_are_counted_when_the_node_appears() {
         let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());
         let id = nodes.slot("later");
-        nodes.occupy(
-            id,
-            PodId::from_index(7),
-            &Request::new([(Dimension::CPU, 500)]),
-            &[],
-        );
+        let request = Request::new([(Dimension::CPU, 500)]);
+        nodes.occupy(id, PodId::from_index(7), &of(&request));
         assert!(!nodes.present().contains(id));
         nodes.upsert(node("later", 2000), &mut dimensions);
         assert_eq!(nodes.free(id, Dimension::CPU), 1500);
@@ -531,9 +580,9 @@ mod tests {
         let id = nodes.slot("a");
         let huge = Request::new([(Dimension::MEMORY, i64::MAX)]);
         let small = Request::new([(Dimension::MEMORY, 10)]);
-        nodes.occupy(id, PodId::from_index(0), &huge, &[]);
-        nodes.occupy(id, PodId::from_index(1), &small, &[]);
-        nodes.vacate(id, PodId::from_index(0), &huge, |pods, _| {
+        nodes.occupy(id, PodId::from_index(0), &of(&huge));
+        nodes.occupy(id, PodId::from_index(1), &of(&small));
+        nodes.vacate(id, PodId::from_index(0), &of(&huge), |pods, _| {
             assert_eq!(pods, [PodId::from_index(1)]);
             10
         });

@@ -2,7 +2,7 @@
 
 use super::ids::{GangId, NodeId, PodId, ShapeId};
 use super::pods::{Eviction, Place, Pod, Standing};
-use super::{ClusterState, Gang};
+use super::{ClusterState, Occupant};
 use crate::core::model::{BindOutcome, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
 use crate::core::resources::Dimension;
 use indexmap::{Equivalent, IndexMap};
@@ -82,6 +82,7 @@ impl ClusterState {
             queue: spec.queue,
             lifetime: spec.lifetime,
             phase: spec.phase,
+            daemon: spec.daemon,
             terminating: spec.terminating,
             gates: spec.gates,
             unsupported: spec.unsupported,
@@ -115,9 +116,13 @@ impl ClusterState {
     /// had another shape.
     fn narrow(&self, spec: &mut PodSpec, gang: Option<&GangKey>) {
         let gang = gang.and_then(|key| self.gang(self.find_gang(key)?));
-        if let Some(selector) = gang.and_then(Gang::node_selector) {
-            spec.shape.constraints.gang_selector = selector.clone();
+        let Some(gang) = gang else { return };
+        let constraints = &mut spec.shape.constraints;
+        if let Some(selector) = gang.node_selector() {
+            constraints.gang_selector = selector.clone();
         }
+        let subgroup = gang.subgroup_of(spec.subgroup.as_deref());
+        constraints.housemates = gang.housemates(subgroup);
     }
 
     fn update_pod(&mut self, id: PodId, mut spec: PodSpec) {
@@ -136,7 +141,8 @@ impl ClusterState {
             .or(nominated)
             .filter(|_| !spec.phase.is_terminal());
         let room_after = node_after.map(|node| (node, shape));
-        let moves = before.is_some_and(|before| before.room != room_after);
+        let moves =
+            before.is_some_and(|before| before.room != room_after) || pod.daemon != spec.daemon;
         if moves {
             self.leave_room(id);
         }
@@ -167,6 +173,7 @@ impl ClusterState {
         pod.lifetime = spec.lifetime;
         pod.nominated = nominated.filter(|_| node.is_none());
         pod.phase = spec.phase;
+        pod.daemon = spec.daemon;
         pod.terminating |= spec.terminating;
         pod.gates = spec.gates;
         pod.unsupported = unsupported;
@@ -438,7 +445,13 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape) else {
             return;
         };
-        self.nodes.occupy(node, id, &shape.request, &shape.ports);
+        let occupant = Occupant {
+            request: &shape.request,
+            ports: &shape.ports,
+            daemon: pod.daemon,
+            exclusive: self.shapes.is_exclusive(shape),
+        };
+        self.nodes.occupy(node, id, &occupant);
         if pod.gang.is_none() {
             self.disturb_kept(node);
         }
@@ -450,8 +463,14 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape).cloned() else {
             return;
         };
+        let occupant = Occupant {
+            request: &shape.request,
+            ports: &shape.ports,
+            daemon: pod.daemon,
+            exclusive: self.shapes.is_exclusive(&shape),
+        };
         let mut nodes = std::mem::take(&mut self.nodes);
-        nodes.vacate(node, id, &shape.request, |pods, dimension| {
+        nodes.vacate(node, id, &occupant, |pods, dimension| {
             self.sum_over(pods, dimension)
         });
         self.nodes = nodes;

@@ -110,6 +110,8 @@ pub struct Pod {
     pub lifetime: Option<Millis>,
     /// Phase as last seen.
     pub phase: PodPhase,
+    /// A DaemonSet controls it.
+    pub daemon: bool,
     /// Being deleted.
     pub terminating: bool,
     /// Scheduling gates still set.

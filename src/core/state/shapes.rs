@@ -4,7 +4,7 @@
 //! share their constraints: what is worked out for one holds for all.
 
 use super::ids::{ConstraintsId, Id, ShapeId, Slab};
-use crate::core::model::{Constraints, HostPort, Labels, ShapeSpec};
+use crate::core::model::{Constraints, HostPort, Housemates, Labels, ShapeSpec};
 use crate::core::resources::{Dimension, Dimensions, Request};
 use indexmap::IndexMap;
 use std::hash::Hash;
@@ -115,17 +115,23 @@ impl Shapes {
         (id, unknown)
     }
 
-    /// The id of a shape with the selector of its pod's gang; it takes over the user of the other.
-    pub fn narrow(&mut self, id: ShapeId, selector: &Labels) -> ShapeId {
+    /// The id of a shape with what its pod's gang wants; it takes over the user of the other.
+    pub fn narrow(
+        &mut self,
+        id: ShapeId,
+        selector: &Labels,
+        housemates: Option<&Housemates>,
+    ) -> ShapeId {
         let Some(shape) = self.get(id) else { return id };
         let Some(constraints) = self.constraints(shape.constraints) else {
             return id;
         };
-        if constraints.gang_selector == *selector {
+        if constraints.gang_selector == *selector && constraints.housemates.as_ref() == housemates {
             return id;
         }
         let constraints = Constraints {
             gang_selector: selector.clone(),
+            housemates: housemates.cloned(),
             ..constraints.clone()
         };
         let shape = shape.clone();
@@ -182,6 +188,14 @@ impl Shapes {
     #[must_use]
     pub fn constraints(&self, id: ConstraintsId) -> Option<&Constraints> {
         self.constraints.get(id)
+    }
+
+    /// Whether pods of a shape want their node for their gang.
+    #[must_use]
+    pub fn is_exclusive(&self, shape: &Shape) -> bool {
+        let constraints = self.constraints(shape.constraints);
+        let housemates = constraints.and_then(|one| one.housemates.as_ref());
+        housemates.is_some_and(|one| one.exclusive)
     }
 
     /// How many shapes are in use.

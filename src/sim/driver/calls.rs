@@ -65,6 +65,7 @@ impl Driver {
                 brain.want(Word::Gang(Box::new(status)), now);
             }
             Effect::QueueStatus(status) => brain.want(Word::Queue(status), now),
+            Effect::TopologyStatus(status) => brain.want(Word::Topology(status), now),
         }
     }
 

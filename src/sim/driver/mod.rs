@@ -14,7 +14,7 @@ mod watches;
 use super::lease::Lease;
 use crate::cluster::attempt::Answer;
 use crate::cluster::lease::election::{self, Record};
-use crate::core::engine::{Effect, Policy};
+use crate::core::engine::{Effect, Outcome, Policy};
 use crate::core::model::{NodeSpec, PodKey};
 use crate::core::plugins::registry::overcommits;
 use crate::core::units::{Millis, Time};
@@ -501,6 +501,12 @@ impl Driver {
             story
                 .books
                 .note(&names, process.brain.scheduler().state(), now);
+        }
+        for decision in &plan.decisions {
+            if let (Some(gang), Outcome::Placed { lost, .. }) = (&decision.group, &decision.outcome)
+            {
+                self.ledger.placed(gang, *lost);
+            }
         }
         let effects = plan.effects.len();
         let dies = effects > 0 && std::mem::take(&mut self.kill_in_plan);

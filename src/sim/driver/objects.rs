@@ -33,6 +33,7 @@ impl Driver {
             }
             Object::Gang(gang) => self.put_gang(*gang),
             Object::Queue(queue) => self.server.put_queue(queue),
+            Object::Topology(topology) => self.server.put_topology(topology),
             Object::PriorityClass(class) => self.server.put_class(class),
             Object::Namespace(namespace) => self.server.put_namespace(namespace),
             Object::Budget(budget) => self.server.put_budget(*budget),
@@ -69,6 +70,7 @@ impl Driver {
                     story.books.deleted(&queue.name);
                 }
             }
+            Object::Topology(topology) => self.server.delete_topology(&topology.name),
             Object::PriorityClass(class) => self.server.delete_class(&class.name),
             Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
             Object::Budget(budget) => {

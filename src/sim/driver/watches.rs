@@ -15,6 +15,7 @@ enum Object {
     Pod(String, String),
     Gang(GangKey, Source),
     Queue(String),
+    Topology(String),
     PriorityClass(String),
     Namespace(String),
     Budget(String, String),
@@ -133,6 +134,12 @@ fn about(event: &Event) -> Option<(Object, Option<Event>)> {
             (Object::Queue(name.clone()), Some(Event::QueueDeleted(name)))
         }
         Event::QueueDeleted(name) => (Object::Queue(name.clone()), None),
+        Event::Topology(topology) => {
+            let name = topology.name.clone();
+            let gone = Event::TopologyDeleted(name.clone());
+            (Object::Topology(name), Some(gone))
+        }
+        Event::TopologyDeleted(name) => (Object::Topology(name.clone()), None),
         Event::PriorityClass(class) => {
             let name = class.name.clone();
             let gone = Event::PriorityClassDeleted(name.clone());

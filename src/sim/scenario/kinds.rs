@@ -66,7 +66,6 @@ const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("muster.dev/v1alpha1", "Scheduling", Kind::Inert, schema::of::<Value>),
     ("muster.dev/v1alpha1", "SchedulingSpec", Kind::Inert, schema::of::<Value>),
     ("muster.dev/v1alpha1", "Testbed", Kind::Inert, schema::of::<Value>),
-    ("muster.dev/v1alpha1", "Topology", Kind::Inert, schema::of::<Value>),
 ];
 
 /// All kinds: those that are watched, and the others.
@@ -166,6 +165,9 @@ fn watched<R: Row>(
         kinds::Kind::Queues => read(value, reading, |queue: &mut crd::Queue| {
             crd::validate_queue(queue).or_else(|problems| none(&problems))
         }),
+        kinds::Kind::Topologies => read(value, reading, |topology: &mut crd::Topology| {
+            crd::validate_topology(topology).or_else(|problems| none(&problems))
+        }),
         _ => read(value, reading, |_: &mut R| Ok(())),
     };
     played(event?, value, behaviour.run(None)).map(Some)
@@ -192,6 +194,7 @@ fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
         Event::Pod(spec) => Object::Pod(Box::new(PodPlan { spec: *spec, run })),
         Event::Gang(gang) => Object::Gang(gang),
         Event::Queue(queue) => Object::Queue(*queue),
+        Event::Topology(topology) => Object::Topology(*topology),
         Event::PriorityClass(class) => Object::PriorityClass(class),
         Event::Namespace(namespace) => Object::Namespace(namespace),
         Event::DisruptionBudget(spec) => Object::Budget(Box::new(BudgetPlan {
@@ -202,6 +205,7 @@ fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
         | Event::PodDeleted(_)
         | Event::GangDeleted(..)
         | Event::QueueDeleted(_)
+        | Event::TopologyDeleted(_)
         | Event::PriorityClassDeleted(_)
         | Event::NamespaceDeleted(_)
         | Event::DisruptionBudgetDeleted(..)

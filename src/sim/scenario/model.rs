@@ -2,6 +2,7 @@
 
 use crate::core::model::{
     DisruptionBudgetSpec, GangSpec, NamespaceSpec, NodeSpec, PodSpec, PriorityClassSpec, QueueSpec,
+    TopologySpec,
 };
 use crate::core::units::{Millis, Time};
 
@@ -41,6 +42,8 @@ pub enum Object {
     Gang(Box<GangSpec>),
     /// A queue.
     Queue(QueueSpec),
+    /// A topology.
+    Topology(TopologySpec),
     /// A priority class.
     PriorityClass(PriorityClassSpec),
     /// A namespace.

@@ -2,7 +2,7 @@
 
 use super::OrderKey;
 use crate::core::actions::reservation::{Claimant, Stay, Views};
-use crate::core::state::{GangId, QueueId, ShapeId, View};
+use crate::core::state::{GangId, Limit, QueueId, ShapeId, View};
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -17,6 +17,8 @@ pub(in crate::core::actions) struct Want {
     pub(in crate::core::actions) view: View,
     /// How many of them it wants at once.
     pub(in crate::core::actions) size: u32,
+    /// How close together they have to be.
+    pub(in crate::core::actions) limit: Option<Limit>,
 }
 
 /// What a want comes from, which does not change with time and with what is reserved.
@@ -30,6 +32,8 @@ pub(in crate::core::actions) struct Likeness {
     pub(in crate::core::actions) tier: i32,
     /// For how long it would hold what it gets.
     pub(in crate::core::actions) stay: Stay,
+    /// How close together they have to be.
+    pub(in crate::core::actions) limit: Option<Limit>,
 }
 
 impl Likeness {
@@ -40,6 +44,7 @@ impl Likeness {
             size,
             tier: i32::MIN,
             stay: Stay::Exempt,
+            limit: None,
         }
     }
 
@@ -50,6 +55,7 @@ impl Likeness {
             size: u32::MAX,
             tier: i32::MAX,
             stay: Stay::Grows(Some(Time(u64::MAX))),
+            limit: Some(Limit::LAST),
         }
     }
 
@@ -61,8 +67,15 @@ impl Likeness {
 
     /// What one like that wants if it may take so much of the room.
     pub(in crate::core::actions) const fn with(&self, view: View) -> Want {
-        let Self { shape, size, .. } = *self;
-        Want { shape, view, size }
+        let Self {
+            shape, size, limit, ..
+        } = *self;
+        Want {
+            shape,
+            view,
+            size,
+            limit,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ fn subgroup(name: &str, min: u32, max: u32) -> SubgroupSpec {
         name: name.into(),
         min,
         max: Some(max),
+        ..SubgroupSpec::default()
     }
 }
 

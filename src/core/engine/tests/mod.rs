@@ -6,6 +6,7 @@ mod binding;
 mod elastic;
 mod explaining;
 mod jobs;
+mod near;
 mod placing;
 mod preempting;
 mod promises;

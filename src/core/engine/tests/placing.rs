@@ -152,11 +152,13 @@ fn every_subgroup_needs_its_minimum_and_none_exceeds_its_maximum() {
             name: "driver".into(),
             min: 1,
             max: Some(1),
+            ..SubgroupSpec::default()
         },
         SubgroupSpec {
             name: "worker".into(),
             min: 2,
             max: Some(3),
+            ..SubgroupSpec::default()
         },
     ];
     story.define(GangSpec {

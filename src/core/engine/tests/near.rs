@@ -1,0 +1,304 @@
+//! Gangs whose members are to be near each other, and gangs that want nodes for themselves.
+
+use super::*;
+use crate::core::model::{HOSTNAME, Labels, Level, NodeSpec, TopologySpec, TopologyWish};
+use proptest::prelude::*;
+
+fn level(label: &str, hops: u32) -> Level {
+    Level {
+        label: label.into(),
+        hops,
+    }
+}
+
+/// Blocks of racks.
+fn fabric() -> TopologySpec {
+    TopologySpec {
+        name: "fabric".into(),
+        uid: "1".into(),
+        levels: vec![level("block", 4), level("rack", 2), level(HOSTNAME, 0)],
+        ..TopologySpec::default()
+    }
+}
+
+fn within(max_hops: u32) -> Option<TopologyWish> {
+    Some(TopologyWish {
+        max_hops: Some(max_hops),
+        ..TopologyWish::default()
+    })
+}
+
+fn placed_at(name: &str, cpus: i64, block: &str, rack: &str) -> NodeSpec {
+    NodeSpec {
+        labels: Labels::from_iter([
+            ("block".to_owned(), block.to_owned()),
+            ("rack".to_owned(), rack.to_owned()),
+        ]),
+        ..node(name, cpus)
+    }
+}
+
+impl Story {
+    fn with_fabric() -> Self {
+        let mut story = Self::new();
+        story.tell(Event::Topology(Box::new(fabric())));
+        story
+    }
+
+    fn at(&mut self, name: &str, cpus: i64, block: &str, rack: &str) {
+        self.tell(Event::Node(placed_at(name, cpus, block, rack)));
+    }
+}
+
+/// What a topology is made of, for a world of few nodes.
+#[derive(Clone, Debug)]
+struct Host {
+    cpus: i64,
+    used: i64,
+    block: u8,
+    rack: u8,
+    labelled: bool,
+}
+
+fn host() -> impl Strategy<Value = Host> {
+    (
+        1..5_i64,
+        0..4_i64,
+        0..2_u8,
+        0..3_u8,
+        prop::bool::weighted(0.9),
+    )
+        .prop_map(|(cpus, used, block, rack, labelled)| Host {
+            cpus,
+            used: used.min(cpus),
+            block,
+            rack,
+            labelled,
+        })
+}
+
+/// The hops between two hosts, by the labels alone.
+fn hops(one: &Host, other: &Host) -> Option<u32> {
+    if !one.labelled || !other.labelled || one.block != other.block {
+        return None;
+    }
+    Some(if one.rack == other.rack { 2 } else { 4 })
+}
+
+/// The fewest hops by looking at every set of hosts; `Some(None)`: only where nothing says how far it
+/// is.
+fn fewest(hosts: &[Host], members: u32, cpus: i64) -> Option<Option<u32>> {
+    let mut best: Option<Option<u32>> = None;
+    for set in 1_u32..1 << hosts.len() {
+        let among: Vec<&Host> = (0..hosts.len())
+            .filter(|index| set >> index & 1 == 1)
+            .map(|index| &hosts[index])
+            .collect();
+        let room: i64 = among.iter().map(|one| (one.cpus - one.used) / cpus).sum();
+        if room < i64::from(members) {
+            continue;
+        }
+        let mut most = Some(0);
+        for (index, one) in among.iter().enumerate() {
+            for other in &among[index + 1..] {
+                most = most.and_then(|most: u32| Some(most.max(hops(one, other)?)));
+            }
+        }
+        best = Some(match (best, most) {
+            (None | Some(None), most) => most,
+            (Some(known), None) => known,
+            (Some(Some(known)), Some(most)) => Some(known.min(most)),
+        });
+    }
+    best
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_hops_are_the_fewest_there_are(
+        hosts in prop::collection::vec(host(), 1..8),
+        members in 1..6_u32,
+        cpus in 1..3_i64,
+        cap in prop::option::of(0..6_u32),
+    ) {
+        let mut story = Story::with_fabric();
+        for (index, host) in hosts.iter().enumerate() {
+            let name = format!("n{index}");
+            if host.labelled {
+                let (block, rack) = (host.block.to_string(), host.rack.to_string());
+                story.at(&name, host.cpus, &block, &rack);
+            } else {
+                story.node(&name, host.cpus);
+            }
+            if host.used > 0 {
+                let usage = PodSpec {
+                    ours: false,
+                    node: Some(name.clone()),
+                    ..pod(&format!("used-{index}"), None, host.used)
+                };
+                story.submit(usage);
+            }
+        }
+        story.define(GangSpec {
+            min_available: members,
+            topology: cap.and_then(within),
+            ..group("g")
+        });
+        for index in 0..members {
+            story.submit(pod(&format!("g-{index}"), Some("g"), cpus));
+        }
+        let binds = story.run();
+        let best = fewest(&hosts, members, cpus);
+        let allowed = best.filter(|best| match cap {
+            Some(cap) => best.is_some_and(|best| best <= cap),
+            None => true,
+        });
+        prop_assert_eq!(binds.len(), if allowed.is_some() { members as usize } else { 0 });
+        if let Some(best) = allowed {
+            prop_assert_eq!(story.status("g").max_hops, best);
+        }
+    }
+}
+
+#[test]
+fn a_rack_of_the_same_name_in_another_block_is_another_rack() {
+    let mut story = Story::with_fabric();
+    story.at("a1", 1, "a", "1");
+    story.at("b1", 1, "b", "1");
+    story.define(GangSpec {
+        min_available: 2,
+        topology: within(4),
+        ..group("g")
+    });
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let plan = story.later(0);
+    let said = plan.effects.iter().find_map(|effect| match effect {
+        Effect::TopologyStatus(status) => Some(status),
+        _ => None,
+    });
+    let said = said.unwrap();
+    assert_eq!((said.nodes, said.outside), (2, 0));
+    assert_eq!(said.domains, [2, 2]);
+    assert_eq!(
+        said.ready.message,
+        "rack=1 is in 2 domains of block (a, b): each counts as a domain of its own"
+    );
+    assert!(story.run().is_empty());
+}
+
+#[test]
+fn a_node_that_is_labelled_later_helps_who_waits() {
+    let mut story = Story::with_fabric();
+    story.at("a1", 1, "a", "1");
+    story.node("a2", 1);
+    story.define(GangSpec {
+        min_available: 2,
+        topology: within(2),
+        ..group("g")
+    });
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    assert!(story.run().is_empty());
+    assert_eq!(
+        story.why("g"),
+        "Unschedulable: 1 of 2 members fit in one rack of Topology fabric, the most in \
+         block=a,rack=1; pod p1: 0/1 nodes are available: 1 Insufficient cpu. (closest is node a1, \
+         short of 1 cpu)"
+    );
+    story.at("a2", 1, "a", "1");
+    assert_eq!(story.run().len(), 2);
+    assert_eq!(story.status("g").max_hops, Some(2));
+}
+
+#[test]
+fn who_replaces_a_member_stays_near_the_others() {
+    let mut story = Story::with_fabric();
+    for (name, block) in [("a1", "a"), ("a2", "a"), ("b1", "b"), ("a3", "a")] {
+        story.at(name, 1, block, "1");
+    }
+    story.define(GangSpec {
+        min_available: 2,
+        topology: within(2),
+        ..group("g")
+    });
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let binds = story.run();
+    story.tell(Event::PodDeleted(binds[1].pod.clone()));
+    // The one free node that is near is taken: only the far one is left, and then it waits.
+    let filler = PodSpec {
+        node: Some("a3".into()),
+        ours: false,
+        ..pod("filler", None, 1)
+    };
+    let filler = story.submit(filler);
+    let other = PodSpec {
+        node: Some(binds[1].node.clone()),
+        ours: false,
+        ..pod("other", None, 1)
+    };
+    story.submit(other);
+    story.pod("p2", Some("g"));
+    assert!(story.run().is_empty(), "b1 is free, and too far");
+    story.tell(Event::PodDeleted(filler));
+    let binds = story.run();
+    assert_eq!(binds[0].node, "a3");
+}
+
+#[test]
+fn an_exclusive_gang_shares_its_nodes_with_nobody_but_daemons() {
+    let mut story = Story::new();
+    for name in ["n1", "n2"] {
+        story.node(name, 4);
+        let daemon = PodSpec {
+            ours: false,
+            daemon: true,
+            node: Some(name.into()),
+            ..pod(&format!("daemon-{name}"), None, 1)
+        };
+        story.submit(daemon);
+    }
+    story.define(GangSpec {
+        min_available: 2,
+        exclusive: true,
+        ..group("g")
+    });
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let binds = story.run();
+    assert_eq!(binds[0].node, binds[1].node, "members share a node");
+    story.pod("single", None);
+    let single = story.run();
+    assert_ne!(single[0].node, binds[0].node);
+    story.define(GangSpec {
+        min_available: 1,
+        exclusive: true,
+        ..group("h")
+    });
+    let late = story.pod("q0", Some("h"));
+    assert!(story.run().is_empty(), "there are others on both nodes");
+    story.tell(Event::PodDeleted(single[0].pod.clone()));
+    let binds = story.run();
+    assert_eq!((binds.len(), &binds[0].pod), (1, &late));
+}
+
+#[test]
+fn a_gang_that_becomes_exclusive_keeps_others_off_its_nodes_from_then_on() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.group("g", 1);
+    story.pod("p0", Some("g"));
+    assert_eq!(story.run().len(), 1);
+    story.define(GangSpec {
+        min_available: 1,
+        exclusive: true,
+        ..group("g")
+    });
+    story.pod("single", None);
+    assert!(story.run().is_empty());
+    story.group("g", 1);
+    assert_eq!(story.run().len(), 1);
+}

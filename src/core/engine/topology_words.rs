@@ -1,0 +1,56 @@
+//! What is said of topologies.
+
+use super::plan::{Condition, TopologyStatus};
+use super::words::condition;
+use crate::core::model::counted;
+use crate::core::state::{ClusterState, Topology};
+
+/// The statuses of all topologies.
+pub(super) fn statuses(state: &ClusterState) -> Vec<TopologyStatus> {
+    let topologies = state.topologies().iter();
+    topologies.map(|(_, one)| status(state, one)).collect()
+}
+
+fn status(state: &ClusterState, topology: &Topology) -> TopologyStatus {
+    let (spec, tree) = (&topology.spec, topology.tree());
+    let nodes = tree.nodes();
+    let mut domains = vec![0; tree.levels().len()];
+    for (_, domain) in tree.domains() {
+        domains[domain.level] += 1;
+    }
+    let present = u32::try_from(state.nodes().present().len()).unwrap_or(u32::MAX);
+    TopologyStatus {
+        topology: spec.name.clone(),
+        uid: spec.uid.clone(),
+        observed_generation: spec.generation,
+        nodes,
+        outside: present.saturating_sub(nodes),
+        domains,
+        ready: ready(state, topology, present.saturating_sub(nodes)),
+    }
+}
+
+/// Whether gangs may name it, and what an admin may not have meant.
+fn ready(state: &ClusterState, topology: &Topology, outside: u32) -> Condition {
+    if let Some(problem) = &topology.spec.invalid {
+        return condition("Ready", false, "Invalid", problem);
+    }
+    let mut doubts = Vec::new();
+    if outside > 0 {
+        let nodes = counted(outside as usize, "node");
+        let labels = topology.tree().levels().iter();
+        let labels: Vec<&str> = labels.map(|one| one.label.as_str()).collect();
+        let labels = labels.join(", ");
+        doubts.push(format!(
+            "{nodes} without all of the labels {labels}: in no domain"
+        ));
+    }
+    doubts.extend(topology.tree().not_nested());
+    let valid = state.topologies().count();
+    if valid > 1 {
+        doubts.push(format!(
+            "one of {valid} Topologies: PodGroups that name none are placed without any"
+        ));
+    }
+    condition("Ready", true, "Ready", &doubts.join("; "))
+}

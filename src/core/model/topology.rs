@@ -1,0 +1,43 @@
+//! How far nodes are from each other, as a Topology describes it; and what a gang wants of that.
+
+/// A Topology.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TopologySpec {
+    /// Its name.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// From the widest to the narrowest. Two nodes are as far from each other as the narrowest domain
+    /// says that has both.
+    pub levels: Vec<Level>,
+    /// Why the object cannot be valid, in words: it is as if it were not there.
+    pub invalid: Option<String>,
+}
+
+/// A level of a tree: nodes with the same value of the label, and of those of the wider levels, are
+/// in one domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// The label; [`HOSTNAME`] makes each node a domain of its own.
+    pub label: String,
+    /// The hops between two nodes that have no narrower domain in common.
+    pub hops: u32,
+}
+
+/// The label by which the last level of a topology is the single node.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// How close together pods have to be, or should.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopologyWish {
+    /// The Topology; without it the only one there is.
+    pub name: Option<String>,
+    /// No two pods may be further from each other.
+    pub max_hops: Option<u32>,
+    /// All pods in one domain of the level of this label.
+    pub required_level: Option<String>,
+    /// The same if there is such a place.
+    pub preferred_level: Option<String>,
+}

@@ -1,0 +1,108 @@
+//! How many pods of a shape there is room for, on each node and in each domain of a topology.
+//!
+//! These are bounds: there is never room for more. Where nothing but the filters that say how much
+//! room they leave stands against a pod, they are exact.
+
+use super::per_shape::PerShape;
+use crate::core::framework::{Context, Profile, Scope};
+use crate::core::state::{DomainId, Id, NodeId, NodeSet, TopologyId, Tree};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Room by topology and shape.
+#[derive(Debug, Default)]
+pub(super) struct Capacities {
+    by_topology: BTreeMap<TopologyId, PerShape<Arc<Capacity>>>,
+}
+
+/// For how many pods of one shape there is room.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Capacity {
+    of_node: Vec<u32>,
+    of_domain: Vec<u64>,
+}
+
+impl Capacity {
+    /// On a node.
+    pub(super) fn of_node(&self, node: NodeId) -> u64 {
+        u64::from(self.of_node.get(node.index()).copied().unwrap_or(0))
+    }
+
+    /// In a domain.
+    pub(super) fn of_domain(&self, domain: DomainId) -> u64 {
+        self.of_domain.get(domain.index()).copied().unwrap_or(0)
+    }
+
+    /// On the nodes that have any.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        let rooms = self.of_node.iter().enumerate();
+        let rooms = rooms.filter(|(_, room)| **room > 0);
+        rooms.map(|(index, room)| (NodeId::from_index(index), u64::from(*room)))
+    }
+
+    /// On these nodes together.
+    pub(super) fn on(&self, nodes: impl Iterator<Item = NodeId>) -> u64 {
+        nodes.map(|node| self.of_node(node)).sum()
+    }
+
+    fn set(&mut self, tree: &Tree, node: NodeId, room: u32) {
+        if self.of_node.len() <= node.index() {
+            self.of_node.resize(node.index() + 1, 0);
+        }
+        let before = std::mem::replace(&mut self.of_node[node.index()], room);
+        let Some(narrowest) = tree.narrowest(node).filter(|_| before != room) else {
+            return;
+        };
+        for (id, _) in tree.above(narrowest) {
+            if self.of_domain.len() <= id.index() {
+                self.of_domain.resize(id.index() + 1, 0);
+            }
+            let sum = &mut self.of_domain[id.index()];
+            *sum = *sum + u64::from(room) - u64::from(before);
+        }
+    }
+}
+
+impl Capacities {
+    /// The room for pods like this one, whose constraints allow these nodes.
+    pub(super) fn of(
+        &mut self,
+        profile: &Profile,
+        cx: &Context<'_>,
+        allowed: &NodeSet,
+        topology: TopologyId,
+    ) -> Option<Arc<Capacity>> {
+        let topologies = cx.state.topologies();
+        self.by_topology
+            .retain(|id, _| topologies.get(*id).is_some());
+        let tree = topologies.get(topology)?.tree();
+        let serial = cx.state.shapes().serial(cx.pod.shape)?;
+        let nodes = cx.state.nodes();
+        let room = |node| {
+            let here = allowed.contains(node) && nodes.present().contains(node);
+            let filters = profile.asked_each_time(cx.shape);
+            let mut local = filters.filter(|one| one.scope(cx.shape) < Scope::Cluster);
+            let least = local.try_fold(u32::MAX, |least, one| {
+                let room = least.min(one.room(cx, node));
+                (room > 0).then_some(room)
+            });
+            least.filter(|_| here).unwrap_or(0)
+        };
+        let by_shape = self.by_topology.entry(topology).or_default();
+        if let Some((known, touched)) = by_shape.follow(serial, tree.version(), nodes) {
+            if !touched.is_empty() {
+                let known = Arc::make_mut(known);
+                for node in touched {
+                    known.set(tree, *node, room(*node));
+                }
+            }
+            return Some(Arc::clone(known));
+        }
+        let mut anew = Capacity::default();
+        for node in nodes.present().iter() {
+            anew.set(tree, node, room(node));
+        }
+        let known = by_shape.keep(serial, tree.version(), nodes, Arc::new(anew));
+        Some(Arc::clone(known))
+    }
+}

@@ -1,0 +1,83 @@
+//! What gangs wish of topologies, and how near their members are to each other.
+
+use super::topologies::{Closeness, WishError};
+use super::{ClusterState, Gang, GangId, NodeId, Subgroup};
+use std::collections::BTreeSet;
+
+impl ClusterState {
+    /// Where the members of a subgroup should be, and where they have to.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    pub fn closeness(
+        &self,
+        gang: &Gang,
+        subgroup: &Subgroup,
+    ) -> Result<Option<Closeness>, WishError> {
+        let wish = subgroup.topology.as_ref();
+        if gang.is_single() || (wish.is_none() && self.topologies.is_empty()) {
+            return Ok(None);
+        }
+        self.topologies.closeness(wish)
+    }
+
+    /// Where all members of a gang should be that has wishes for them beside those of its subgroups.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    pub fn closeness_of_all(&self, gang: &Gang) -> Result<Option<Closeness>, WishError> {
+        let spec = gang.definition().filter(|spec| !spec.subgroups.is_empty());
+        match spec.and_then(|spec| spec.topology.as_ref()) {
+            Some(wish) => self.topologies.closeness(Some(wish)),
+            None => Ok(None),
+        }
+    }
+
+    /// The largest number of hops between two members of a subgroup, of any; where the gang wishes
+    /// something of all its members, between any two. `None` where nobody is placed, or no topology
+    /// says how far they are from each other.
+    #[must_use]
+    pub fn max_hops(&self, gang: &Gang) -> Option<u32> {
+        let hops = |closeness: Closeness, nodes: &mut dyn Iterator<Item = NodeId>| {
+            self.topologies.get(closeness.topology)?.tree().hops(nodes)
+        };
+        let placed = gang.subgroups.iter().filter(|one| !one.on.is_empty());
+        let mut most = None;
+        for subgroup in placed {
+            let closeness = self.closeness(gang, subgroup).ok()??;
+            most = most.max(Some(hops(closeness, &mut subgroup.on.keys().copied())?));
+        }
+        if let Some(closeness) = self.closeness_of_all(gang).ok()? {
+            let all = gang.subgroups.iter().flat_map(|one| one.on.keys().copied());
+            most = most.max(Some(hops(closeness, &mut all.into_iter())?));
+        }
+        most
+    }
+
+    /// What is left free on a node, in worth.
+    #[must_use]
+    pub fn worth_left_on(&self, node: NodeId) -> u64 {
+        let weights = self.weights();
+        weights.of_each(|dimension| self.nodes.free(node, dimension).max(0))
+    }
+
+    /// A topology came, changed or went.
+    pub(super) fn topologies_changed(&mut self, changed: bool) {
+        if changed {
+            self.changes.topologies = true;
+            self.changes.rules = true;
+            self.touch_all_gangs();
+        }
+    }
+
+    /// A node came, changed or went.
+    pub(super) fn tell_topologies(&mut self, node: NodeId) {
+        if !self.topologies.hear(node, &self.nodes) {
+            return;
+        }
+        self.changes.topologies = true;
+        let pods = self.nodes.pods(node).iter();
+        let gangs: BTreeSet<GangId> = pods.filter_map(|pod| self.pod(*pod)?.gang).collect();
+        self.changes.gangs.extend(gangs);
+    }
+}
