@@ -276,6 +276,11 @@ impl Server {
             .or_else(|| of(Source::Upstream))
     }
 
+    /// The topologies.
+    pub fn topologies(&self) -> impl Iterator<Item = &TopologySpec> {
+        self.topologies.values()
+    }
+
     /// The queues.
     pub fn queues(&self) -> impl Iterator<Item = &QueueSpec> {
         self.queues.values()

@@ -4,13 +4,15 @@
 use muster::api::kinds::Subject;
 use muster::api::said;
 use muster::core::engine::PodWaits;
-use muster::core::model::{GangKey, GangSpec, HostPort, Lifetime, PodPhase, PodSpec, Reservation};
+use muster::core::model::{
+    GangKey, GangSpec, HostPort, Lifetime, NodeSpec, PodPhase, PodSpec, Reservation,
+};
 use muster::core::state::Queue;
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::ledger::{GangLine, PodLine};
 use muster::sim::server::Server;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// After this much calm no gang may be bound in part.
 const SETTLE: Millis = Millis(10_000);
@@ -202,10 +204,9 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
             continue;
         }
         let missing = min.saturating_sub(members.placed).max(1);
-        let places: i64 = server
-            .nodes()
-            .map(|node| places_on(server, driver, &node.name, one))
-            .sum();
+        let Some(places) = places_near_enough(server, driver, &key, one) else {
+            continue;
+        };
         if missing <= members.waiting && i64::from(missing) <= places {
             let waiting = members.waiting;
             return Err(format!(
@@ -214,6 +215,45 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// How many pods like this one there is room for, all as near to each other and to those who run as
+/// its gang wants them; `None` where nothing says how near they are.
+fn places_near_enough(
+    server: &Server,
+    driver: &Driver,
+    gang: &GangKey,
+    pod: &PodSpec,
+) -> Option<i64> {
+    let wish = server.gang(gang).and_then(|spec| spec.topology.as_ref());
+    let most = wish.and_then(|wish| wish.max_hops);
+    if most.is_some() && server.topologies().next().is_none() {
+        return None;
+    }
+    // The hops of a rack are two.
+    let domain = |node: &NodeSpec| match most {
+        None => String::new(),
+        Some(0 | 1) => node.name.clone(),
+        Some(_) => node.labels["rack"].clone(),
+    };
+    let members = server
+        .pods()
+        .filter(|one| one.takes_room() && one.spec.gang_key() == *gang);
+    let on = members.filter_map(|one| server.node(one.spec.node.as_deref()?));
+    let on: BTreeSet<String> = on.map(domain).collect();
+    let mut places: BTreeMap<String, i64> = BTreeMap::new();
+    for node in server.nodes() {
+        *places.entry(domain(node)).or_default() += places_on(server, driver, &node.name, pod);
+    }
+    places.retain(|domain, _| on.is_empty() || on.len() == 1 && on.contains(domain));
+    Some(places.into_values().max().unwrap_or(0))
+}
+
+/// Whether a gang wants nodes for itself.
+fn is_exclusive(server: &Server, pod: &PodSpec) -> bool {
+    server
+        .gang(&pod.gang_key())
+        .is_some_and(|spec| spec.exclusive)
 }
 
 /// How many pods like this one a node has room for.
@@ -228,6 +268,17 @@ fn places_on(server: &Server, driver: &Driver, node: &str, pod: &PodSpec) -> i64
     if !tolerated {
         return 0;
     }
+    let here = || {
+        server
+            .pods()
+            .filter(|one| one.takes_room() && one.spec.node.as_deref() == Some(node))
+    };
+    let mut others = here().filter(|one| !one.spec.ours || one.spec.gang_key() != pod.gang_key());
+    let kept_apart = others
+        .any(|one| is_exclusive(server, pod) || one.spec.ours && is_exclusive(server, &one.spec));
+    if kept_apart {
+        return 0;
+    }
     let cpu = pod.shape.requests[0].1;
     let free = found.allocatable[0].1 - driver.ledger().usage.used_on(node, "cpu");
     let by_room = (free / cpu).max(0);
@@ -235,10 +286,9 @@ fn places_on(server: &Server, driver: &Driver, node: &str, pod: &PodSpec) -> i64
         return by_room;
     }
     let taken = |port: &HostPort| {
-        let mut here = server.pods().filter(|one| one.takes_room());
-        here.any(|one| {
+        here().any(|one| {
             let ports = &one.spec.shape.host_ports;
-            one.spec.node.as_deref() == Some(node) && ports.iter().any(|two| two.conflicts(port))
+            ports.iter().any(|two| two.conflicts(port))
         })
     };
     by_room.min(i64::from(!pod.shape.host_ports.iter().any(taken)))

@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::model::Housemates;
-use crate::core::state::{NodeId, NodeSet, Pod, PodId, Shape};
+use crate::core::state::{ClusterState, NodeId, NodeSet, Pod, Shape};
 
 /// Filters out nodes that a gang has for itself, and for such a gang nodes on which others are. Pods
 /// of DaemonSets, which are on every node, count for neither.
@@ -21,20 +21,8 @@ impl Filter for Exclusive {
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
-        let nodes = cx.state.nodes();
-        let wanted = cx.state.shapes().constraints(cx.shape.constraints);
-        let own = wanted.and_then(|wanted| wanted.housemates.as_ref());
-        let wants_it = own.is_some_and(|own| own.exclusive);
-        let takes_from_others = wants_it && nodes.in_use_by(node) > 0;
-        if !nodes.is_exclusive(node) && !takes_from_others {
-            return Verdict::Fit;
-        }
-        let mut pods = nodes.pods(node).iter();
-        let stands_against = |pod: &PodId| {
-            let pod = cx.state.pod(*pod).filter(|pod| !pod.daemon);
-            pod.is_some_and(|pod| !is_of(cx, pod, own))
-        };
-        Verdict::fit_unless(pods.any(stands_against), Reason::Exclusive)
+        let apart = keeps_apart(cx.state, cx.shape, node);
+        Verdict::fit_unless(apart, Reason::Exclusive)
     }
 
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
@@ -46,9 +34,23 @@ impl Filter for Exclusive {
     }
 }
 
+/// Whether a pod of this shape may not be with those who are on a node.
+#[must_use]
+pub fn keeps_apart(state: &ClusterState, shape: &Shape, node: NodeId) -> bool {
+    let nodes = state.nodes();
+    let wanted = state.shapes().constraints(shape.constraints);
+    let own = wanted.and_then(|wanted| wanted.housemates.as_ref());
+    let takes_from_others = own.is_some_and(|own| own.exclusive) && nodes.in_use_by(node) > 0;
+    if !nodes.is_exclusive(node) && !takes_from_others {
+        return false;
+    }
+    let mut pods = nodes.pods(node).iter().filter_map(|pod| state.pod(*pod));
+    pods.any(|pod| !pod.daemon && !is_of(state, pod, own))
+}
+
 /// Whether a pod is of the gang with which one shares its node.
-fn is_of(cx: &Context<'_>, pod: &Pod, own: Option<&Housemates>) -> bool {
-    let gang = pod.gang.and_then(|id| cx.state.gang(id));
+fn is_of(state: &ClusterState, pod: &Pod, own: Option<&Housemates>) -> bool {
+    let gang = pod.gang.and_then(|id| state.gang(id));
     gang.zip(own)
         .is_some_and(|(gang, own)| gang.key == own.gang)
 }

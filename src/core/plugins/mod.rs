@@ -22,4 +22,5 @@ mod taints;
 mod topology_exists;
 mod valid_definition;
 
+pub use exclusive::keeps_apart;
 pub use packing::Weights;

@@ -77,24 +77,19 @@ impl ClusterState {
 
     /// Gives a pod the shape that it has in its gang.
     fn narrow_shape(&mut self, id: PodId, selector: &Labels, housemates: Option<&Housemates>) {
-        let Some(before) = self.pods.get(id).map(|pod| pod.shape) else {
-            return;
-        };
+        let Some(pod) = self.pods.get(id) else { return };
+        let (before, room) = (pod.shape, pod.room());
         let was_exclusive = self.shapes.get(before);
         let was_exclusive = was_exclusive.is_some_and(|shape| self.shapes.is_exclusive(shape));
-        let other = was_exclusive != housemates.is_some_and(|one| one.exclusive);
-        if other {
-            self.leave_room(id);
+        let exclusive = housemates.is_some_and(|one| one.exclusive);
+        if let Some(node) = room.filter(|_| was_exclusive != exclusive) {
+            self.nodes.set_exclusive(node, exclusive);
+            // Others may come now, if it wanted its node for its gang before.
+            self.changes.nodes.insert(node);
         }
         let shape = self.shapes.narrow(before, selector, housemates);
         if let Some(pod) = self.pods.get_mut(id) {
             pod.shape = shape;
-        }
-        if other {
-            self.take_room(id);
-            // Others may come now, if it wanted its node for its gang before.
-            let node = self.pods.get(id).and_then(Pod::room);
-            self.changes.nodes.extend(node);
         }
     }
 

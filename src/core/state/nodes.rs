@@ -224,6 +224,15 @@ impl Nodes {
         self.free_slot_if_unused(node);
     }
 
+    /// One pod more on a node wants it for its gang, or one less.
+    pub(super) fn set_exclusive(&mut self, node: NodeId, wanted: bool) {
+        self.touched.note(node);
+        let row = &mut self.rows[node.index()];
+        for count in [&mut self.exclusive, &mut row.exclusive] {
+            *count = if wanted { *count + 1 } else { *count - 1 };
+        }
+    }
+
     /// Has room that is kept look taken.
     pub(super) fn keep(&mut self, kept: &Kept) {
         self.change_kept(kept, i64::saturating_add);

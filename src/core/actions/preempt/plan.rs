@@ -7,6 +7,7 @@ use super::victims::Unit;
 use crate::core::actions::Cycle;
 use crate::core::framework::Profile;
 use crate::core::placement::{Demand, Placer};
+use crate::core::plugins::keeps_apart;
 use crate::core::state::{ClusterState, GangId, NodeId, PodId};
 use crate::core::transaction::Statement;
 use std::collections::BTreeSet;
@@ -213,4 +214,5 @@ fn has_room_for(state: &ClusterState, id: PodId) -> bool {
     let mut amounts = shape.request.iter();
     amounts.all(|(dimension, amount)| nodes.free(node, dimension) >= amount)
         && !shape.ports.iter().any(conflict)
+        && !keeps_apart(state, shape, node)
 }
