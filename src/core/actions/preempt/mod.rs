@@ -83,7 +83,9 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
     let found = victims::candidates(cx, gang_id);
     cx.orders.room.spared_too_often += found.too_often;
     let leaving = leaving::leaving(cx.state, cx.agenda);
-    let plan = if found.units.is_empty() && found.beyond.is_empty() && leaving.is_empty() {
+    let plan = if let Some(plan) = plan::that_stands(cx, gang_id, &leaving) {
+        Ok(plan)
+    } else if found.units.is_empty() && found.beyond.is_empty() && leaving.is_empty() {
         Err(NoPlan::Impossible)
     } else {
         find_plan(cx, gang_id, &leaving, &found)

@@ -8,7 +8,7 @@ use crate::core::actions::Cycle;
 use crate::core::framework::Profile;
 use crate::core::placement::{Demand, Placer};
 use crate::core::plugins::keeps_apart;
-use crate::core::state::{ClusterState, GangId, NodeId, PodId};
+use crate::core::state::{ClusterState, GangId, NodeId, PodId, Standing};
 use crate::core::transaction::Statement;
 use std::collections::BTreeSet;
 
@@ -30,6 +30,39 @@ pub(super) enum NoPlan {
     Impossible,
     /// The search does not look at all there is: it may have missed one.
     CutShort,
+}
+
+/// The plan that was made for a gang before, as long as those leave who are to, and its members have room
+/// where it is held for them then. Who made a new one whenever anything changes would have others, whose
+/// place is reserved around this one, move theirs, and so on.
+pub(super) fn that_stands(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    leaving: &BTreeSet<PodId>,
+) -> Option<Plan> {
+    let places = cx.state.nominations(gang_id);
+    let waits = |(pod, _): &(PodId, NodeId)| {
+        let pod = cx.state.pod(*pod);
+        pod.is_some_and(|pod| cx.state.standing(pod) == Standing::Pending)
+    };
+    let missing = cx.state[gang_id].missing() as usize;
+    if leaving.is_empty() || places.len() != missing || !places.iter().all(waits) {
+        return None;
+    }
+    let mut statement = Statement::new(cx.state);
+    statement.lift_nominations(gang_id);
+    leaving.iter().for_each(|pod| statement.lift(*pod));
+    for (pod, node) in &places {
+        let state = statement.state();
+        if !cx.placer.fits(state, cx.profile, *pod, *node) {
+            return None;
+        }
+        statement.assume(*pod, *node);
+    }
+    Some(Plan {
+        victims: Vec::new(),
+        places,
+    })
 }
 
 /// Finds the least harm that makes room for the gang.
