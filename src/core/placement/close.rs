@@ -15,6 +15,7 @@ use crate::core::state::{
     Closeness, ClusterState, Common, DomainId, GangId, NodeId, NodeSet, ShapeId, Topology,
 };
 use crate::core::transaction::Statement;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -193,46 +194,80 @@ impl Placer {
         demand: &Demand,
         among: &Domain,
     ) -> Result<(), Shortage> {
-        let closeness = |state: &ClusterState, index: usize| {
-            let subgroup = state[gang].subgroups.get(index);
-            let closeness = subgroup.map(|one| state.closeness(&state[gang], one));
-            closeness.and_then(Result::ok).flatten()
-        };
+        let state = statement.state();
+        let near = |one| state.closeness(&state[gang], one).ok().flatten();
+        let nears: Vec<_> = state[gang].subgroups.iter().map(near).collect();
         if demand.groups() <= 1 {
             let index = demand.first_group();
-            let near = closeness(statement.state(), index);
+            let near = nears.get(index).copied().flatten();
             return self.place_group(statement, profile, (gang, index), demand, near, among);
         }
-        // Who is bound to narrow domains chooses first, then who needs most.
-        let mut order: Vec<usize> = (0..demand.subgroups.len()).collect();
-        let narrow = |index: &usize| {
-            let near = closeness(statement.state(), *index);
-            near.and_then(|near| near.at_most).unwrap_or(usize::MAX)
+        if nears.iter().all(Option::is_none) {
+            return self.place_in(statement, profile, demand, among);
+        }
+        // Who is bound to narrow domains chooses first; then the largest members do, or who needs
+        // most of them.
+        let at_most = |index: &usize| nears[*index].and_then(|near| near.at_most);
+        let narrow = |index: &usize| at_most(index).unwrap_or(usize::MAX);
+        let mut by_size: Vec<usize> = (0..nears.len()).collect();
+        let mut by_number = by_size.clone();
+        by_size
+            .sort_by_cached_key(|index| (narrow(index), Reverse(demand.largest_of(state, *index))));
+        let minimum = |index: usize| demand.subgroups.get(index).map_or(0, |need| need.minimum);
+        by_number.sort_by_key(|index| (narrow(index), Reverse(minimum(*index))));
+        let start = statement.checkpoint();
+        let mut closest = None;
+        for order in [by_size, by_number] {
+            match self.place_each_group(statement, profile, gang, demand, (&order, &nears), among) {
+                Ok(()) => return Ok(()),
+                Err(shortage) => closest = further(closest, shortage),
+            }
+            statement.roll_back(start);
+        }
+        if (0..nears.len()).all(|index| at_most(&index).is_none()) {
+            return self.place_in(statement, profile, demand, among);
+        }
+        Err(closest.unwrap_or_default())
+    }
+
+    /// Places subgroups in an order: their minima, then others up to what the gang needs as a whole.
+    fn place_each_group(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        gang: GangId,
+        demand: &Demand,
+        (order, nears): (&[usize], &[Option<Closeness>]),
+        among: &Domain,
+    ) -> Result<(), Shortage> {
+        let mut left = demand.needed;
+        let of_all = |left: u32, shortage: Shortage| Shortage {
+            placed: Some(demand.needed - left + shortage.placed.unwrap_or(0)),
+            needed: demand.needed,
+            ..shortage
         };
-        order.sort_by_cached_key(|index| {
-            let minimum = demand.subgroups[*index].minimum;
-            (narrow(index), std::cmp::Reverse(minimum), *index)
-        });
-        for index in &order {
+        for index in order {
             let part = demand.minimum_of(*index);
             if part.needed > 0 {
-                let near = closeness(statement.state(), *index);
                 let group = (gang, *index);
-                self.place_group(statement, profile, group, &part, near, among)?;
+                let found =
+                    self.place_group(statement, profile, group, &part, nears[*index], among);
+                found.map_err(|shortage| of_all(left, shortage))?;
+                left = left.saturating_sub(part.needed);
             }
         }
-        let minima: u32 = demand.subgroups.iter().map(|need| need.minimum).sum();
-        let mut left = demand.needed.saturating_sub(minima);
         let mut last = None;
-        for index in &order {
-            let near = closeness(statement.state(), *index);
+        for index in order {
+            let mut at_once = left;
             while left > 0 {
-                let Some(one) = demand.one_more_of(statement.state(), *index) else {
+                let Some(part) = demand.more_of(statement.state(), *index, at_once.min(left))
+                else {
                     break;
                 };
                 let group = (gang, *index);
-                match self.place_group(statement, profile, group, &one, near, among) {
-                    Ok(()) => left -= 1,
+                match self.place_group(statement, profile, group, &part, nears[*index], among) {
+                    Ok(()) => left -= part.needed,
+                    Err(_) if part.needed > 1 => at_once = 1,
                     Err(shortage) => {
                         last = Some(shortage);
                         break;
@@ -240,18 +275,9 @@ impl Placer {
                 }
             }
         }
-        match last {
-            Some(shortage) if left > 0 => Err(Shortage {
-                placed: Some(demand.needed - left),
-                needed: demand.needed,
-                ..shortage
-            }),
-            None if left > 0 => Err(Shortage {
-                placed: Some(demand.needed - left),
-                needed: demand.needed,
-                ..Shortage::default()
-            }),
-            _ => Ok(()),
+        match left {
+            0 => Ok(()),
+            left => Err(of_all(left, last.unwrap_or_default())),
         }
     }
 
@@ -446,7 +472,7 @@ fn share_out(
         return;
     }
     // The largest first, of equals the one with the lowest id.
-    inner.sort_unstable_by_key(|(room, id)| (std::cmp::Reverse(*room), *id));
+    inner.sort_unstable_by_key(|(room, id)| (Reverse(*room), *id));
     let mut left = members;
     for at in 0..inner.len() {
         if left == 0 {

@@ -1,7 +1,7 @@
 //! What a gang asks for, as data: whoever places it works on this, whether for the cluster as it is,
 //! as it would be without somebody, or inside a part of it.
 
-use crate::core::resources::Tally;
+use crate::core::resources::{Request, Tally};
 use crate::core::state::{ClusterState, GangId, PodId, ShapeId};
 use std::cmp::Reverse;
 
@@ -165,17 +165,26 @@ impl Demand {
         self.part(subgroup, self.subgroups[subgroup].minimum)
     }
 
-    /// One member more of a subgroup, of those that have no place yet.
-    pub(super) fn one_more_of(&self, state: &ClusterState, subgroup: usize) -> Option<Self> {
-        let mut part = self.part(subgroup, 1);
-        let waits = |one: &Member| state.pod(one.pod).is_some_and(|pod| pod.room().is_none());
-        part.members.retain(waits);
-        let placed = self
-            .members
-            .iter()
-            .filter(|one| one.subgroup == subgroup && !waits(one));
-        let room = self.subgroups[subgroup].room as usize;
-        (!part.members.is_empty() && placed.count() < room).then_some(part)
+    /// At most so many members more of a subgroup, of those that have no place yet.
+    pub(super) fn more_of(&self, state: &ClusterState, subgroup: usize, most: u32) -> Option<Self> {
+        let waits = |one: &&Member| state.pod(one.pod).is_some_and(|pod| pod.room().is_none());
+        let own = self.members.iter().filter(|one| one.subgroup == subgroup);
+        let placed = own.clone().filter(|one| !waits(one)).count();
+        let waiting = own.filter(waits).count();
+        let room = (self.subgroups[subgroup].room as usize).saturating_sub(placed);
+        let needed = u32::try_from(waiting.min(room))
+            .unwrap_or(u32::MAX)
+            .min(most);
+        let mut part = self.part(subgroup, needed);
+        part.members.retain(|one| waits(&one));
+        (needed > 0).then_some(part)
+    }
+
+    /// The largest request of a member of a subgroup.
+    pub(super) fn largest_of(&self, state: &ClusterState, subgroup: usize) -> Option<Request> {
+        let own = self.members.iter().filter(|one| one.subgroup == subgroup);
+        let requests = own.filter_map(|one| state.shapes().get(one.shape));
+        requests.map(|shape| &shape.request).max().cloned()
     }
 
     fn part(&self, subgroup: usize, needed: u32) -> Self {

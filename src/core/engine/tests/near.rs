@@ -302,3 +302,39 @@ fn a_gang_that_becomes_exclusive_keeps_others_off_its_nodes_from_then_on() {
     story.group("g", 1);
     assert_eq!(story.run().len(), 1);
 }
+
+#[test]
+fn a_large_head_is_placed_before_its_many_workers_take_its_room() {
+    for topologies in [false, true] {
+        let mut story = if topologies {
+            Story::with_fabric()
+        } else {
+            Story::new()
+        };
+        story.at("a1", 4, "a", "1");
+        story.at("a2", 3, "a", "1");
+        let subgroup = |name: &str, min| SubgroupSpec {
+            name: name.into(),
+            min,
+            ..SubgroupSpec::default()
+        };
+        story.define(GangSpec {
+            min_available: 4,
+            subgroups: vec![subgroup("worker", 3), subgroup("head", 1)],
+            ..group("g")
+        });
+        for (name, of, cpus) in [
+            ("w0", "worker", 1),
+            ("w1", "worker", 1),
+            ("w2", "worker", 1),
+            ("h", "head", 4),
+        ] {
+            let spec = PodSpec {
+                subgroup: Some(of.into()),
+                ..pod(name, Some("g"), cpus)
+            };
+            story.submit(spec);
+        }
+        assert_eq!(story.run().len(), 4);
+    }
+}
