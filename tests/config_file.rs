@@ -84,7 +84,7 @@ profile:
     let filters = policy.profile.filter.iter().map(|one| one.name());
     assert_eq!(
         filters.collect::<Vec<_>>(),
-        ["GangSelector", "NodeResourcesFit"],
+        ["GangSelector", "Exclusive", "NodeResourcesFit"],
         "the gang's own is not for a configuration to leave out"
     );
     assert_eq!(policy.profile.score[0].weight, 7);
