@@ -13,6 +13,7 @@ mod plugins;
 mod queues;
 #[path = "../support/tables.rs"]
 mod tables;
+mod topologies;
 
 use live::{Cluster, condition, eventually, text};
 use std::collections::BTreeSet;
@@ -62,7 +63,8 @@ fn reasons() -> BTreeSet<String> {
     let of_gangs = gangs::WAITING
         .iter()
         .chain(plugins::WAITING)
-        .chain(queues::WAITING);
+        .chain(queues::WAITING)
+        .chain(topologies::WAITING);
     let named = of_gangs.map(|sentence| sentence.reason);
     let on_pods = gangs::ON_PODS.iter().map(|(reason, ..)| *reason);
     named.chain(on_pods).map(str::to_owned).collect()

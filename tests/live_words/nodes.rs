@@ -5,7 +5,7 @@ use muster_devcluster::fake_node;
 use serde_json::{Value, json};
 
 /// What a node has against the pod, one each.
-pub(crate) const WORDS: [&str; 8] = [
+pub(crate) const WORDS: [&str; 9] = [
     "Insufficient cpu",
     "Too many pods",
     "node(s) were unschedulable",
@@ -14,6 +14,7 @@ pub(crate) const WORDS: [&str; 8] = [
     "node(s) didn't match PodGroup's node selector",
     "node(s) didn't have free ports for the requested pod ports",
     "node(s) refused the binding",
+    "node(s) were not free for one PodGroup alone",
 ];
 
 /// A node that would suit but for its name's reason.
@@ -55,6 +56,7 @@ fn every_node_says_what_it_has_against_a_pod() {
         "far",
         "busy",
         "refusing",
+        "alone",
     ];
     cluster
         .plane
@@ -63,6 +65,13 @@ fn every_node_says_what_it_has_against_a_pod() {
     let mut there = with_port("there");
     there["spec"]["nodeName"] = json!("busy");
     cluster.plane.post(PODS, &there).unwrap();
+    cluster.apply(
+        "{apiVersion: muster.dev/v1alpha1, kind: PodGroup, metadata: {name: hermit}, \
+         spec: {minAvailable: 1, exclusive: true}}",
+    );
+    let mut hermit = pod("hermit", 0, "1");
+    hermit["spec"]["nodeName"] = json!("alone");
+    cluster.plane.post(PODS, &hermit).unwrap();
     let rule = "object.target.name != 'refusing'";
     cluster.apply(&deny(
         "binds",
@@ -90,7 +99,7 @@ fn every_node_says_what_it_has_against_a_pod() {
     eprintln!("{said}");
     assert!(said.contains("(the last refusal: "), "{said}");
     assert!(said.contains("not on this node"), "{said}");
-    assert!(said.contains("0/8 nodes are available: "), "{said}");
+    assert!(said.contains("0/9 nodes are available: "), "{said}");
     for words in WORDS {
         assert!(said.contains(&format!("1 {words}")), "{words} in {said}");
     }
