@@ -38,6 +38,16 @@ pub struct Since {
     pub at: Timestamp,
 }
 
+impl Since {
+    fn of(seen: &v1::Condition) -> Self {
+        Self {
+            condition: seen.type_.clone(),
+            is_true: seen.status == "True",
+            at: seen.last_transition_time.0,
+        }
+    }
+}
+
 impl Said {
     /// Since when a condition has had a status, if it has it.
     #[must_use]
@@ -104,6 +114,19 @@ fn entry<'a>(
     generation: i64,
 ) -> (&'a str, bool, &'a str, &'a str, i64) {
     (kind, is_true, found.reason, &found.message, generation)
+}
+
+/// The same of a condition that was read.
+fn seen_entry(found: &v1::Condition) -> (&str, bool, &str, &str, i64) {
+    let generation = found.observed_generation.unwrap_or(0);
+    let is_true = found.status == "True";
+    (
+        &found.type_,
+        is_true,
+        &found.reason,
+        &found.message,
+        generation,
+    )
 }
 
 /// What is to be said of a gang's object; `None` where there is nothing to say on that kind.
@@ -225,17 +248,6 @@ impl From<&crd::PodGroup> for Said {
             return Self::default();
         };
         let count = |count: Option<i32>| count.map(i64::from);
-        let conditions = status.conditions.iter().map(|one| {
-            let generation = one.observed_generation.unwrap_or(0);
-            let is_true = one.status == "True";
-            (
-                one.type_.as_str(),
-                is_true,
-                one.reason.as_str(),
-                one.message.as_str(),
-                generation,
-            )
-        });
         let text = gang_digest(
             status.phase.as_deref().unwrap_or_default(),
             status.selector.as_deref(),
@@ -249,15 +261,10 @@ impl From<&crd::PodGroup> for Said {
                 status.estimated_start.as_ref().map(|at| at.0.as_second()),
                 count(status.max_hops),
             ],
-            conditions,
+            status.conditions.iter().map(seen_entry),
         );
-        let since = status.conditions.iter().map(|one| Since {
-            condition: one.type_.clone(),
-            is_true: one.status == "True",
-            at: one.last_transition_time.0,
-        });
         Self {
-            since: since.collect(),
+            since: status.conditions.iter().map(Since::of).collect(),
             ..Self::with_text(text)
         }
     }
@@ -268,23 +275,12 @@ impl From<&crd::Topology> for Said {
         let Some(status) = &topology.status else {
             return Self::default();
         };
-        let conditions = status.conditions.iter().map(|one| {
-            let is_true = one.status == "True";
-            let generation = one.observed_generation.unwrap_or(0);
-            let (kind, reason) = (one.type_.as_str(), one.reason.as_str());
-            (kind, is_true, reason, one.message.as_str(), generation)
-        });
-        let conditions: Vec<_> = conditions.collect();
+        let conditions: Vec<_> = status.conditions.iter().map(seen_entry).collect();
         let count = |count: Option<i32>| count.map(i64::from);
         let domains: Vec<i64> = status.domains.iter().map(|one| i64::from(*one)).collect();
         let numbers = (count(status.nodes), count(status.nodes_outside), domains);
-        let since = status.conditions.iter().map(|one| Since {
-            condition: one.type_.clone(),
-            is_true: one.status == "True",
-            at: one.last_transition_time.0,
-        });
         Self {
-            since: since.collect(),
+            since: status.conditions.iter().map(Since::of).collect(),
             ..Self::with_text(digest::of(&(numbers, conditions)))
         }
     }

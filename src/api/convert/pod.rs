@@ -57,11 +57,11 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
     }
 }
 
-/// Whether a DaemonSet controls it. Who may write pods may claim that: it is good for nothing but that a
-/// node with no other pods counts as one that is not in use.
+/// Whether a DaemonSet controls it: of the owners only who controls is read. Who may write pods may claim
+/// that: a node with no other pods then counts as one that is not in use, for exclusive gangs, too.
 fn is_daemon(meta: &ObjectMeta) -> bool {
     let mut owners = meta.owner_references.iter().flatten();
-    owners.any(|owner| owner.controller == Some(true) && owner.kind == "DaemonSet")
+    owners.any(|owner| owner.kind == "DaemonSet")
 }
 
 /// When it was bound: the API server writes that with the binding, in the condition's time. A pod that

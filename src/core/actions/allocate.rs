@@ -21,7 +21,8 @@ const MAX_PLACEMENTS: u64 = 2_000;
 const MAX_ATTEMPTS: u64 = 20_000;
 
 /// What this cycle already knows not to fit: by shape, by what room it may take and by how close
-/// together it has to be, what came of the smallest gang that was tried. Within a cycle room is only taken, so what did not fit will not.
+/// together it has to be, what came of the smallest gang that was tried. Within a cycle room is only
+/// taken, so what did not fit will not.
 type Refused = BTreeMap<(ShapeId, View, Option<Limit>), Known>;
 
 /// What is known of a shape.

@@ -9,7 +9,7 @@ use super::capacity::Capacity;
 use super::demand::Demand;
 use super::domain::Domain;
 use super::lost::Lost;
-use super::place::{Confined, Placer, Shortage};
+use super::place::{Confined, Placer, Shortage, further};
 use crate::core::framework::{Context, Profile};
 use crate::core::state::{
     Closeness, ClusterState, Common, DomainId, GangId, NodeId, NodeSet, ShapeId, Topology,
@@ -528,13 +528,5 @@ fn named(state: &ClusterState, near: Closeness, spot: Spot) -> String {
             let topology = state.topologies().get(near.topology);
             topology.map_or_else(String::new, |one| one.tree().path(id))
         }
-    }
-}
-
-/// The shortage in which more found a place.
-fn further(known: Option<Shortage>, other: Shortage) -> Option<Shortage> {
-    match known {
-        Some(known) if known.placed >= other.placed => Some(known),
-        _ => Some(other),
     }
 }

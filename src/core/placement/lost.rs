@@ -1,6 +1,6 @@
 //! What placements make useless.
 
-use crate::core::state::{ClusterState, NodeId, PodId};
+use crate::core::state::{ClusterState, NodeId};
 use crate::core::transaction::Assumed;
 use std::collections::BTreeMap;
 
@@ -30,15 +30,5 @@ impl Lost {
             opportunity: left.fold(0, u64::saturating_add),
             nodes: on.len(),
         }
-    }
-
-    /// Of pods that have their places.
-    #[must_use]
-    pub fn of(state: &ClusterState, pods: impl Iterator<Item = PodId>) -> Self {
-        let placed = pods.filter_map(|pod| {
-            let node = state.pod(pod)?.room()?;
-            Some(Assumed { pod, node })
-        });
-        Self::by(state, placed)
     }
 }

@@ -55,6 +55,14 @@ impl Confined {
     }
 }
 
+/// Of two shortages the one in which more found a place; of equals the first.
+pub(super) fn further(known: Option<Shortage>, other: Shortage) -> Option<Shortage> {
+    match known {
+        Some(known) if known.placed >= other.placed => Some(known),
+        _ => Some(other),
+    }
+}
+
 /// Finds places. Keeps what can be used again between calls.
 #[derive(Debug, Default)]
 pub struct Placer {
@@ -126,18 +134,14 @@ impl Placer {
         demand: &Demand,
     ) -> Result<(), Shortage> {
         let Some(domains) = domains(statement.state(), profile, gang) else {
-            let found = self.place_close(statement, profile, gang, demand);
-            return found;
+            return self.place_close(statement, profile, gang, demand);
         };
-        let mut best: Option<Shortage> = None;
+        let mut best = None;
         for domain in domains {
             let Err(shortage) = self.place_in(statement, profile, demand, &domain) else {
                 return Ok(());
             };
-            let further = |known: &Shortage| shortage.placed > known.placed;
-            if best.as_ref().is_none_or(further) {
-                best = Some(shortage);
-            }
+            best = further(best, shortage);
         }
         best.map_or(Ok(()), Err)
     }
@@ -151,16 +155,13 @@ impl Placer {
         domain: &Domain,
     ) -> Result<(), Shortage> {
         let start = statement.checkpoint();
-        let mut best: Option<Shortage> = None;
+        let mut best = None;
         for order in demand.orders() {
             let Err(shortage) = self.pack(statement, profile, demand, domain, *order) else {
                 return Ok(());
             };
             statement.roll_back(start);
-            let further = |known: &Shortage| shortage.placed > known.placed;
-            if best.as_ref().is_none_or(further) {
-                best = Some(shortage);
-            }
+            best = further(best, shortage);
         }
         best.map_or(Ok(()), Err)
     }

@@ -314,7 +314,7 @@ impl ClusterState {
             .nodes
             .find(&spec.name)
             .filter(|id| self.nodes.is_deleted(*id));
-        let offer = self.nodes.offer_version();
+        let (offer, facts) = (self.nodes.offer_version(), self.nodes.version());
         let (id, change) = self.nodes.upsert(spec, &mut self.dimensions);
         if self.nodes.offer_version() != offer {
             self.disturb_kept(id);
@@ -322,7 +322,9 @@ impl ClusterState {
         if change == NodeChange::CanHelp {
             self.changes.nodes.insert(id);
         }
-        self.tell_topologies(id);
+        if self.nodes.version() != facts {
+            self.tell_topologies(id);
+        }
         if was_deleted.is_some() {
             self.node_came_or_went(id, true);
         }

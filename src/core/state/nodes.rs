@@ -7,6 +7,8 @@
 use super::ids::{Id, NodeId, PodId};
 use super::kept::Kept;
 use super::node_set::{LANES, NodeSet};
+use super::pods::Pod;
+use super::shapes::{Shape, Shapes};
 use super::touched::Touched;
 use crate::core::model::{HostPort, Labels, NodeSpec, Taint, digest};
 use crate::core::resources::{Dimension, Dimensions, Request, WIDTH};
@@ -45,6 +47,18 @@ pub struct Occupant<'a> {
     pub daemon: bool,
     /// All of it, for its gang.
     pub exclusive: bool,
+}
+
+impl<'a> Occupant<'a> {
+    /// What a pod of this shape takes.
+    pub(super) fn of(pod: &Pod, shape: &'a Shape, shapes: &Shapes) -> Self {
+        Self {
+            request: &shape.request,
+            ports: &shape.ports,
+            daemon: pod.daemon,
+            exclusive: shapes.is_exclusive(shape),
+        }
+    }
 }
 
 /// One node apart from its amounts.

@@ -445,12 +445,7 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape) else {
             return;
         };
-        let occupant = Occupant {
-            request: &shape.request,
-            ports: &shape.ports,
-            daemon: pod.daemon,
-            exclusive: self.shapes.is_exclusive(shape),
-        };
+        let occupant = Occupant::of(pod, shape, &self.shapes);
         self.nodes.occupy(node, id, &occupant);
         if pod.gang.is_none() {
             self.disturb_kept(node);
@@ -463,12 +458,7 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape).cloned() else {
             return;
         };
-        let occupant = Occupant {
-            request: &shape.request,
-            ports: &shape.ports,
-            daemon: pod.daemon,
-            exclusive: self.shapes.is_exclusive(&shape),
-        };
+        let occupant = Occupant::of(pod, &shape, &self.shapes);
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.vacate(node, id, &occupant, |pods, dimension| {
             self.sum_over(pods, dimension)
