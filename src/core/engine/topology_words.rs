@@ -13,12 +13,17 @@ pub(super) fn statuses(state: &ClusterState) -> Vec<TopologyStatus> {
 
 fn status(state: &ClusterState, topology: &Topology) -> TopologyStatus {
     let (spec, tree) = (&topology.spec, topology.tree());
-    let nodes = tree.nodes();
     let mut domains = vec![0; tree.levels().len()];
     for (_, domain) in tree.domains() {
         domains[domain.level] += 1;
     }
     let present = u32::try_from(state.nodes().present().len()).unwrap_or(u32::MAX);
+    // Where the single node is the only level, no label is asked for.
+    let nodes = if domains.is_empty() {
+        present
+    } else {
+        tree.nodes()
+    };
     TopologyStatus {
         topology: spec.name.clone(),
         uid: spec.uid.clone(),

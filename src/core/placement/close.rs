@@ -409,18 +409,23 @@ impl Placer {
         // Of equals the first.
         let most = spots.into_iter().rev().max_by_key(room);
         let confined = Confined::in_words(state, near, most.map(|spot| named(state, near, spot)));
-        let Some(spot) = most else {
-            return Shortage {
-                placed: Some(0),
-                needed: demand.needed,
-                confined: Some(Box::new(confined)),
-                ..Shortage::default()
-            };
+        let unknown = Shortage {
+            member: demand.first_pod(),
+            needed: demand.needed,
+            ..Shortage::default()
         };
-        let domain = nodes_of(state, near, spot).inside(search.inside);
-        let found = self.place_in(statement, profile, demand, &domain);
-        statement.roll_back(start);
-        let shortage = found.err().unwrap_or_default();
+        let shortage = match most {
+            Some(spot) => {
+                let domain = nodes_of(state, near, spot).inside(search.inside);
+                let found = self.place_in(statement, profile, demand, &domain);
+                statement.roll_back(start);
+                found.err().unwrap_or(unknown)
+            }
+            None => Shortage {
+                placed: Some(0),
+                ..unknown
+            },
+        };
         Shortage {
             confined: Some(Box::new(confined)),
             ..shortage

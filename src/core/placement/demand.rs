@@ -155,6 +155,11 @@ impl Demand {
         self.members.first().map_or(0, |one| one.subgroup)
     }
 
+    /// The first member.
+    pub(super) fn first_pod(&self) -> Option<PodId> {
+        self.members.first().map(|one| one.pod)
+    }
+
     /// Each member's shape.
     pub(super) fn shapes(&self) -> impl Iterator<Item = (ShapeId, PodId)> {
         self.members.iter().map(|one| (one.shape, one.pod))

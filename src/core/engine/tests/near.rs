@@ -45,6 +45,16 @@ impl Story {
         story
     }
 
+    /// What the next cycle says of a topology.
+    fn topology_status(&mut self) -> TopologyStatus {
+        let effects = self.later(0).effects.into_iter();
+        let mut said = effects.filter_map(|effect| match effect {
+            Effect::TopologyStatus(status) => Some(status),
+            _ => None,
+        });
+        said.next().unwrap()
+    }
+
     fn at(&mut self, name: &str, cpus: i64, block: &str, rack: &str) {
         self.tell(Event::Node(placed_at(name, cpus, block, rack)));
     }
@@ -174,12 +184,7 @@ fn a_rack_of_the_same_name_in_another_block_is_another_rack() {
     });
     story.pod("p0", Some("g"));
     story.pod("p1", Some("g"));
-    let plan = story.later(0);
-    let said = plan.effects.iter().find_map(|effect| match effect {
-        Effect::TopologyStatus(status) => Some(status),
-        _ => None,
-    });
-    let said = said.unwrap();
+    let said = story.topology_status();
     assert_eq!((said.nodes, said.outside), (2, 0));
     assert_eq!(said.domains, [2, 2]);
     assert_eq!(
@@ -246,6 +251,55 @@ fn who_replaces_a_member_stays_near_the_others() {
     story.tell(Event::PodDeleted(filler));
     let binds = story.run();
     assert_eq!(binds[0].node, "a3");
+}
+
+#[test]
+fn who_runs_in_no_common_domain_any_more_is_said_to_be_the_cause() {
+    let mut story = Story::with_fabric();
+    for name in ["a1", "a2", "a3"] {
+        story.at(name, 1, "a", "1");
+    }
+    let of = |min_available| GangSpec {
+        min_available,
+        topology: within(2),
+        ..group("g")
+    };
+    story.define(of(2));
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let binds = story.run();
+    story.at(&binds[1].node, 1, "b", "1");
+    story.define(of(3));
+    story.pod("p2", Some("g"));
+    assert!(story.run().is_empty());
+    assert_eq!(
+        story.why("g"),
+        "Unschedulable: 0 of 1 members fit in one rack of Topology fabric: none of them has all who \
+         run already; pod p2: 0/3 nodes are available."
+    );
+}
+
+#[test]
+fn a_topology_of_single_nodes_is_about_all_nodes() {
+    let mut story = Story::new();
+    story.tell(Event::Topology(Box::new(TopologySpec {
+        levels: vec![level(HOSTNAME, 0)],
+        ..fabric()
+    })));
+    story.node("n1", 1);
+    story.node("n2", 2);
+    let said = story.topology_status();
+    assert_eq!((said.nodes, said.outside), (2, 0));
+    assert_eq!(said.ready.message, "");
+    story.define(GangSpec {
+        min_available: 2,
+        topology: within(0),
+        ..group("g")
+    });
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let binds = story.run();
+    assert_eq!((&*binds[0].node, &*binds[1].node), ("n2", "n2"));
 }
 
 #[test]

@@ -47,8 +47,12 @@ impl Tree {
         }
     }
 
-    /// Takes over a node's labels; `None` if it is gone.
+    /// Takes over a node's labels; `None` if it is gone. Without levels there are no domains: what is
+    /// known is that a node is near itself.
     pub(super) fn set(&mut self, node: NodeId, labels: Option<&Labels>) {
+        if self.levels.is_empty() {
+            return;
+        }
         if self.narrowest.len() <= node.index() {
             self.narrowest.resize(node.index() + 1, None);
         }
@@ -146,9 +150,6 @@ impl Tree {
     /// How many nodes are in a domain.
     #[must_use]
     pub fn nodes(&self) -> u32 {
-        if self.levels.is_empty() {
-            return 0;
-        }
         let widest = self.domains.iter().filter(|(_, one)| one.parent.is_none());
         widest.map(|(_, one)| one.size).sum()
     }
