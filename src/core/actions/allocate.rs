@@ -267,10 +267,17 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     };
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
-    let found = cx
-        .placer
-        .place(&mut statement, cx.profile, gang_id, &demand);
-    found.map_err(Refusal::Shortage)?;
+    let shunned = &cx.agenda.progress(gang_id).shunned;
+    let elsewhere = !shunned.is_empty()
+        && cx
+            .placer
+            .can_place_without(&mut statement, cx.profile, (gang_id, &demand), shunned);
+    if !elsewhere {
+        let found = cx
+            .placer
+            .place(&mut statement, cx.profile, gang_id, &demand);
+        found.map_err(Refusal::Shortage)?;
+    }
     let committed = finish::reserve(statement, cx.profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
     if placed == 0 {

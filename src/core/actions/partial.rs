@@ -35,6 +35,7 @@ pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
         progress.ran_with = Some(minimum);
         progress.backoffs = 0;
         progress.releases = 0;
+        progress.shunned.clear();
         progress.disrupted = None;
         progress.disruption.take_if(|one| one.lost != Lost::Surplus);
         cx.state.forget_loss(gang_id);

@@ -20,13 +20,29 @@ use std::sync::Arc;
 const EVICT_AGAIN: Millis = Millis(1_500);
 /// How many of those are tried at once while none of them is taken.
 const PROBES: usize = 16;
+/// How many nodes are known to have refused a gang that was released.
+const MAX_SHUNNED: usize = 256;
 
 /// Starts the release: members that are bound are evicted, binds that are not sent yet are asked
 /// back, those on their way follow when their outcome is known.
 pub(super) fn release(cx: &mut Cycle<'_>, gang_id: GangId) {
+    shun(cx, gang_id);
     let progress = cx.agenda.progress(gang_id);
     let message = explain(cx.state, &cx.state[gang_id], progress);
     begin(cx, gang_id, None, Lost::NotCompleted, &message);
+}
+
+/// Notes which nodes refused members. Those who replace them know nothing of that, and the gang would
+/// come to the same nodes again and again.
+fn shun(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let members = cx.state[gang_id].members.iter();
+    let pods = members.filter_map(|id| cx.state.pod(*id));
+    let refused = pods.flat_map(|pod| pod.avoid.iter().copied());
+    let shunned = &mut cx.agenda.progress_mut(gang_id).shunned;
+    shunned.extend(refused);
+    while shunned.len() > MAX_SHUNNED {
+        shunned.pop_last();
+    }
 }
 
 /// The same to make room for somebody.

@@ -76,6 +76,8 @@ pub struct Placer {
     questions_left: usize,
     /// Nobody asks why something does not fit.
     silent: bool,
+    /// Only these nodes are looked at.
+    within: Option<NodeSet>,
 }
 
 /// How many nodes are asked in a cycle why they do not suit.
@@ -154,6 +156,9 @@ impl Placer {
         demand: &Demand,
         domain: &Domain,
     ) -> Result<(), Shortage> {
+        let within = self.within.as_ref();
+        let narrowed = within.map(|nodes| domain.clone().inside(Some(nodes)));
+        let domain = narrowed.as_ref().unwrap_or(domain);
         let start = statement.checkpoint();
         let mut best = None;
         for order in demand.orders() {
@@ -192,6 +197,22 @@ impl Placer {
         let found = self.place(statement, profile, gang, demand);
         self.silent = false;
         found.is_ok()
+    }
+
+    /// The same on other nodes than these.
+    pub fn can_place_without(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        (gang, demand): (GangId, &Demand),
+        shunned: &BTreeSet<NodeId>,
+    ) -> bool {
+        let mut within = statement.state().nodes().present().clone();
+        shunned.iter().for_each(|node| within.remove(*node));
+        self.within = Some(within);
+        let found = self.can_place(statement, profile, gang, demand);
+        self.within = None;
+        found
     }
 
     /// Tries one order of members in one domain: first those whom their subgroups need, then

@@ -6,8 +6,9 @@ use super::taken::Taken;
 use crate::core::actions::record::{Asked, Disruption, KeptFor, Short};
 use crate::core::fairness::Blocked;
 use crate::core::model::{EvictCause, GangKey, Why};
-use crate::core::state::{GangId, Id, QueueId};
+use crate::core::state::{GangId, Id, NodeId, QueueId};
 use crate::core::units::Time;
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 /// How many ranks decide the order of gangs: no profile may have more queue-sort plugins.
@@ -112,6 +113,8 @@ pub struct Progress {
     pub backoffs: u32,
     /// Releases in a row, for the length of the back-off after them.
     pub releases: u32,
+    /// Nodes that refused members before it was released; somewhere else is tried first, until it runs.
+    pub shunned: BTreeSet<NodeId>,
     /// The release under way.
     pub release: Option<Release>,
     /// How often it made room for others lately, and for whom.

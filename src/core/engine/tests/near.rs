@@ -303,6 +303,53 @@ fn a_topology_of_single_nodes_is_about_all_nodes() {
 }
 
 #[test]
+fn a_gang_that_was_released_because_a_node_refused_it_tries_another_rack_first() {
+    let mut story = Story::with_fabric();
+    for (name, rack) in [("a1", "1"), ("a2", "1"), ("b1", "2"), ("b2", "2")] {
+        story.at(name, 1, "a", rack);
+    }
+    story.define(GangSpec {
+        min_available: 2,
+        topology: within(2),
+        ..group("g")
+    });
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let mut round = 0;
+    let mut ran_at = None;
+    for _ in 0..600 {
+        let (binds, evictions) = story.step();
+        for bind in binds {
+            match bind.node.as_str() {
+                "a2" => story.refused(&bind),
+                _ => story.bound(&bind),
+            }
+        }
+        if !evictions.is_empty() {
+            round += 1;
+            for member in story
+                .scheduler
+                .state()
+                .pods()
+                .map(|(_, pod)| pod.key.clone())
+                .collect::<Vec<_>>()
+            {
+                story.tell(Event::PodDeleted(member));
+            }
+            story.pod(&format!("p0-{round}"), Some("g"));
+            story.pod(&format!("p1-{round}"), Some("g"));
+        }
+        if story.status("g").bound == 2 {
+            ran_at = Some(story.now);
+            break;
+        }
+        story.pass(100);
+    }
+    assert_eq!(round, 1, "released once");
+    assert!(ran_at.is_some());
+}
+
+#[test]
 fn an_exclusive_gang_shares_its_nodes_with_nobody_but_daemons() {
     let mut story = Story::new();
     for name in ["n1", "n2"] {
