@@ -2,9 +2,9 @@
 
 use super::filled;
 use crate::api::crd;
-use crate::core::model::{HOSTNAME, Level, TopologySpec, TopologyWish};
+use crate::core::model::{HOSTNAME, Level, Link, MAX_COST, TopologySpec, TopologyWish};
 
-/// A Topology. Hops that do not fall from level to level make it invalid.
+/// A Topology. Hops that do not fall from level to level make it invalid, and costs out of bounds.
 #[must_use]
 pub fn topology(topology: &crd::Topology) -> TopologySpec {
     let meta = &topology.metadata;
@@ -28,16 +28,40 @@ pub fn topology(topology: &crd::Topology) -> TopologySpec {
             hops,
         });
     }
-    if levels.is_empty() {
-        problems.push("spec.levels: must have between 1 and 16 items".to_owned());
+    let links = links(&topology.spec.links, &mut problems);
+    if levels.is_empty() == links.is_empty() {
+        problems.push("spec: needs either levels or links".to_owned());
     }
     TopologySpec {
         name: meta.name.clone().unwrap_or_default(),
         uid: meta.uid.clone().unwrap_or_default(),
         generation: meta.generation.unwrap_or(0),
         levels,
+        links,
         invalid: (!problems.is_empty()).then(|| problems.join("; ")),
     }
+}
+
+/// The links. Costs that no API server with our definition lets in are a problem, of which the first is
+/// said.
+fn links(named: &[crd::TopologyLink], problems: &mut Vec<String>) -> Vec<Link> {
+    let cost = |link: &crd::TopologyLink| match link.cost {
+        None => Some(1),
+        Some(cost) => u32::try_from(cost)
+            .ok()
+            .filter(|cost| (1..=MAX_COST).contains(cost)),
+    };
+    if let Some(index) = named.iter().position(|link| cost(link).is_none()) {
+        problems.push(format!(
+            "spec.links[{index}].cost: must be between 1 and {MAX_COST}"
+        ));
+    }
+    let link = |link: &crd::TopologyLink| Link {
+        a: link.a.clone(),
+        b: link.b.clone(),
+        cost: cost(link).unwrap_or(1),
+    };
+    named.iter().map(link).collect()
 }
 
 /// What a PodGroup or a subgroup wishes.
@@ -49,4 +73,57 @@ pub(super) fn wish(said: Option<&crd::TopologyConstraint>) -> Option<TopologyWis
         required_level: filled(said.required_level.as_ref()),
         preferred_level: filled(said.preferred_level.as_ref()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(spec: Value) -> TopologySpec {
+        let object = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Topology",
+            "metadata": {"name": "t"}, "spec": spec,
+        });
+        topology(&serde_json::from_value(object).unwrap())
+    }
+
+    fn refused(spec: Value) -> String {
+        let object = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Topology",
+            "metadata": {"name": "t"}, "spec": spec,
+        });
+        let object: crd::Topology = serde_json::from_value(object).unwrap();
+        crd::validate_topology(&object).unwrap_err().join("; ")
+    }
+
+    #[test]
+    fn a_link_counts_for_one_hop_where_it_says_nothing_else() {
+        let spec = read(json!({"links": [{"a": "s", "b": "n1"}, {"a": "s", "b": "n2", "cost": 7}]}));
+        assert_eq!(spec.invalid, None);
+        let costs: Vec<u32> = spec.links.iter().map(|one| one.cost).collect();
+        assert_eq!(costs, [1, 7]);
+        assert!(spec.levels.is_empty());
+    }
+
+    #[test]
+    fn levels_and_links_exclude_each_other_and_one_of_them_has_to_be() {
+        let both = json!({"levels": [{"nodeLabel": "rack"}], "links": [{"a": "s", "b": "n"}]});
+        for spec in [both, json!({})] {
+            assert!(refused(spec.clone()).contains("needs either levels or links"));
+            assert!(read(spec).invalid.is_some());
+        }
+    }
+
+    #[test]
+    fn costs_that_are_negative_zero_or_huge_are_refused() {
+        for cost in [-1, 0, 1_000_001] {
+            let spec = json!({"links": [{"a": "s", "b": "n", "cost": cost}]});
+            assert!(refused(spec.clone()).contains("must be between 1 and 1000000"));
+            let problem = "spec.links[0].cost: must be between 1 and 1000000";
+            assert_eq!(read(spec).invalid.as_deref(), Some(problem));
+        }
+        let spec = json!({"links": [{"a": "", "b": "n"}]});
+        assert!(refused(spec).contains("must have between 1 and 253 characters"));
+    }
 }

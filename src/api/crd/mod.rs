@@ -14,7 +14,9 @@ pub use pod_group::{
 pub use queue::{
     Queue, QueueOrder, QueuePreemption, QueueReservation, QueueSpec, QueueState, QueueStatus,
 };
-pub use topology::{Topology, TopologyConstraint, TopologyLevel, TopologySpec, TopologyStatus};
+pub use topology::{
+    Topology, TopologyConstraint, TopologyLevel, TopologyLink, TopologySpec, TopologyStatus,
+};
 
 use crate::core::units::Quantity;
 use kube::CustomResourceExt;

@@ -46,10 +46,13 @@ use serde::{Deserialize, Serialize};
     )
 )]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.levels) != has(self.links)")
+    .message("needs either levels or links"))]
 pub struct TopologySpec {
     /// The levels of a tree, from the widest to the narrowest: nodes with the same value of a level's
     /// label, and of the labels of all wider levels, are in one domain. Nodes that lack one of the
     /// labels are in none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 16))]
     #[x_kube(
         validation = Rule::new("self.size() >= 1 && self.size() <= 16")
@@ -63,6 +66,39 @@ pub struct TopologySpec {
         ).message("kubernetes.io/hostname can only be the last level"),
     )]
     pub levels: Vec<TopologyLevel>,
+
+    /// The links of a network of any form: two nodes are as far from each other as the shortest path
+    /// between them.
+    // As many as fit into what etcd takes (1.5 MiB), with names of ten letters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 50000))]
+    #[x_kube(validation = Rule::new("self.size() >= 1 && self.size() <= 50000")
+        .message("must have between 1 and 50000 items"))]
+    pub links: Vec<TopologyLink>,
+}
+
+/// A link, in both directions. An end that has the name of a node is that node; any other is a switch.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct TopologyLink {
+    /// One end.
+    #[schemars(length(min = 1, max = 253))]
+    #[x_kube(validation = Rule::new("self.size() >= 1 && self.size() <= 253")
+        .message("must have between 1 and 253 characters"))]
+    pub a: String,
+
+    /// The other end.
+    #[schemars(length(min = 1, max = 253))]
+    #[x_kube(validation = Rule::new("self.size() >= 1 && self.size() <= 253")
+        .message("must have between 1 and 253 characters"))]
+    pub b: String,
+
+    /// How many hops it counts for. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i32")]
+    #[x_kube(validation = Rule::new("self >= 1 && self <= 1000000")
+        .message("must be between 1 and 1000000"))]
+    pub cost: Option<i32>,
 }
 
 /// A level.
@@ -90,10 +126,10 @@ pub struct TopologyLevel {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologyStatus {
-    /// Nodes in a domain.
+    /// Nodes in a domain, or with links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<i32>,
-    /// Nodes that lack a label.
+    /// Nodes that lack a label, or have no links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes_outside: Option<i32>,
     /// Domains of each level, from the widest on.
@@ -126,7 +162,7 @@ pub struct TopologyConstraint {
         .message("must be between 0 and 2147483647"))]
     pub max_hops: Option<i32>,
 
-    /// The label of a level: all pods are in one domain of it.
+    /// The label of a level: all pods are in one domain of it. A Topology of links has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 316))]
     #[x_kube(validation = Rule::new("self.size() >= 1 && self.size() <= 316")

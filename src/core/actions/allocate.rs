@@ -311,11 +311,11 @@ impl Known {
     }
 }
 
-/// ` in one rack of Topology fabric, most in rack=r7`.
+/// ` in one rack of Topology fabric, the most in rack=r7`.
 fn in_words(confined: &Confined) -> String {
     match &confined.closest {
-        Some(closest) => format!(" in {}, the most in {closest}", confined.to),
-        None => format!(" in {}: none of them has all who run already", confined.to),
+        Some(closest) => format!(" {}, the most {closest}", confined.to),
+        None => format!(" {}: no such place has all who run already", confined.to),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::plan::{Condition, TopologyStatus};
 use super::words::condition;
 use crate::core::model::counted;
-use crate::core::state::{ClusterState, Topology};
+use crate::core::state::{ClusterState, Network, Topology};
 
 /// The statuses of all topologies.
 pub(super) fn statuses(state: &ClusterState) -> Vec<TopologyStatus> {
@@ -12,17 +12,19 @@ pub(super) fn statuses(state: &ClusterState) -> Vec<TopologyStatus> {
 }
 
 fn status(state: &ClusterState, topology: &Topology) -> TopologyStatus {
-    let (spec, tree) = (&topology.spec, topology.tree());
-    let mut domains = vec![0; tree.levels().len()];
-    for (_, domain) in tree.domains() {
-        domains[domain.level] += 1;
+    let (spec, network) = (&topology.spec, topology.network());
+    let mut domains = Vec::new();
+    if let Network::Tree(tree) = network {
+        domains.resize(tree.levels().len(), 0);
+        for (_, domain) in tree.domains() {
+            domains[domain.level] += 1;
+        }
     }
     let present = u32::try_from(state.nodes().present().len()).unwrap_or(u32::MAX);
-    // Where the single node is the only level, no label is asked for.
-    let nodes = if domains.is_empty() {
-        present
-    } else {
-        tree.nodes()
+    let nodes = match network {
+        // Where the single node is the only level, no label is asked for.
+        Network::Tree(tree) if tree.levels().is_empty() => present,
+        _ => network.nodes(),
     };
     TopologyStatus {
         topology: spec.name.clone(),
@@ -41,16 +43,22 @@ fn ready(state: &ClusterState, topology: &Topology, outside: u32) -> Condition {
         return condition("Ready", false, "Invalid", problem);
     }
     let mut doubts = Vec::new();
-    if outside > 0 {
-        let nodes = counted(outside as usize, "node");
-        let labels = topology.tree().levels().iter();
-        let labels: Vec<&str> = labels.map(|one| one.label.as_str()).collect();
-        let labels = labels.join(", ");
-        doubts.push(format!(
-            "{nodes} without all of the labels {labels}: in no domain"
-        ));
+    let nodes = (outside > 0).then(|| counted(outside as usize, "node"));
+    match topology.network() {
+        Network::Tree(tree) => {
+            let labels = tree.levels().iter();
+            let labels: Vec<&str> = labels.map(|one| one.label.as_str()).collect();
+            let labels = labels.join(", ");
+            doubts.extend(
+                nodes.map(|nodes| format!("{nodes} without all of the labels {labels}: in no domain")),
+            );
+            doubts.extend(tree.not_nested());
+        }
+        Network::Graph(graph) => {
+            doubts.extend(nodes.map(|nodes| format!("{nodes} without links: near no other")));
+            doubts.extend(graph.doubts());
+        }
     }
-    doubts.extend(topology.tree().not_nested());
     let valid = state.topologies().count();
     if valid > 1 {
         doubts.push(format!(

@@ -1,6 +1,7 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
 use super::gangs::Gangs;
+use super::roads::Roads;
 use crate::core::model::{
     BindOutcome, Event, EvictOutcome, GangKey, Labels, PodKey, PodPhase, PodSpec, TopologySpec,
 };
@@ -101,6 +102,8 @@ pub(super) struct Account {
     members: BTreeMap<GangKey, BTreeSet<String>>,
     pub(super) gangs: Gangs,
     pub(super) topologies: BTreeMap<String, TopologySpec>,
+    /// The links of those that are made of them.
+    pub(super) roads: BTreeMap<String, Roads>,
 }
 
 impl Account {
@@ -126,8 +129,15 @@ impl Account {
             Event::GangDeleted(key, source) => self.gangs.undefine(key, *source),
             Event::Topology(spec) => {
                 self.topologies.insert(spec.name.clone(), (**spec).clone());
+                self.roads.remove(&spec.name);
+                if !spec.links.is_empty() {
+                    self.roads.insert(spec.name.clone(), Roads::new(spec));
+                }
             }
-            Event::TopologyDeleted(name) => _ = self.topologies.remove(name),
+            Event::TopologyDeleted(name) => {
+                self.topologies.remove(name);
+                self.roads.remove(name);
+            }
             Event::BindResult(key, outcome) => self.bind_result(key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
             Event::Queue(_)

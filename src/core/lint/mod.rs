@@ -12,6 +12,7 @@ mod account;
 mod checks;
 mod gangs;
 mod places;
+mod roads;
 
 use super::engine::Plan;
 use super::model::Event;

@@ -46,6 +46,14 @@ fn too_far(account: &Account, wish: &TopologyWish, nodes: &BTreeSet<String>) -> 
     if nodes.len() < 2 {
         return None;
     }
+    if let Some(roads) = account.roads.get(&topology.name) {
+        if let Some(label) = &wish.required_level {
+            return Some(format!("although links have no level {label}"));
+        }
+        let most = wish.max_hops?;
+        let far = roads.beyond(nodes, most)?;
+        return Some(format!("more than {most} hops apart: {far:?}"));
+    }
     let common = common_levels(account, topology, nodes);
     let hops = common
         .checked_sub(1)

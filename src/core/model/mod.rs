@@ -34,7 +34,7 @@ pub use queue::{
     Reservation, is_critical_class,
 };
 pub use text::{MAX_MESSAGE, counted, cut};
-pub use topology::{HOSTNAME, Level, TopologySpec, TopologyWish};
+pub use topology::{HOSTNAME, Level, Link, MAX_COST, TopologySpec, TopologyWish};
 pub use why::Why;
 
 use std::collections::BTreeMap;

@@ -12,6 +12,8 @@ pub struct TopologySpec {
     /// From the widest to the narrowest. Two nodes are as far from each other as the narrowest domain
     /// says that has both.
     pub levels: Vec<Level>,
+    /// Instead of levels: two nodes are as far from each other as the shortest path between them.
+    pub links: Vec<Link>,
     /// Why the object cannot be valid, in words: it is as if it were not there.
     pub invalid: Option<String>,
 }
@@ -25,6 +27,21 @@ pub struct Level {
     /// The hops between two nodes that have no narrower domain in common.
     pub hops: u32,
 }
+
+/// A link between two nodes, two switches, or a node and a switch. What has the name of a node is that
+/// node; all else is a switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// How many hops it counts for, in both directions.
+    pub cost: u32,
+}
+
+/// The most that a link may cost.
+pub const MAX_COST: u32 = 1_000_000;
 
 /// The label by which the last level of a topology is the single node.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";

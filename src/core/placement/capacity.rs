@@ -1,11 +1,11 @@
-//! How many pods of a shape there is room for, on each node and in each domain of a topology.
+//! How many pods of a shape there is room for, on each node and in each domain or port of a topology.
 //!
 //! These are bounds: there is never room for more. Where nothing but the filters that say how much
 //! room they leave stands against a pod, they are exact.
 
 use super::per_shape::PerShape;
 use crate::core::framework::{Context, Profile, Scope};
-use crate::core::state::{DomainId, Id, NodeId, NodeSet, TopologyId, Tree};
+use crate::core::state::{DomainId, Id, Network, NodeId, NodeSet, PortId, TopologyId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ pub(super) struct Capacities {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Capacity {
     of_node: Vec<u32>,
-    of_domain: Vec<u64>,
+    /// Of each domain, or of each port where there are no domains.
+    of_part: Vec<u64>,
 }
 
 impl Capacity {
@@ -30,7 +31,12 @@ impl Capacity {
 
     /// In a domain.
     pub(super) fn of_domain(&self, domain: DomainId) -> u64 {
-        self.of_domain.get(domain.index()).copied().unwrap_or(0)
+        self.of_part.get(domain.index()).copied().unwrap_or(0)
+    }
+
+    /// In a port.
+    pub(super) fn of_port(&self, port: PortId) -> u64 {
+        self.of_part.get(port.index()).copied().unwrap_or(0)
     }
 
     /// On the nodes that have any.
@@ -45,21 +51,21 @@ impl Capacity {
         nodes.map(|node| self.of_node(node)).sum()
     }
 
-    fn set(&mut self, tree: &Tree, node: NodeId, room: u32) {
+    fn set(&mut self, network: &Network, node: NodeId, room: u32) {
         if self.of_node.len() <= node.index() {
             self.of_node.resize(node.index() + 1, 0);
         }
         let before = std::mem::replace(&mut self.of_node[node.index()], room);
-        let Some(narrowest) = tree.narrowest(node).filter(|_| before != room) else {
+        if before == room {
             return;
-        };
-        for (id, _) in tree.above(narrowest) {
-            if self.of_domain.len() <= id.index() {
-                self.of_domain.resize(id.index() + 1, 0);
-            }
-            let sum = &mut self.of_domain[id.index()];
-            *sum = *sum + u64::from(room) - u64::from(before);
         }
+        let sums = &mut self.of_part;
+        network.for_each_part_with(node, |index| {
+            if sums.len() <= index {
+                sums.resize(index + 1, 0);
+            }
+            sums[index] = sums[index] + u64::from(room) - u64::from(before);
+        });
     }
 }
 
@@ -75,7 +81,7 @@ impl Capacities {
         let topologies = cx.state.topologies();
         self.by_topology
             .retain(|id, _| topologies.get(*id).is_some());
-        let tree = topologies.get(topology)?.tree();
+        let network = topologies.get(topology)?.network();
         let serial = cx.state.shapes().serial(cx.pod.shape)?;
         let nodes = cx.state.nodes();
         let room = |node| {
@@ -89,20 +95,20 @@ impl Capacities {
             least.filter(|_| here).unwrap_or(0)
         };
         let by_shape = self.by_topology.entry(topology).or_default();
-        if let Some((known, touched)) = by_shape.follow(serial, tree.version(), nodes) {
+        if let Some((known, touched)) = by_shape.follow(serial, network.version(), nodes) {
             if !touched.is_empty() {
                 let known = Arc::make_mut(known);
                 for node in touched {
-                    known.set(tree, *node, room(*node));
+                    known.set(network, *node, room(*node));
                 }
             }
             return Some(Arc::clone(known));
         }
         let mut anew = Capacity::default();
         for node in nodes.present().iter() {
-            anew.set(tree, node, room(node));
+            anew.set(network, node, room(node));
         }
-        let known = by_shape.keep(serial, tree.version(), nodes, Arc::new(anew));
+        let known = by_shape.keep(serial, network.version(), nodes, Arc::new(anew));
         Some(Arc::clone(known))
     }
 }

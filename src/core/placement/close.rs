@@ -1,146 +1,26 @@
 //! Places for members that are to be close to each other: the search through a topology.
 //!
-//! Domains are tried from the smallest height upward, so that the first that holds the members has the
-//! fewest hops between any two. Among domains of one height those come first that have least room
-//! beyond what is asked for; of the first few the one counts that loses the least opportunity. What a
-//! domain has room for is known beforehand, so one that cannot hold the members costs nothing.
+//! Sets of nodes are tried from the smallest reach upward (`search.rs`): domains of a tree by their
+//! height (`domains.rs`), ports of a graph by the hops between them (`ports.rs`). So the first that holds
+//! the members has the fewest hops between any two. Among those of one reach those come first that have
+//! least room beyond what is asked for; of the first few the one counts that loses the least
+//! opportunity. What a domain or a port has room for is known beforehand, so one that cannot hold the
+//! members costs nothing.
 
-use super::capacity::Capacity;
 use super::demand::Demand;
 use super::domain::Domain;
+use super::domains::share_out;
 use super::lost::Lost;
 use super::place::{Confined, Placer, Shortage, further};
+use super::search::{Candidate, Rooms, Search, Spot, Steps, named, nodes_of};
 use crate::core::framework::{Context, Profile};
-use crate::core::state::{
-    Closeness, ClusterState, Common, DomainId, GangId, NodeId, NodeSet, ShapeId, Topology,
-};
+use crate::core::state::{Closeness, ClusterState, GangId, Network, Reach, ShapeId};
 use crate::core::transaction::Statement;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// How many domains of one height are tried of which each has room.
+/// How many sets of nodes of one reach are tried of which each has room.
 const TRIED: usize = 4;
-/// The same where it is not known for sure that they have room.
-const TRIED_IN_DOUBT: usize = 16;
-
-/// A domain that may hold the members: the better ones first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    /// How much more it has room for.
-    beyond: u64,
-    spot: Spot,
-}
-
-/// A domain of a height, that of a single node included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Spot {
-    Node(NodeId),
-    Domain(DomainId),
-}
-
-/// What is searched for, and where.
-struct Search<'a> {
-    near: Closeness,
-    /// What members that have a place have in common.
-    common: Common,
-    /// What room there is for those to be placed.
-    rooms: Rooms,
-    /// The nodes it is restricted to.
-    inside: Option<&'a NodeSet>,
-}
-
-/// What room there is for the members of a demand.
-struct Rooms {
-    /// For each shape, and how many members have it.
-    by_shape: Vec<(Arc<Capacity>, u64)>,
-    needed: u64,
-}
-
-impl Rooms {
-    /// For how many pods there is room where there is so much for each shape, and whether that may be
-    /// enough for the members.
-    fn sum(&self, room: impl Fn(&Capacity) -> u64) -> (u64, bool) {
-        let (mut sum, mut members) = (0_u64, 0);
-        for (one, of_shape) in &self.by_shape {
-            let room = room(one);
-            sum += room;
-            members += room.min(*of_shape);
-        }
-        (sum, members >= self.needed)
-    }
-}
-
-impl Search<'_> {
-    /// For how many pods there is room in a domain, and whether that may be enough.
-    fn room_in(&self, topology: &Topology, spot: Spot) -> (u64, bool) {
-        let inside = |node: NodeId| self.inside.is_none_or(|among| among.contains(node));
-        let rooms = &self.rooms;
-        match spot {
-            Spot::Node(node) if inside(node) => rooms.sum(|one| one.of_node(node)),
-            Spot::Node(_) => (0, false),
-            Spot::Domain(id) => match (topology.tree().domain(id), self.inside) {
-                (Some(domain), Some(among)) if !domain.nodes.is_within(among) => {
-                    let nodes = || domain.nodes.iter().filter(|node| inside(*node));
-                    rooms.sum(|one| one.on(nodes()))
-                }
-                _ => rooms.sum(|one| one.of_domain(id)),
-            },
-        }
-    }
-
-    /// The domains of a height that have all of what members have in common.
-    fn spots(&self, state: &ClusterState, height: usize) -> Vec<Spot> {
-        let Some(topology) = state.topologies().get(self.near.topology) else {
-            return Vec::new();
-        };
-        let tree = topology.tree();
-        let narrowest = match self.common {
-            Common::Nowhere => return Vec::new(),
-            Common::Anywhere if height == 0 => {
-                let Some((first, _)) = self.rooms.by_shape.first() else {
-                    return Vec::new();
-                };
-                let nodes = first.nodes().map(|(node, _)| node);
-                return nodes.map(Spot::Node).collect();
-            }
-            Common::Anywhere => {
-                let domains = tree.domains();
-                let of_height = domains.filter(|(_, one)| tree.height(one.level) == height);
-                return of_height.map(|(id, _)| Spot::Domain(id)).collect();
-            }
-            Common::Node(node) if height == 0 => return vec![Spot::Node(node)],
-            Common::Node(node) => tree.narrowest(node),
-            Common::Domain(id) => Some(id),
-        };
-        let above = narrowest.into_iter().flat_map(|id| tree.above(id));
-        let of_height = above.filter(|(_, one)| tree.height(one.level) == height);
-        of_height.map(|(id, _)| Spot::Domain(id)).collect()
-    }
-
-    /// The domains of a height that may hold the members, those with least room beyond that first.
-    fn candidates(&self, state: &ClusterState, height: usize) -> Vec<Candidate> {
-        let Some(topology) = state.topologies().get(self.near.topology) else {
-            return Vec::new();
-        };
-        let mut best: Vec<Candidate> = Vec::with_capacity(TRIED_IN_DOUBT + 1);
-        for spot in self.spots(state, height) {
-            let (room, enough) = self.room_in(topology, spot);
-            if !enough {
-                continue;
-            }
-            let beyond = room.saturating_sub(self.rooms.needed);
-            let one = Candidate { beyond, spot };
-            if best.len() == TRIED_IN_DOUBT && best.last().is_some_and(|last| *last < one) {
-                continue;
-            }
-            let at = best.partition_point(|other| *other < one);
-            best.insert(at, one);
-            best.truncate(TRIED_IN_DOUBT);
-        }
-        best
-    }
-}
 
 impl Placer {
     /// Places what a gang demands as close together as can be, or not at all.
@@ -160,17 +40,14 @@ impl Placer {
             .subgroups
             .iter()
             .flat_map(|one| one.on.keys().copied());
-        let search = Search {
-            near: all,
-            common: common(state, all, on),
-            rooms: self.rooms(state, profile, demand, all),
-            inside: None,
-        };
+        let rooms = self.rooms(state, profile, demand, all);
+        let search = Search::new(state, all, rooms, on, None);
         let start = statement.checkpoint();
         let mut closest: Option<Shortage> = None;
-        for height in 0..=highest(statement.state(), all) {
-            for one in search.candidates(statement.state(), height) {
-                let domain = nodes_of(statement.state(), all, one.spot);
+        let mut steps = Steps::default();
+        while let Some(candidates) = search.next(statement.state(), &mut steps) {
+            for one in candidates {
+                let domain = nodes_of(statement.state(), all, &one.spot);
                 match self.place_groups(statement, profile, gang, demand, &domain) {
                     Ok(()) => return Ok(()),
                     Err(shortage) => closest = further(closest, shortage),
@@ -208,7 +85,7 @@ impl Placer {
         // Who is bound to narrow domains chooses first; then the largest members do, or who needs
         // most of them.
         let at_most = |index: &usize| nears[*index].and_then(|near| near.at_most);
-        let narrow = |index: &usize| at_most(index).unwrap_or(usize::MAX);
+        let narrow = |index: &usize| at_most(index).unwrap_or(Reach::MAX);
         let mut by_size: Vec<usize> = (0..nears.len()).collect();
         let mut by_number = by_size.clone();
         by_size
@@ -297,14 +174,11 @@ impl Placer {
         let state = statement.state();
         let subgroup = state[gang].subgroups.get(index);
         let on = subgroup.into_iter().flat_map(|one| one.on.keys().copied());
-        let search = Search {
-            near,
-            common: common(state, near, on),
-            rooms: self.rooms(state, profile, demand, near),
-            inside: among.nodes(),
-        };
-        for height in 0..=highest(statement.state(), near) {
-            if self.place_in_best(statement, profile, demand, &search, height) {
+        let rooms = self.rooms(state, profile, demand, near);
+        let search = Search::new(state, near, rooms, on, among.nodes());
+        let mut steps = Steps::default();
+        while let Some(candidates) = search.next(statement.state(), &mut steps) {
+            if self.place_in_best(statement, profile, demand, &search, &candidates) {
                 return Ok(());
             }
         }
@@ -314,30 +188,30 @@ impl Placer {
         self.place_in(statement, profile, demand, among)
     }
 
-    /// Places members in the domain of a height that loses least opportunity. Says whether any held
-    /// them.
+    /// Places members in that of several sets of nodes that loses least opportunity. Says whether any
+    /// held them.
     fn place_in_best(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
         demand: &Demand,
         search: &Search<'_>,
-        height: usize,
+        candidates: &[Candidate],
     ) -> bool {
         let start = statement.checkpoint();
-        let mut best: Option<(Lost, Candidate)> = None;
+        let mut best: Option<(Lost, usize)> = None;
         let mut there = None;
         let mut held = 0;
-        for one in search.candidates(statement.state(), height) {
+        for (index, one) in candidates.iter().enumerate() {
             statement.roll_back(start);
             there = None;
-            if !self.place_at(statement, profile, demand, search, one.spot) {
+            if !self.place_at(statement, profile, demand, search, &one.spot) {
                 continue;
             }
-            there = Some(one.spot);
+            there = Some(index);
             let lost = Lost::by(statement.state(), statement.assumed_since(start));
             if best.is_none_or(|(least, _)| lost < least) {
-                best = Some((lost, one));
+                best = Some((lost, index));
             }
             held += 1;
             if held == TRIED || lost.opportunity == 0 {
@@ -348,45 +222,35 @@ impl Placer {
             statement.roll_back(start);
             return false;
         };
-        if there != Some(best.spot) {
+        if there != Some(best) {
             statement.roll_back(start);
-            return self.place_at(statement, profile, demand, search, best.spot);
+            return self.place_at(statement, profile, demand, search, &candidates[best].spot);
         }
         true
     }
 
-    /// Places members in one domain, in as few of the domains inside it as can be.
+    /// Places members in one set of nodes, in as few of the domains or ports inside it as can be.
     fn place_at(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
         demand: &Demand,
         search: &Search<'_>,
-        spot: Spot,
+        spot: &Spot,
     ) -> bool {
         let start = statement.checkpoint();
-        if let ([(room, _)], Spot::Domain(id), None) =
-            (&search.rooms.by_shape[..], spot, search.inside)
-            && demand.is_uniform()
-        {
-            let mut parts = Vec::new();
-            let topology = statement.state().topologies().get(search.near.topology);
-            if let Some(topology) = topology {
-                share_out(topology, room, id, search.rooms.needed, &mut parts);
+        let parts = parts_of(statement.state(), demand, search, spot);
+        if parts.len() > 1 {
+            let mut from = 0;
+            let placed = parts.iter().all(|(domain, members)| {
+                let part = demand.uniform_part(from, *members);
+                from += members;
+                self.place_in_silence(statement, profile, &part, domain)
+            });
+            if placed {
+                return true;
             }
-            if parts.len() > 1 {
-                let mut from = 0;
-                let placed = parts.iter().all(|(id, members)| {
-                    let part = demand.uniform_part(from, *members);
-                    from += members;
-                    let domain = nodes_of(statement.state(), search.near, Spot::Domain(*id));
-                    self.place_in_silence(statement, profile, &part, &domain)
-                });
-                if placed {
-                    return true;
-                }
-                statement.roll_back(start);
-            }
+            statement.roll_back(start);
         }
         let domain = nodes_of(statement.state(), search.near, spot).inside(search.inside);
         self.place_in_silence(statement, profile, demand, &domain)
@@ -403,12 +267,9 @@ impl Placer {
         let start = statement.checkpoint();
         let state = statement.state();
         let near = search.near;
-        let spots = search.spots(state, highest(state, near));
-        let topology = state.topologies().get(near.topology);
-        let room = |spot: &Spot| topology.map_or(0, |one| search.room_in(one, *spot).0);
-        // Of equals the first.
-        let most = spots.into_iter().rev().max_by_key(room);
-        let confined = Confined::in_words(state, near, most.map(|spot| named(state, near, spot)));
+        let most = search.fullest(state);
+        let closest = most.as_ref().map(|spot| named(state, near, spot));
+        let confined = Confined::in_words(state, near, closest);
         let unknown = Shortage {
             member: demand.first_pod(),
             needed: demand.needed,
@@ -416,7 +277,7 @@ impl Placer {
         };
         let shortage = match most {
             Some(spot) => {
-                let domain = nodes_of(state, near, spot).inside(search.inside);
+                let domain = nodes_of(state, near, &spot).inside(search.inside);
                 let found = self.place_in(statement, profile, demand, &domain);
                 statement.roll_back(start);
                 found.err().unwrap_or(unknown)
@@ -460,78 +321,36 @@ impl Placer {
     }
 }
 
-/// Shares members out over the narrowest domains of one, so that as few as can be are used: what
-/// fills a domain fills it, and what is left goes where least is left over.
-fn share_out(
-    topology: &Topology,
-    room: &Capacity,
-    id: DomainId,
-    members: u64,
-    parts: &mut Vec<(DomainId, u64)>,
-) {
-    let inner = topology.tree().domains();
-    let inner = inner.filter(|(_, domain)| domain.parent == Some(id));
-    let mut inner: Vec<(u64, DomainId)> = inner.map(|(id, _)| (room.of_domain(id), id)).collect();
-    if inner.is_empty() {
-        parts.push((id, members));
-        return;
-    }
-    // The largest first, of equals the one with the lowest id.
-    inner.sort_unstable_by_key(|(room, id)| (Reverse(*room), *id));
-    let mut left = members;
-    for at in 0..inner.len() {
-        if left == 0 {
-            return;
-        }
-        let enough = inner[at..].partition_point(|(room, _)| *room >= left);
-        if enough > 0 {
-            // The smallest that is enough; of equals the first.
-            let smallest = inner[at + enough - 1].0;
-            let first = inner[at..].iter().find(|(room, _)| *room == smallest);
-            if let Some((_, id)) = first {
-                share_out(topology, room, *id, left, parts);
-            }
-            return;
-        }
-        let (all, id) = inner[at];
-        share_out(topology, room, id, all, parts);
-        left -= all;
-    }
-}
-
-/// What members that have a place have in common.
-fn common(state: &ClusterState, near: Closeness, on: impl Iterator<Item = NodeId>) -> Common {
-    let topology = state.topologies().get(near.topology);
-    topology.map_or(Common::Anywhere, |one| one.tree().common(on))
-}
-
-/// The greatest height that may be tried.
-fn highest(state: &ClusterState, near: Closeness) -> usize {
-    let levels = state.topologies().get(near.topology);
-    let levels = levels.map_or(0, |one| one.tree().levels().len());
-    near.at_most.map_or(levels, |most| most.min(levels))
-}
-
-/// The nodes of a domain.
-fn nodes_of(state: &ClusterState, near: Closeness, spot: Spot) -> Domain {
-    let topology = state.topologies().get(near.topology);
-    let nodes = match spot {
-        Spot::Node(node) => NodeSet::from_iter([node]),
-        Spot::Domain(id) => {
-            let domain = topology.and_then(|one| one.tree().domain(id));
-            domain.map(|one| one.nodes.clone()).unwrap_or_default()
-        }
+/// Members that are all equal, shared out over as few of the domains or ports inside a set of nodes as
+/// can be; nothing where that cannot be said.
+fn parts_of(
+    state: &ClusterState,
+    demand: &Demand,
+    search: &Search<'_>,
+    spot: &Spot,
+) -> Vec<(Domain, u64)> {
+    let [(room, _)] = &search.rooms.by_shape[..] else {
+        return Vec::new();
     };
-    Domain::Only(nodes)
-}
-
-/// What people call a domain: `node n1`, `rack=r7`.
-fn named(state: &ClusterState, near: Closeness, spot: Spot) -> String {
-    match spot {
-        Spot::Node(node) => format!("node {}", state.nodes().name(node)),
-        Spot::Domain(id) => {
-            let topology = state.topologies().get(near.topology);
-            topology.map_or_else(String::new, |one| one.tree().path(id))
+    if search.inside.is_some() || !demand.is_uniform() {
+        return Vec::new();
+    }
+    let needed = search.rooms.needed;
+    let topology = state.topologies().get(search.near.topology);
+    match (spot, topology.map(|one| one.network())) {
+        (Spot::Domain(id), Some(Network::Tree(tree))) => {
+            let mut parts = Vec::new();
+            share_out(tree, room, *id, needed, &mut parts);
+            let domain = |id| nodes_of(state, search.near, &Spot::Domain(id));
+            let parts = parts.into_iter();
+            parts.map(|(id, members)| (domain(id), members)).collect()
         }
+        (Spot::Group(group), Some(Network::Graph(graph))) => {
+            let parts = group.shared_out(graph, room, needed).into_iter();
+            parts
+                .map(|(nodes, members)| (Domain::Only(nodes), members))
+                .collect()
+        }
+        _ => Vec::new(),
     }
 }

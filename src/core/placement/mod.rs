@@ -6,16 +6,20 @@
 //! The search over whole gangs (packing, topology) has its place here.
 
 mod capacity;
+mod clique;
 mod close;
 mod demand;
 mod diagnosis;
 mod domain;
+mod domains;
 mod lost;
 mod masks;
 mod per_shape;
 mod place;
+mod ports;
 mod rankings;
 mod refusals;
+mod search;
 mod tournament;
 
 pub use demand::Demand;

@@ -31,9 +31,9 @@ pub struct Shortage {
 /// The members have to be closer together than the whole cluster is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confined {
-    /// How close: `one domain of rack of Topology fabric`.
+    /// How close: `in one rack of Topology fabric`.
     pub to: String,
-    /// The domain that has room for most of them, which is what the rest is about.
+    /// The place that has room for most of them, which is what the rest is about: `in rack=r7`.
     pub closest: Option<String>,
 }
 
@@ -41,15 +41,9 @@ impl Confined {
     /// In the words of a topology.
     pub(super) fn in_words(state: &ClusterState, near: Closeness, closest: Option<String>) -> Self {
         let topology = state.topologies().get(near.topology);
-        let to = topology.zip(near.at_most).map(|(one, height)| {
-            let name = &one.spec.name;
-            match height {
-                0 => "one node".to_owned(),
-                _ => format!("one {} of Topology {name}", one.level_at(height)),
-            }
-        });
+        let to = topology.zip(near.at_most);
         Self {
-            to: to.unwrap_or_default(),
+            to: to.map(|(one, reach)| one.nearness(reach)).unwrap_or_default(),
             closest,
         }
     }

@@ -47,6 +47,10 @@ impl PreEnqueue for TopologyExists {
                     format!("Topology {name} has no level {label}; its levels are {levels}");
                 Why::new("LevelNotFound", &message)
             }
+            WishError::NoLevels(name, label) => {
+                let message = format!("Topology {name} is made of links and has no level {label}");
+                Why::new("LevelNotFound", &message)
+            }
         })
     }
 }

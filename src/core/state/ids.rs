@@ -65,6 +65,10 @@ id!(
     /// A domain of a topology that is a tree.
     DomainId
 );
+id!(
+    /// Where nodes hang in a topology of links.
+    PortId
+);
 
 /// Values by id; freed ids are given out again, the latest first.
 #[derive(Clone, Debug)]

@@ -31,7 +31,7 @@ pub use budgets::DisruptionBudget;
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{
-    ConstraintsId, DomainId, GangId, Id, NodeId, PodId, QueueId, ShapeId, Slab, TopologyId,
+    ConstraintsId, DomainId, GangId, Id, NodeId, PodId, PortId, QueueId, ShapeId, Slab, TopologyId,
 };
 pub use kept::{Kept, SLOTS, View};
 pub use node_set::NodeSet;
@@ -42,7 +42,10 @@ pub use queues::{
     Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
 };
 pub use shapes::{Shape, Shapes};
-pub use topologies::{Closeness, Common, Domain, Limit, Topologies, Topology, Tree, WishError};
+pub use topologies::{
+    Closeness, Common, Domain, Graph, Limit, NO_PATH, Network, Port, Reach, Topologies, Topology, Tree,
+    WishError,
+};
 pub use touched::Touched;
 
 use super::model::{

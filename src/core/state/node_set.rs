@@ -57,6 +57,16 @@ impl NodeSet {
         }
     }
 
+    /// Adds what is in `other`.
+    pub fn add_all(&mut self, other: &Self) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (word, more) in self.words.iter_mut().zip(&other.words) {
+            *word |= more;
+        }
+    }
+
     /// Whether nothing is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {

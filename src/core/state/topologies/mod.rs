@@ -1,12 +1,16 @@
 //! Topologies: how far nodes are from each other.
 
+mod graph;
+mod links;
 mod tree;
 
+pub use graph::{Graph, Port};
+pub use links::NO_PATH;
 pub use tree::{Common, Domain, Tree};
 
-use super::ids::{NodeId, Slab, TopologyId};
+use super::ids::{Id, NodeId, Slab, TopologyId};
 use super::nodes::Nodes;
-use crate::core::model::{HOSTNAME, TopologySpec, TopologyWish};
+use crate::core::model::{HOSTNAME, TopologySpec, TopologyWish, counted};
 use std::collections::BTreeMap;
 
 /// A topology.
@@ -14,8 +18,21 @@ use std::collections::BTreeMap;
 pub struct Topology {
     /// What it was declared as.
     pub spec: TopologySpec,
-    tree: Tree,
+    network: Network,
 }
+
+/// How far nodes are from each other, by levels or by links.
+#[derive(Clone, Debug)]
+pub enum Network {
+    /// Domains inside domains.
+    Tree(Tree),
+    /// Nodes, switches, and the shortest paths over them.
+    Graph(Graph),
+}
+
+/// How far a set of nodes reaches: in a tree the height of a domain that has all of them, in a graph the
+/// largest number of hops between two. A single node has 0. Reaches in one network can be compared.
+pub type Reach = u32;
 
 /// Why a wish cannot be granted by any place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,23 +45,24 @@ pub enum WishError {
     Unnamed(usize),
     /// The Topology has no level of this label; the ones it has.
     NoLevel(String, String, Vec<String>),
+    /// The Topology is made of links, so that there is no level of this label.
+    NoLevels(String, String),
 }
 
-/// The most that pods may be apart: one domain of this height or less, in this topology; at height 0
-/// that is a single node.
+/// The most that pods may be apart in a topology; at 0 that is a single node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Limit {
     /// The topology.
     pub topology: TopologyId,
-    /// The height.
-    pub height: usize,
+    /// How far.
+    pub reach: Reach,
 }
 
 impl Limit {
     /// Wider than any.
     pub const LAST: Self = Self {
         topology: TopologyId::LAST,
-        height: usize::MAX,
+        reach: Reach::MAX,
     };
 }
 
@@ -53,8 +71,8 @@ impl Limit {
 pub struct Closeness {
     /// By which topology.
     pub topology: TopologyId,
-    /// The greatest height of a domain that may hold them; `None`: anywhere.
-    pub at_most: Option<usize>,
+    /// How far they may reach; `None`: anywhere.
+    pub at_most: Option<Reach>,
 }
 
 impl Closeness {
@@ -62,7 +80,7 @@ impl Closeness {
     #[must_use]
     pub fn limit(self) -> Option<Limit> {
         let topology = self.topology;
-        self.at_most.map(|height| Limit { topology, height })
+        self.at_most.map(|reach| Limit { topology, reach })
     }
 }
 
@@ -73,7 +91,7 @@ pub struct Topologies {
     by_name: BTreeMap<String, TopologyId>,
     /// Those that can be valid.
     valid: usize,
-    /// How many trees there ever were: ids are given out again.
+    /// How many networks there ever were: ids are given out again.
     made: u32,
 }
 
@@ -86,7 +104,7 @@ impl Topologies {
             if before.spec == spec {
                 return false;
             }
-            if before.spec.levels == spec.levels {
+            if before.spec.levels == spec.levels && before.spec.links == spec.links {
                 before.spec = spec;
                 self.recount();
                 return true;
@@ -97,11 +115,8 @@ impl Topologies {
         }
         let name = spec.name.clone();
         self.made += 1;
-        let mut tree = Tree::new(&spec.levels, self.made);
-        for node in nodes.present().iter() {
-            tree.set(node, Some(&nodes.facts(node).labels));
-        }
-        let id = self.all.insert(Topology { spec, tree });
+        let network = Network::new(&spec, self.made, nodes);
+        let id = self.all.insert(Topology { spec, network });
         self.by_name.insert(name, id);
         self.recount();
         true
@@ -127,25 +142,20 @@ impl Topologies {
 
     /// Hears of a node that came, changed or went. Says whether a domain has other nodes now.
     pub(super) fn hear(&mut self, node: NodeId, nodes: &Nodes) -> bool {
-        let here = nodes.present().contains(node);
-        let labels = here.then(|| &nodes.facts(node).labels);
         let mut moved = false;
         for (_, one) in self.all.iter_mut() {
-            let before = one.tree.version();
-            one.tree.set(node, labels);
-            moved |= one.tree.version() != before;
+            let before = one.network.version();
+            one.network.set(node, nodes);
+            moved |= one.network.version() != before;
         }
         moved
     }
 
-    /// Makes all trees anew and compares.
+    /// Makes all networks anew and compares.
     pub(super) fn audit(&self, nodes: &Nodes) -> Result<(), String> {
         for (_, one) in self.iter() {
-            let mut anew = Tree::new(&one.spec.levels, 0);
-            for node in nodes.present().iter() {
-                anew.set(node, Some(&nodes.facts(node).labels));
-            }
-            let (known, anew) = (one.tree.described(), anew.described());
+            let anew = Network::new(&one.spec, 0, nodes);
+            let (known, anew) = (one.network.described(), anew.described());
             if known != anew {
                 let name = &one.spec.name;
                 return Err(format!("topology {name}: domains {known:?}, not {anew:?}"));
@@ -213,14 +223,18 @@ impl Topologies {
             return Err(WishError::Invalid(wish.name.clone().unwrap_or_default()));
         };
         let level_of = |label: &String| {
-            found.level(label).ok_or_else(|| {
-                let levels = found.labels();
-                WishError::NoLevel(found.spec.name.clone(), label.clone(), levels)
-            })
+            let name = || found.spec.name.clone();
+            match &found.network {
+                Network::Tree(tree) => found.level(tree, label).ok_or_else(|| {
+                    let levels = found.labels();
+                    WishError::NoLevel(name(), label.clone(), levels)
+                }),
+                Network::Graph(_) => Err(WishError::NoLevels(name(), label.clone())),
+            }
         };
         wish.preferred_level.as_ref().map(level_of).transpose()?;
         let required = wish.required_level.as_ref().map(level_of).transpose()?;
-        let capped = wish.max_hops.map(|most| found.widest_within(most));
+        let capped = wish.max_hops.map(|most| found.reach_within(most));
         let at_most = match (required, capped) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -229,11 +243,82 @@ impl Topologies {
     }
 }
 
-impl Topology {
-    /// Its domains.
+impl Network {
+    fn new(spec: &TopologySpec, serial: u32, nodes: &Nodes) -> Self {
+        let mut network = if spec.links.is_empty() {
+            Self::Tree(Tree::new(&spec.levels, serial))
+        } else {
+            Self::Graph(Graph::new(&spec.links, serial))
+        };
+        for node in nodes.present().iter() {
+            network.set(node, nodes);
+        }
+        network
+    }
+
+    /// Takes over what a node is now.
+    fn set(&mut self, node: NodeId, nodes: &Nodes) {
+        let here = nodes.present().contains(node);
+        match self {
+            Self::Tree(tree) => tree.set(node, here.then(|| &nodes.facts(node).labels)),
+            Self::Graph(graph) => graph.set(node, here.then(|| nodes.name(node))),
+        }
+    }
+
+    /// Another whenever a node came into a domain or to a port, or left; no other network ever has the
+    /// same.
     #[must_use]
-    pub const fn tree(&self) -> &Tree {
-        &self.tree
+    pub const fn version(&self) -> u64 {
+        match self {
+            Self::Tree(tree) => tree.version(),
+            Self::Graph(graph) => graph.version(),
+        }
+    }
+
+    /// The largest number of hops between two of some nodes; `None` where two have no path.
+    #[must_use]
+    pub fn hops(&self, nodes: impl IntoIterator<Item = NodeId>) -> Option<u32> {
+        match self {
+            Self::Tree(tree) => tree.hops(nodes),
+            Self::Graph(graph) => graph.hops(nodes),
+        }
+    }
+
+    /// How many nodes are somewhere in it.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        match self {
+            Self::Tree(tree) => tree.nodes(),
+            Self::Graph(graph) => graph.nodes(),
+        }
+    }
+
+    /// Calls with the index of each part that has a node and over which sums are kept: its domains, or
+    /// its port.
+    pub fn for_each_part_with(&self, node: NodeId, mut call: impl FnMut(usize)) {
+        match self {
+            Self::Tree(tree) => {
+                let narrowest = tree.narrowest(node).into_iter();
+                let domains = narrowest.flat_map(|id| tree.above(id));
+                domains.for_each(|(id, _)| call(id.index()));
+            }
+            Self::Graph(graph) => graph.port_of(node).iter().for_each(|id| call(id.index())),
+        }
+    }
+
+    fn described(&self) -> BTreeMap<String, Vec<NodeId>> {
+        match self {
+            Self::Tree(tree) => tree.described(),
+            Self::Graph(graph) => graph.described(),
+        }
+    }
+}
+
+impl Topology {
+    /// Its nodes and how far they are from each other.
+    #[must_use]
+    pub const fn network(&self) -> &Network {
+        &self.network
     }
 
     /// The labels of its levels, from the widest on.
@@ -244,28 +329,41 @@ impl Topology {
     }
 
     /// The height of the level of a label.
-    fn level(&self, label: &str) -> Option<usize> {
-        let mut levels = self.tree.levels().iter();
+    fn level(&self, tree: &Tree, label: &str) -> Option<Reach> {
+        let mut levels = tree.levels().iter();
         let level = levels.position(|one| one.label == label);
         let host = self.spec.levels.last();
         let host = host.filter(|last| last.label == HOSTNAME && label == HOSTNAME);
-        level
-            .map(|level| self.tree.height(level))
-            .or(host.map(|_| 0))
+        let height = level.map(|level| tree.height(level)).or(host.map(|_| 0))?;
+        Reach::try_from(height).ok()
     }
 
-    /// The greatest height at which no two nodes of a domain are further apart.
-    fn widest_within(&self, most: u32) -> usize {
-        let heights = (0..=self.tree.levels().len()).rev();
-        let mut fit = heights.filter(|height| self.tree.hops_at(*height) <= most);
-        fit.next().unwrap_or(0)
+    /// How far a set of nodes may reach of which no two are further apart.
+    fn reach_within(&self, most: u32) -> Reach {
+        match &self.network {
+            Network::Tree(tree) => {
+                let heights = (0..=tree.levels().len()).rev();
+                let mut fit = heights.filter(|height| tree.hops_at(*height) <= most);
+                fit.next()
+                    .map_or(0, |height| Reach::try_from(height).unwrap_or(Reach::MAX))
+            }
+            Network::Graph(_) => most,
+        }
     }
 
-    /// How a domain of this height is called by people: `rack`, or the label of the level.
+    /// How people say that pods are that near: `in one rack of Topology fabric`.
     #[must_use]
-    pub fn level_at(&self, height: usize) -> &str {
-        let level = self.tree.levels().len().checked_sub(height);
-        let level = level.and_then(|level| self.tree.levels().get(level));
-        level.map_or("node", |level| &level.label)
+    pub fn nearness(&self, reach: Reach) -> String {
+        let name = &self.spec.name;
+        match &self.network {
+            _ if reach == 0 => "in one node".to_owned(),
+            Network::Tree(tree) => {
+                let level = tree.levels().len().checked_sub(reach as usize);
+                let level = level.and_then(|level| tree.levels().get(level));
+                let level = level.map_or("node", |level| &level.label);
+                format!("in one {level} of Topology {name}")
+            }
+            Network::Graph(_) => format!("within {} in Topology {name}", counted(reach as usize, "hop")),
+        }
     }
 }

@@ -1,0 +1,112 @@
+//! The search through a tree: its domains, height by height.
+
+use super::capacity::Capacity;
+use super::search::{Candidate, Search, Shortlist, Spot};
+use crate::core::state::{Common, DomainId, Id, Reach, Tree};
+use std::cmp::Reverse;
+
+impl Search<'_> {
+    /// For how many pods there is room in a domain, and whether that may be enough.
+    pub(super) fn room_in(&self, tree: &Tree, id: DomainId) -> (u64, bool) {
+        match (tree.domain(id), self.inside) {
+            (Some(domain), Some(among)) if !domain.nodes.is_within(among) => {
+                let nodes = || domain.nodes.iter().filter(|node| self.is_inside(*node));
+                self.rooms.sum(|one| one.on(nodes()))
+            }
+            _ => self.rooms.sum(|one| one.of_domain(id)),
+        }
+    }
+
+    /// The greatest height that may be tried.
+    pub(super) fn highest(&self, tree: &Tree) -> Reach {
+        let levels = Reach::try_from(tree.levels().len()).unwrap_or(Reach::MAX);
+        self.near.at_most.map_or(levels, |most| most.min(levels))
+    }
+
+    /// The domains of a height that have all of what members have in common.
+    pub(super) fn spots(&self, tree: &Tree, common: Common, height: Reach) -> Vec<Spot> {
+        let height = height as usize;
+        let narrowest = match common {
+            Common::Nowhere => return Vec::new(),
+            Common::Anywhere if height == 0 => {
+                let Some((first, _)) = self.rooms.by_shape.first() else {
+                    return Vec::new();
+                };
+                let nodes = first.nodes().map(|(node, _)| node);
+                return nodes.map(Spot::Node).collect();
+            }
+            Common::Anywhere => {
+                let domains = tree.domains();
+                let of_height = domains.filter(|(_, one)| tree.height(one.level) == height);
+                return of_height.map(|(id, _)| Spot::Domain(id)).collect();
+            }
+            Common::Node(node) if height == 0 => return vec![Spot::Node(node)],
+            Common::Node(node) => tree.narrowest(node),
+            Common::Domain(id) => Some(id),
+        };
+        let above = narrowest.into_iter().flat_map(|id| tree.above(id));
+        let of_height = above.filter(|(_, one)| tree.height(one.level) == height);
+        of_height.map(|(id, _)| Spot::Domain(id)).collect()
+    }
+
+    /// The domains of a height that may hold the members, those with least room beyond that first.
+    pub(super) fn domains(&self, tree: &Tree, common: Common, height: Reach) -> Vec<Candidate> {
+        let mut best = Shortlist::new(self.rooms.needed);
+        for spot in self.spots(tree, common, height) {
+            let (room, id) = match spot {
+                Spot::Node(node) => (self.room_on(node), node.index()),
+                Spot::Domain(id) => (self.room_in(tree, id), id.index()),
+                Spot::Group(_) => continue,
+            };
+            if let (room, true) = room {
+                best.add(room, id, || spot);
+            }
+        }
+        best.take()
+    }
+}
+
+/// Shares members out over the narrowest domains of one, so that as few as can be are used.
+pub(super) fn share_out(
+    tree: &Tree,
+    room: &Capacity,
+    id: DomainId,
+    members: u64,
+    parts: &mut Vec<(DomainId, u64)>,
+) {
+    let inner = tree.domains();
+    let inner = inner.filter(|(_, domain)| domain.parent == Some(id));
+    let inner: Vec<(u64, DomainId)> = inner.map(|(id, _)| (room.of_domain(id), id)).collect();
+    if inner.is_empty() {
+        parts.push((id, members));
+        return;
+    }
+    for (id, members) in fill(inner, members) {
+        share_out(tree, room, id, members, parts);
+    }
+}
+
+/// Shares members out over places with so much room, so that as few as can be are used: what fills one
+/// fills it, and what is left goes where least is left over.
+pub(super) fn fill<I: Copy + Ord>(mut places: Vec<(u64, I)>, members: u64) -> Vec<(I, u64)> {
+    // The largest first, of equals the one with the lowest id.
+    places.sort_unstable_by_key(|(room, id)| (Reverse(*room), *id));
+    let (mut left, mut parts) = (members, Vec::new());
+    for at in 0..places.len() {
+        if left == 0 {
+            break;
+        }
+        let enough = places[at..].partition_point(|(room, _)| *room >= left);
+        if enough > 0 {
+            // The smallest that is enough; of equals the first.
+            let smallest = places[at + enough - 1].0;
+            let first = places[at..].iter().find(|(room, _)| *room == smallest);
+            parts.extend(first.map(|(_, id)| (*id, left)));
+            break;
+        }
+        let (all, id) = places[at];
+        parts.push((id, all));
+        left -= all;
+    }
+    parts
+}

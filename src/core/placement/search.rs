@@ -1,0 +1,273 @@
+//! What sets of nodes come into question for members that are to be near each other, from the nearest
+//! on: what the search through domains and the one through ports have in common.
+
+use super::capacity::Capacity;
+use super::domain::Domain;
+use super::ports::{Group, Ports};
+use crate::core::model::counted;
+use crate::core::state::{
+    Closeness, ClusterState, Common, DomainId, Id, Network, NodeId, NodeSet, Reach,
+};
+use std::sync::Arc;
+
+/// How many sets of nodes of one reach are tried at most.
+pub(super) const TRIED_IN_DOUBT: usize = 16;
+
+/// A set of nodes that may hold the members: the better ones first.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// How much more it has room for.
+    beyond: u64,
+    /// What decides between equals.
+    id: usize,
+    pub(super) spot: Spot,
+}
+
+impl Candidate {
+    const fn key(&self) -> (u64, usize) {
+        (self.beyond, self.id)
+    }
+}
+
+/// A set of nodes.
+#[derive(Clone, Debug)]
+pub(super) enum Spot {
+    Node(NodeId),
+    Domain(DomainId),
+    /// Ports that are all near each other.
+    Group(Group),
+}
+
+/// What is searched for, and where.
+pub(super) struct Search<'a> {
+    pub(super) near: Closeness,
+    /// What room there is for those to be placed.
+    pub(super) rooms: Rooms,
+    /// The nodes it is restricted to.
+    pub(super) inside: Option<&'a NodeSet>,
+    way: Way,
+}
+
+/// What it is searched through, and what binds it to members that have a place.
+enum Way {
+    Nowhere,
+    /// Domains with all of what they have in common.
+    Tree(Common),
+    /// Ports that are near all of them.
+    Graph(Ports),
+}
+
+/// What room there is for the members of a demand.
+pub(super) struct Rooms {
+    /// For each shape, and how many members have it.
+    pub(super) by_shape: Vec<(Arc<Capacity>, u64)>,
+    pub(super) needed: u64,
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Steps {
+    /// The reach that was tried last.
+    pub(super) last: Option<Reach>,
+    /// How many reaches were tried.
+    pub(super) tried: u32,
+}
+
+impl Rooms {
+    /// For how many pods there is room where there is so much for each shape, and whether that may be
+    /// enough for the members.
+    pub(super) fn sum(&self, room: impl Fn(&Capacity) -> u64) -> (u64, bool) {
+        self.judge(self.by_shape.iter().map(|(one, _)| room(one)))
+    }
+
+    /// The same for the room of each shape.
+    pub(super) fn judge(&self, rooms: impl Iterator<Item = u64>) -> (u64, bool) {
+        let (mut sum, mut members) = (0_u64, 0);
+        for ((_, of_shape), room) in self.by_shape.iter().zip(rooms) {
+            sum += room;
+            members += room.min(*of_shape);
+        }
+        (sum, members >= self.needed)
+    }
+}
+
+/// Keeps the best of those that may hold the members.
+pub(super) struct Shortlist {
+    needed: u64,
+    best: Vec<Candidate>,
+}
+
+impl Shortlist {
+    pub(super) fn new(needed: u64) -> Self {
+        Self {
+            needed,
+            best: Vec::with_capacity(TRIED_IN_DOUBT + 1),
+        }
+    }
+
+    /// One with so much room.
+    pub(super) fn add(&mut self, room: u64, id: usize, spot: impl FnOnce() -> Spot) {
+        let key = (room.saturating_sub(self.needed), id);
+        let at = self.best.partition_point(|other| other.key() < key);
+        if at >= TRIED_IN_DOUBT {
+            return;
+        }
+        let (beyond, id) = key;
+        let spot = spot();
+        self.best.insert(at, Candidate { beyond, id, spot });
+        self.best.truncate(TRIED_IN_DOUBT);
+    }
+
+    pub(super) fn take(self) -> Vec<Candidate> {
+        self.best
+    }
+}
+
+impl<'a> Search<'a> {
+    /// For members who are to be near those who are on these nodes.
+    pub(super) fn new(
+        state: &ClusterState,
+        near: Closeness,
+        rooms: Rooms,
+        on: impl Iterator<Item = NodeId>,
+        inside: Option<&'a NodeSet>,
+    ) -> Self {
+        let topology = state.topologies().get(near.topology);
+        let way = match topology.map(|one| one.network()) {
+            None => Way::Nowhere,
+            Some(Network::Tree(tree)) => Way::Tree(tree.common(on)),
+            Some(Network::Graph(graph)) => {
+                Way::Graph(Ports::new(graph, &rooms, on, inside, near.at_most))
+            }
+        };
+        Self {
+            near,
+            rooms,
+            inside,
+            way,
+        }
+    }
+
+    /// The sets of nodes of the next reach at which any may hold the members, those with least room
+    /// beyond that first.
+    pub(super) fn next(&self, state: &ClusterState, steps: &mut Steps) -> Option<Vec<Candidate>> {
+        let network = state.topologies().get(self.near.topology)?.network();
+        let from = steps.last.map_or(0, |last| last.saturating_add(1));
+        let (reach, found) = match (network, &self.way) {
+            (Network::Tree(tree), Way::Tree(common)) => {
+                let highest = self.highest(tree);
+                let mut found = (from..=highest)
+                    .map(|height| (height, self.domains(tree, *common, height)))
+                    .filter(|(_, found)| !found.is_empty());
+                found.next()?
+            }
+            (Network::Graph(graph), Way::Graph(ports)) => {
+                let found = match from {
+                    0 => self.single_nodes(ports.held()),
+                    _ => Vec::new(),
+                };
+                if found.is_empty() {
+                    ports.next(graph, self, steps)?
+                } else {
+                    (0, found)
+                }
+            }
+            _ => return None,
+        };
+        *steps = Steps {
+            last: Some(reach),
+            tried: steps.tried + 1,
+        };
+        Some(found)
+    }
+
+    /// Of the nodes that have room for all, those with the least beyond.
+    fn single_nodes(&self, held: &[NodeId]) -> Vec<Candidate> {
+        let mut best = Shortlist::new(self.rooms.needed);
+        let mut add = |node: NodeId| {
+            let room = self.room_on(node);
+            if let (room, true) = room {
+                best.add(room, node.index(), || Spot::Node(node));
+            }
+        };
+        match (held, self.rooms.by_shape.first()) {
+            ([], Some((first, _))) => first.nodes().for_each(|(node, _)| add(node)),
+            ([node], _) => add(*node),
+            _ => {}
+        }
+        best.take()
+    }
+
+    pub(super) fn is_inside(&self, node: NodeId) -> bool {
+        self.inside.is_none_or(|among| among.contains(node))
+    }
+
+    pub(super) fn room_on(&self, node: NodeId) -> (u64, bool) {
+        if self.is_inside(node) {
+            self.rooms.sum(|one| one.of_node(node))
+        } else {
+            (0, false)
+        }
+    }
+
+    /// The set of nodes of the greatest reach that has room for most members, whether for all or not.
+    pub(super) fn fullest(&self, state: &ClusterState) -> Option<Spot> {
+        let network = state.topologies().get(self.near.topology)?.network();
+        match (network, &self.way) {
+            (Network::Tree(tree), Way::Tree(common)) => {
+                let spots = self.spots(tree, *common, self.highest(tree));
+                let room = |spot: &Spot| match spot {
+                    Spot::Node(node) => self.room_on(*node).0,
+                    Spot::Domain(id) => self.room_in(tree, *id).0,
+                    Spot::Group(_) => 0,
+                };
+                // Of equals the first.
+                spots.into_iter().rev().max_by_key(room)
+            }
+            (Network::Graph(graph), Way::Graph(ports)) => match self.near.at_most {
+                Some(0) => {
+                    let among: Vec<NodeId> = match (ports.held(), self.rooms.by_shape.first()) {
+                        ([], Some((first, _))) => first.nodes().map(|(node, _)| node).collect(),
+                        ([node], _) => vec![*node],
+                        _ => Vec::new(),
+                    };
+                    let most = among.into_iter().rev();
+                    most.max_by_key(|node| self.room_on(*node).0).map(Spot::Node)
+                }
+                _ => ports.fullest(graph, self).map(Spot::Group),
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The nodes of a spot.
+pub(super) fn nodes_of(state: &ClusterState, near: Closeness, spot: &Spot) -> Domain {
+    let topology = state.topologies().get(near.topology);
+    let nodes = match (spot, topology.map(|one| one.network())) {
+        (Spot::Node(node), _) => NodeSet::from_iter([*node]),
+        (Spot::Domain(id), Some(Network::Tree(tree))) => {
+            let domain = tree.domain(*id);
+            domain.map(|one| one.nodes.clone()).unwrap_or_default()
+        }
+        (Spot::Group(group), Some(Network::Graph(graph))) => group.nodes(graph),
+        _ => NodeSet::default(),
+    };
+    Domain::Only(nodes)
+}
+
+/// What people call a spot: `in node n1`, `in rack=r7`, `on 12 nodes around n1`.
+pub(super) fn named(state: &ClusterState, near: Closeness, spot: &Spot) -> String {
+    let name = |node: NodeId| state.nodes().name(node);
+    let topology = state.topologies().get(near.topology);
+    match (spot, topology.map(|one| one.network())) {
+        (Spot::Node(node), _) => format!("in node {}", name(*node)),
+        (Spot::Domain(id), Some(Network::Tree(tree))) => format!("in {}", tree.path(*id)),
+        (Spot::Group(group), Some(Network::Graph(graph))) => {
+            let nodes = counted(group.nodes(graph).len(), "node");
+            let centre = group.centre(graph);
+            format!("on {nodes} around {}", centre.map_or("", name))
+        }
+        _ => String::new(),
+    }
+}
