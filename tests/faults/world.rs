@@ -2,7 +2,7 @@
 //! and some is edited on the way.
 
 use muster::core::model::{
-    GangKey, GangRef, GangSpace, GangSpec, HostPort, LabelCondition, LabelRequirement, Level,
+    GangKey, GangRef, GangSpace, GangSpec, HostPort, LabelCondition, LabelRequirement, Level, Link,
     NodeSpec, PodLabels, PodSpec, PriorityClassSpec, QueueSpec, Reservation, Source, SubgroupSpec,
     Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
 };
@@ -130,21 +130,32 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
 
 /// Racks, and in some worlds a topology of them, which may come late or go.
 fn topology(random: &mut Random, entries: &mut [Entry]) -> Option<Entry> {
+    let mut links = Vec::new();
     for entry in entries.iter_mut() {
         if let Object::Node(node) = &mut entry.object {
             let rack = random.below(3).to_string();
+            links.push(Link {
+                a: format!("switch-{rack}"),
+                b: node.name.clone(),
+                cost: 1,
+            });
             node.labels.insert("rack".to_owned(), rack);
         }
     }
     random.per_mille(500).then(|| {
-        let topology = TopologySpec {
+        let mut topology = TopologySpec {
             name: "racks".to_owned(),
-            levels: vec![Level {
-                label: "rack".to_owned(),
-                hops: 2,
-            }],
             ..TopologySpec::default()
         };
+        // The same racks by links in every other world: one switch each, and nothing between them.
+        if random.per_mille(500) {
+            topology.links = links;
+        } else {
+            topology.levels.push(Level {
+                label: "rack".to_owned(),
+                hops: 2,
+            });
+        }
         let late = random.per_mille(200);
         let at = if late { random.below(10_000) } else { 0 };
         let mut topology = entry(at, Object::Topology(topology));

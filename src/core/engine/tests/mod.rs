@@ -6,6 +6,7 @@ mod binding;
 mod elastic;
 mod explaining;
 mod jobs;
+mod linked;
 mod near;
 mod placing;
 mod preempting;

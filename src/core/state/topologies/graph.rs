@@ -217,3 +217,100 @@ impl Graph {
         described.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn link(a: usize, b: usize, cost: u32) -> Link {
+        Link {
+            a: format!("v{a}"),
+            b: format!("v{b}"),
+            cost,
+        }
+    }
+
+    /// The shortest paths by trying every vertex as a stop on every way.
+    fn shortest(count: usize, links: &[(usize, usize, u32)]) -> Vec<Vec<u32>> {
+        let mut hops = vec![vec![NO_PATH; count]; count];
+        for (a, b, cost) in links {
+            hops[*a][*b] = hops[*a][*b].min(*cost);
+            hops[*b][*a] = hops[*b][*a].min(*cost);
+        }
+        (0..count).for_each(|one| hops[one][one] = 0);
+        for over in 0..count {
+            for from in 0..count {
+                for to in 0..count {
+                    let way = hops[from][over].saturating_add(hops[over][to]);
+                    hops[from][to] = hops[from][to].min(way);
+                }
+            }
+        }
+        hops
+    }
+
+    proptest! {
+        #[test]
+        fn hops_are_the_shortest_paths_whoever_came_and_went(
+            links in prop::collection::vec((0..14_usize, 0..14_usize, 1..5_u32), 1..30),
+            news in prop::collection::vec((0..14_usize, prop::bool::ANY), 1..40),
+        ) {
+            let said: Vec<Link> = links.iter().map(|(a, b, cost)| link(*a, *b, *cost)).collect();
+            let mut graph = Graph::new(&said, 1);
+            for (index, comes) in news {
+                let name = format!("v{index}");
+                graph.set(NodeId::from_index(index), comes.then_some(name.as_str()));
+            }
+            let hops = shortest(14, &links);
+            let mut nodes = 0;
+            for one in 0..14 {
+                let port = graph.port_of(NodeId::from_index(one));
+                nodes += u32::from(port.is_some());
+                for other in (0..14).filter(|other| *other != one) {
+                    let pair = [one, other].map(NodeId::from_index);
+                    let found = graph.hops(pair);
+                    if port.is_none() || graph.port_of(pair[1]).is_none() {
+                        prop_assert_eq!(found, None);
+                    } else {
+                        let right = hops[one][other];
+                        prop_assert_eq!(found, (right != NO_PATH).then_some(right));
+                    }
+                }
+            }
+            prop_assert_eq!(graph.nodes(), nodes);
+        }
+    }
+
+    #[test]
+    fn nodes_with_the_same_links_are_measured_once() {
+        let mut links = Vec::new();
+        for leaf in 0..3 {
+            links.extend((0..4).map(|spine| link(100 + leaf, 200 + spine, 1)));
+            links.extend((0..5).map(|host| link(10 * leaf + host, 100 + leaf, 1)));
+        }
+        let mut graph = Graph::new(&links, 1);
+        for leaf in 0..3 {
+            for host in 0..5 {
+                let index = 10 * leaf + host;
+                graph.set(NodeId::from_index(index), Some(&format!("v{index}")));
+            }
+        }
+        assert_eq!(graph.ports().count(), 3);
+        // Three leaves that differ by their hosts, and spines that do not differ.
+        assert_eq!(graph.links.junctions(), 4);
+        let hops = |one, other| graph.hops([one, other].map(NodeId::from_index));
+        assert_eq!((hops(0, 1), hops(0, 10)), (Some(2), Some(4)));
+    }
+
+    #[test]
+    fn a_path_of_any_length_is_a_number() {
+        let links: Vec<Link> = (0..5_000).map(|one| link(one, one + 1, 1_000_000)).collect();
+        let mut graph = Graph::new(&links, 1);
+        for index in [0, 5_000] {
+            graph.set(NodeId::from_index(index), Some(&format!("v{index}")));
+        }
+        let ends = [0, 5_000].map(NodeId::from_index);
+        assert_eq!(graph.hops(ends), Some(NO_PATH - 1));
+    }
+}

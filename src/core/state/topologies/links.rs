@@ -164,6 +164,12 @@ impl Links {
         self.kind_of.len()
     }
 
+    /// How many vertices are searched.
+    #[cfg(test)]
+    pub(super) fn junctions(&self) -> usize {
+        self.junctions.node_count()
+    }
+
     /// How many parts there are without a path between them.
     pub(super) const fn parts(&self) -> usize {
         self.parts
