@@ -72,9 +72,7 @@ fn by_lot() -> Vec<Link> {
 /// 4,913 hosts in a torus of 17 x 17 x 17, each linked to six others, without any switch.
 fn torus() -> Vec<Link> {
     const SIDE: usize = 17;
-    let at = |x: usize, y: usize, z: usize| {
-        host((x % SIDE * SIDE + y % SIDE) * SIDE + z % SIDE)
-    };
+    let at = |x: usize, y: usize, z: usize| host((x % SIDE * SIDE + y % SIDE) * SIDE + z % SIDE);
     let mut links = Vec::new();
     for index in 0..SIDE * SIDE * SIDE {
         let (x, y, z) = (index / SIDE / SIDE, index / SIDE % SIDE, index % SIDE);

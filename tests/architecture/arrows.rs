@@ -93,7 +93,9 @@ impl Arrow<'_> {
         if local || in_tests || CORE_CRATES.contains(&first.as_str()) {
             return None;
         }
-        self.wrong("the core uses nothing outside of itself but std, indexmap, petgraph and thiserror")
+        self.wrong(
+            "the core uses nothing outside of itself but std, indexmap, petgraph and thiserror",
+        )
     }
 }
 

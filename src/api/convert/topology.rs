@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_link_counts_for_one_hop_where_it_says_nothing_else() {
-        let spec = read(json!({"links": [{"a": "s", "b": "n1"}, {"a": "s", "b": "n2", "cost": 7}]}));
+        let spec =
+            read(json!({"links": [{"a": "s", "b": "n1"}, {"a": "s", "b": "n2", "cost": 7}]}));
         assert_eq!(spec.invalid, None);
         let costs: Vec<u32> = spec.links.iter().map(|one| one.cost).collect();
         assert_eq!(costs, [1, 7]);

@@ -50,7 +50,9 @@ fn ready(state: &ClusterState, topology: &Topology, outside: u32) -> Condition {
             let labels: Vec<&str> = labels.map(|one| one.label.as_str()).collect();
             let labels = labels.join(", ");
             doubts.extend(
-                nodes.map(|nodes| format!("{nodes} without all of the labels {labels}: in no domain")),
+                nodes.map(|nodes| {
+                    format!("{nodes} without all of the labels {labels}: in no domain")
+                }),
             );
             doubts.extend(tree.not_nested());
         }

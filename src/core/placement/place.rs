@@ -43,7 +43,9 @@ impl Confined {
         let topology = state.topologies().get(near.topology);
         let to = topology.zip(near.at_most);
         Self {
-            to: to.map(|(one, reach)| one.nearness(reach)).unwrap_or_default(),
+            to: to
+                .map(|(one, reach)| one.nearness(reach))
+                .unwrap_or_default(),
             closest,
         }
     }

@@ -70,7 +70,10 @@ impl Group {
     fn nodes_at(&self, graph: &Graph, index: usize) -> NodeSet {
         match self.ports.get(index) {
             Some((_, Some(node))) => NodeSet::from_iter([*node]),
-            Some((port, None)) => graph.port(*port).map(|one| one.nodes.clone()).unwrap_or_default(),
+            Some((port, None)) => graph
+                .port(*port)
+                .map(|one| one.nodes.clone())
+                .unwrap_or_default(),
             None => NodeSet::default(),
         }
     }
@@ -157,7 +160,8 @@ impl Ports {
         if let Some(on) = ports {
             this.on = on;
             this.roomy = this.entries(graph, rooms, inside);
-            this.roomy.retain(|one| one.rooms.iter().any(|room| *room > 0));
+            this.roomy
+                .retain(|one| one.rooms.iter().any(|room| *room > 0));
         }
         this
     }
@@ -229,7 +233,11 @@ impl Ports {
             Some(last) => {
                 let next = self.step_after(graph, last)?;
                 let far = steps.tried > PATIENCE;
-                next.max(if far { self.cap.min(last.saturating_mul(2)) } else { 0 })
+                next.max(if far {
+                    self.cap.min(last.saturating_mul(2))
+                } else {
+                    0
+                })
             }
         };
         let sure = self.cap.min(lower.saturating_mul(2));
@@ -388,9 +396,17 @@ impl Ports {
             one == other || graph.between(ports[one].port, ports[other].port) <= self.cap
         };
         let around = |centre: usize| (0..ports.len()).filter(move |one| is_near(centre, *one));
-        let room = |centre: usize| enough.judge(&mut around(centre)).0;
+        let has_room = |one: &usize| ports[*one].rooms.iter().any(|room| *room > 0);
+        let roomy: Vec<usize> = (0..ports.len()).filter(has_room).collect();
+        let room = |centre: usize| {
+            let near = roomy.iter().filter(|one| is_near(centre, **one));
+            enough.judge(&mut near.copied()).0
+        };
+        // Where there is no room at all, the first will do.
+        let alone = (roomy.is_empty() && !ports.is_empty()).then_some(0);
+        let centres = roomy.iter().copied().chain(alone);
         let mut centres: Vec<(Reverse<u64>, usize)> =
-            (0..ports.len()).map(|one| (Reverse(room(one)), one)).collect();
+            centres.map(|one| (Reverse(room(one)), one)).collect();
         centres.sort_unstable();
         let mut best: Option<(u64, Group)> = None;
         for (_, centre) in centres.into_iter().take(CENTRES) {

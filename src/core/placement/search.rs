@@ -232,7 +232,8 @@ impl<'a> Search<'a> {
                         _ => Vec::new(),
                     };
                     let most = among.into_iter().rev();
-                    most.max_by_key(|node| self.room_on(*node).0).map(Spot::Node)
+                    most.max_by_key(|node| self.room_on(*node).0)
+                        .map(Spot::Node)
                 }
                 _ => ports.fullest(graph, self).map(Spot::Group),
             },

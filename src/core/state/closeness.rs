@@ -39,7 +39,10 @@ impl ClusterState {
     #[must_use]
     pub fn max_hops(&self, gang: &Gang) -> Option<u32> {
         let hops = |closeness: Closeness, nodes: &mut dyn Iterator<Item = NodeId>| {
-            self.topologies.get(closeness.topology)?.network().hops(nodes)
+            self.topologies
+                .get(closeness.topology)?
+                .network()
+                .hops(nodes)
         };
         let placed = gang.subgroups.iter().filter(|one| !one.on.is_empty());
         let mut most = None;

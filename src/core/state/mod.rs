@@ -43,8 +43,8 @@ pub use queues::{
 };
 pub use shapes::{Shape, Shapes};
 pub use topologies::{
-    Closeness, Common, Domain, Graph, Limit, NO_PATH, Network, Port, Reach, Topologies, Topology, Tree,
-    WishError,
+    Closeness, Common, Domain, Graph, Limit, NO_PATH, Network, Port, Reach, Topologies, Topology,
+    Tree, WishError,
 };
 pub use touched::Touched;
 

@@ -205,8 +205,14 @@ fn in_a_graph_the_hops_are_at_most_twice_the_fewest_and_seldom_more_than_these()
         worlds += 1;
         let found = world.play(None).flatten();
         let found = u64::from(found.unwrap_or_else(|| panic!("no path is known in {world:?}")));
-        assert!(found >= best, "{found} hops are fewer than {best}: {world:?}");
-        assert!(found <= 2 * best, "{found} hops instead of {best}: {world:?}");
+        assert!(
+            found >= best,
+            "{found} hops are fewer than {best}: {world:?}"
+        );
+        assert!(
+            found <= 2 * best,
+            "{found} hops instead of {best}: {world:?}"
+        );
         optimal += u32::from(found == best);
         if found * worst.1 > worst.0 * best {
             worst = (found, best);
@@ -277,7 +283,13 @@ proptest! {
 
 /// A ring of nodes, one hop from each to the next.
 fn ring(count: usize) -> Story {
-    let next = |index: usize| link(&format!("n{index}"), &format!("n{}", (index + 1) % count), 1);
+    let next = |index: usize| {
+        link(
+            &format!("n{index}"),
+            &format!("n{}", (index + 1) % count),
+            1,
+        )
+    };
     let mut story = Story::with(linked((0..count).map(next).collect()));
     (0..count).for_each(|index| story.node(&format!("n{index}"), 1));
     story
@@ -296,10 +308,10 @@ fn who_replaces_a_member_is_within_the_cap_of_all_the_others() {
         .map(|bind| bind.node[1..].parse().unwrap())
         .collect();
     on.sort_unstable();
-    let middle = on
-        .iter()
-        .copied()
-        .find(|one| on.iter().all(|other| (8 + one - other) % 8 <= 1 || (8 + other - one) % 8 <= 1));
+    let middle = on.iter().copied().find(|one| {
+        on.iter()
+            .all(|other| (8 + one - other) % 8 <= 1 || (8 + other - one) % 8 <= 1)
+    });
     let middle = format!("n{}", middle.unwrap());
     let gone = binds.iter().find(|bind| bind.node == middle).unwrap();
     story.tell(Event::PodDeleted(gone.pod.clone()));
@@ -307,7 +319,9 @@ fn who_replaces_a_member_is_within_the_cap_of_all_the_others() {
     story.pod("late", Some("g"));
     assert!(story.run().is_empty(), "only the middle is near both");
     assert!(
-        story.why("g").contains("0 of 1 members fit within 2 hops in Topology net"),
+        story
+            .why("g")
+            .contains("0 of 1 members fit within 2 hops in Topology net"),
         "{}",
         story.why("g")
     );
@@ -353,7 +367,10 @@ fn links_have_no_levels() {
     story.pod("p", Some("g"));
     assert!(story.run().is_empty());
     let why = story.why("g");
-    assert_eq!(why, "LevelNotFound: Topology net is made of links and has no level rack");
+    assert_eq!(
+        why,
+        "LevelNotFound: Topology net is made of links and has no level rack"
+    );
 }
 
 #[test]

@@ -6,13 +6,16 @@
 //! hundred vertices where there are thousands of nodes.
 
 use crate::core::model::{Link, counted};
-use petgraph::algo::dijkstra;
+use petgraph::algo::{dijkstra, spfa};
 use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::unionfind::UnionFind;
 use std::collections::BTreeMap;
 
 /// The hops between nodes without a path.
 pub const NO_PATH: u32 = u32::MAX;
+
+/// The most hops of a path: what is more counts as so many, for a status has no room for more.
+pub(super) const MOST_HOPS: u32 = i32::MAX.cast_unsigned();
 
 /// Links, and the names that they have in them.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,8 @@ pub(super) struct Links {
     kinds: Vec<Kind>,
     /// A vertex for each kind that paths lead over.
     junctions: UnGraph<(), u64>,
+    /// Whether all ways between these cost the same.
+    even: bool,
     /// The vertices with one link.
     ends: Vec<(String, usize)>,
     parts: usize,
@@ -131,7 +136,9 @@ impl Links {
                 inner: nearest.map_or(NO_PATH, |cost| 2 * cost),
             });
             if away == 0 {
-                let others = own.iter().map(|(other, cost)| (self.kind_of[*other], *cost));
+                let others = own
+                    .iter()
+                    .map(|(other, cost)| (self.kind_of[*other], *cost));
                 ways.extend(
                     others
                         .filter(|(other, _)| junction_of[*other] != NodeIndex::end())
@@ -139,6 +146,9 @@ impl Links {
                 );
             }
         }
+        let mut costs = ways.values();
+        let first = costs.next();
+        self.even = first.is_none_or(|first| costs.all(|cost| cost == first));
         for ((one, other), cost) in ways {
             let cost = u64::from(cost);
             self.junctions
@@ -185,20 +195,36 @@ impl Links {
         &self.ends
     }
 
+    /// How far each junction is from one; `u64::MAX` where there is no path.
+    fn distances(&self, start: NodeIndex) -> Vec<u64> {
+        // Where all ways cost the same, this is a search in breadth, several times as fast: a first
+        // path is a shortest one, and nothing is looked at twice.
+        if self.even
+            && let Ok(paths) = spfa(&self.junctions, start, |way| *way.weight())
+        {
+            return paths.distances;
+        }
+        let far = dijkstra(&self.junctions, start, None, |way| *way.weight());
+        let junctions = self.junctions.node_indices();
+        junctions
+            .map(|one| far.get(&one).copied().unwrap_or(u64::MAX))
+            .collect()
+    }
+
     /// The hops from one of a kind to another one of each of these kinds.
     pub(super) fn hops(&self, from: usize, to: impl Iterator<Item = usize>) -> Vec<u32> {
         let start = self.kinds[from];
-        let far = dijkstra(&self.junctions, start.junction, None, |way| *way.weight());
+        let far = self.distances(start.junction);
         let to = to.map(|kind| {
             let end = self.kinds[kind];
             if kind == from {
                 return end.inner;
             }
-            let between = far.get(&end.junction);
+            let between = far.get(end.junction.index()).copied();
+            let between = between.filter(|between| *between != u64::MAX);
             let hops = between.map(|between| start.away + between + end.away);
-            hops.map_or(NO_PATH, |hops| {
-                u32::try_from(hops).unwrap_or(NO_PATH).min(NO_PATH - 1)
-            })
+            let hops = hops.map(|hops| u32::try_from(hops).unwrap_or(MOST_HOPS));
+            hops.map_or(NO_PATH, |hops| hops.min(MOST_HOPS))
         });
         to.collect()
     }

@@ -363,7 +363,10 @@ impl Topology {
                 let level = level.map_or("node", |level| &level.label);
                 format!("in one {level} of Topology {name}")
             }
-            Network::Graph(_) => format!("within {} in Topology {name}", counted(reach as usize, "hop")),
+            Network::Graph(_) => format!(
+                "within {} in Topology {name}",
+                counted(reach as usize, "hop")
+            ),
         }
     }
 }
