@@ -274,7 +274,7 @@ fn who_runs_in_no_common_domain_any_more_is_said_to_be_the_cause() {
     assert!(story.run().is_empty());
     assert_eq!(
         story.why("g"),
-        "Unschedulable: 0 of 1 members fit in one rack of Topology fabric: none of them has all who \
+        "Unschedulable: 0 of 1 members fit in one rack of Topology fabric: no such place has all who \
          run already; pod p2: 0/3 nodes are available."
     );
 }
