@@ -13,12 +13,14 @@ use crate::core::engine::Policy;
 use crate::core::units::Time;
 use crate::sim::driver::Driver;
 use crate::sim::network::Network;
-use crate::sim::page::{Title, page};
+use crate::sim::page::page;
+use crate::sim::picture::{Subject, picture};
 use crate::sim::report::{Report, report, table};
 use crate::sim::scenario::{Object, Scenario, load_files};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,6 +60,18 @@ pub(super) struct Arguments {
     /// Also write the day as a picture: one page for any browser, which needs nothing from outside
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    /// Also draw the cluster as an SVG file: what runs where, and what is left
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// When --svg draws it, such as 90s or 2h30m; without it, at the end
+    #[arg(long, value_name = "DURATION", value_parser = until, requires = "svg")]
+    at: Option<Time>,
+
+    /// The Topology by whose domains --svg and --html draw the cluster; without it, the first by name
+    #[arg(long, value_name = "NAME")]
+    topology: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -86,16 +100,20 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     for warning in &scenario.warnings {
         eprintln!("warning: {warning}");
     }
-    if let Some(page) = &arguments.html
-        && let Err(error) = whole_file::check(page, &arguments.files)
-    {
+    if let Err(error) = check(&scenario, arguments) {
+        eprintln!("{error}");
+        return ExitCode::from(BAD_INPUT);
+    }
+    if let Err(error) = check_files(arguments) {
         eprintln!("{error}");
         return ExitCode::FAILURE;
     }
-    let Played { report, why, page } = play(scenario, policy, arguments);
+    let Played { report, why, files } = play(scenario, policy, arguments);
     let broken = broken_rules(&report.violations);
     eprint!("{}", broken.as_deref().unwrap_or_default());
-    let written = page.map_or(Ok(()), |(file, text)| whole_file::write(&file, &text));
+    let written = files.iter().map(|(file, text)| whole_file::write(file, text));
+    let written: Vec<anyhow::Result<()>> = written.collect();
+    let written = written.into_iter().collect::<anyhow::Result<()>>();
     let why = match why {
         Ok(why) => why,
         Err(error) => {
@@ -118,6 +136,47 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 /// A file and what is to stand in it.
 type Page = (PathBuf, String);
 
+/// Whether the arguments fit each other and what is played.
+fn check(scenario: &Scenario, arguments: &Arguments) -> anyhow::Result<()> {
+    if let (Some(at), Some(until)) = (arguments.at, arguments.until)
+        && at > until
+    {
+        let [at, until] = [at, until].map(|time| time.since(Time::ZERO));
+        bail!("--at: at {at} nothing is played any more: --until ends it at {until}");
+    }
+    let Some(name) = &arguments.topology else {
+        return Ok(());
+    };
+    if arguments.svg.is_none() && arguments.html.is_none() {
+        bail!("--topology: it says how --svg and --html draw the cluster, and neither is given");
+    }
+    let objects = scenario.entries.iter().map(|entry| &entry.object);
+    let names = objects.filter_map(|object| match object {
+        Object::Topology(topology) => Some(topology.name.as_str()),
+        _ => None,
+    });
+    let names: BTreeSet<&str> = names.collect();
+    if !names.contains(name.as_str()) {
+        let names: Vec<&str> = names.into_iter().take(10).collect();
+        let there = match names.as_slice() {
+            [] => "there is none".to_owned(),
+            names => format!("there is {}", names.join(", ")),
+        };
+        bail!("--topology: there is no Topology {name} in what is played; {there}");
+    }
+    Ok(())
+}
+
+fn check_files(arguments: &Arguments) -> anyhow::Result<()> {
+    for file in arguments.html.iter().chain(&arguments.svg) {
+        whole_file::check(file, &arguments.files)?;
+    }
+    if arguments.svg.is_some() && arguments.svg == arguments.html {
+        bail!("--svg and --html: one file cannot be both");
+    }
+    Ok(())
+}
+
 fn read(arguments: &Arguments) -> anyhow::Result<(Scenario, Policy)> {
     let configuration = config::load_or_default(arguments.config.as_deref())?;
     let reading = Reading {
@@ -139,13 +198,13 @@ enum Explanation {
 struct Played {
     report: Report,
     why: Result<Vec<Explanation>, String>,
-    page: Option<Page>,
+    files: Vec<Page>,
 }
 
 fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     let bar = progress_bar(&scenario);
     let mut driver = Driver::new(scenario, policy, Network::calm(arguments.seed));
-    if arguments.html.is_some() {
+    if arguments.html.is_some() || arguments.svg.is_some() {
         driver = driver.with_story();
     }
     let targets = arguments.why.iter();
@@ -155,23 +214,38 @@ fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     let until = arguments.until;
     // The scheduler's timers go on when nothing more is to come: what is asked is asked before.
     let mut asked = None;
-    let end = driver.run(until.unwrap_or(Time(u64::MAX)), |driver| {
+    let mut each = |driver: &Driver| {
         bar.set_position(driver.ledger().started as u64);
         let last = driver.last_change();
         let known = asked.as_ref().is_some_and(|(at, _)| *at == last);
         if until.is_none() && !targets.is_empty() && driver.is_quiet() && !known {
             asked = Some((last, explain_all(driver, &targets, driver.now())));
         }
-    });
+    };
+    let subject = Subject {
+        files: names(arguments),
+        seed: arguments.seed,
+        topology: arguments.topology.clone(),
+    };
+    let mut files = Vec::new();
+    if let (Some(file), Some(at)) = (&arguments.svg, arguments.at) {
+        driver.run(at, &mut each);
+        files.push((file.clone(), picture(&driver, &subject, at)));
+    }
+    let end = driver.run(until.unwrap_or(Time(u64::MAX)), each);
     bar.finish_and_clear();
     let why = match asked {
         Some((_, why)) => why,
         None => explain_all(&driver, &targets, until.unwrap_or(end)),
     };
     let report = report(&mut driver, end);
-    let page = arguments.html.clone();
-    let page = page.map(|file| (file, page_of(&mut driver, &report, arguments)));
-    Played { report, why, page }
+    if let (Some(file), None) = (&arguments.svg, arguments.at) {
+        files.push((file.clone(), picture(&driver, &subject, until.unwrap_or(end))));
+    }
+    if let Some(file) = &arguments.html {
+        files.push((file.clone(), page_of(&mut driver, &report, &subject)));
+    }
+    Played { report, why, files }
 }
 
 fn explain_all(driver: &Driver, targets: &[Target], now: Time) -> Result<Vec<Explanation>, String> {
@@ -202,18 +276,19 @@ fn explain(driver: &Driver, target: &Target, now: Time) -> Option<Explanation> {
     Some(Explanation::Gang(Box::new(found)))
 }
 
-fn page_of(driver: &mut Driver, report: &Report, arguments: &Arguments) -> String {
+fn page_of(driver: &mut Driver, report: &Report, subject: &Subject) -> String {
     driver.end_story();
+    page(driver, report, subject)
+}
+
+/// The names of what is played.
+fn names(arguments: &Arguments) -> String {
     let name = |file: &PathBuf| match file.file_name() {
         Some(name) if name != "-" => name.to_string_lossy().into_owned(),
         _ => "standard input".to_owned(),
     };
     let names: Vec<String> = arguments.files.iter().map(name).collect();
-    let title = Title {
-        files: names.join(", "),
-        seed: arguments.seed,
-    };
-    page(driver, report, &title)
+    names.join(", ")
 }
 
 /// More lines than this about what must not happen are summed up.
@@ -319,6 +394,9 @@ spec: {containers: [{name: c, image: i}]}
             seed: 0,
             output: Output::Table,
             html: None,
+            svg: None,
+            at: None,
+            topology: None,
             why: Vec::new(),
             namespace: "default".to_owned(),
         };

@@ -3,7 +3,7 @@
 //! It is told by the driver; it decides nothing and no scheduler sees it.
 
 use super::server::{Pod, Server};
-use super::story::{Joins, Seat, Story};
+use super::story::{Joins, Seat, Story, Takes};
 use super::usage::Usage;
 use crate::core::engine::{GangStatus, PodWaits};
 use crate::core::model::{GangKey, GangRef, GangSpec, PodKey, PodPhase, PodSpec};
@@ -185,6 +185,7 @@ impl Ledger {
         self.usage.take(node, &pod.spec.shape.requests, now);
         self.count(pod, server, now, |counts| counts.bound += 1);
         self.tell(pod.line, Seat::Bound, now);
+        self.draw(pod, server, now);
     }
 
     /// A pod was created, the first of its line or one that follows.
@@ -227,6 +228,7 @@ impl Ledger {
         line.finished_at = Some(now);
         if let Some(node) = &pod.spec.node {
             self.usage.give(node, &pod.spec.shape.requests, now);
+            self.undraw(pod, now);
         }
         self.count(pod, server, now, |counts| {
             counts.bound = counts.bound.saturating_sub(1);
@@ -294,6 +296,7 @@ impl Ledger {
             && let Some(node) = &pod.spec.node
         {
             self.usage.give(node, &pod.spec.shape.requests, now);
+            self.undraw(pod, now);
         }
         // A member that ended well counts for its gang even when it is gone.
         let ended = !pod.comes_back;
@@ -340,6 +343,9 @@ impl Ledger {
             self.join(after, now);
             self.tell(after.line, seat, now);
         }
+        if before.takes_room() && seat(before) != seat(after) {
+            self.draw(after, server, now);
+        }
     }
 
     /// A PodGroup's status was written.
@@ -381,6 +387,26 @@ impl Ledger {
         let Some(story) = &mut self.story else { return };
         let gangs = &self.gangs;
         story.moved(line, seat, now, |key| is_whole(gangs, key));
+    }
+
+    /// A pod has its node in the picture.
+    fn draw(&mut self, pod: &Pod, server: &Server, now: Time) {
+        let (Some(story), Some(node)) = (&mut self.story, &pod.spec.node) else {
+            return;
+        };
+        let takes = Takes {
+            requests: pod.spec.shape.requests.clone(),
+            exclusive: server.is_exclusive(pod),
+            daemon: pod.spec.daemon,
+        };
+        story.takes(pod.line, node, &takes, now);
+    }
+
+    /// It has left it.
+    fn undraw(&mut self, pod: &Pod, now: Time) {
+        if let Some(story) = &mut self.story {
+            story.places.leave(pod.line, now);
+        }
     }
 
     fn count(&mut self, pod: &Pod, server: &Server, now: Time, change: impl Fn(&mut Counts)) {

@@ -13,6 +13,7 @@ pub mod lease;
 pub mod ledger;
 pub mod network;
 pub mod page;
+pub mod picture;
 pub mod random;
 pub mod report;
 pub mod scenario;

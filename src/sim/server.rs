@@ -276,6 +276,17 @@ impl Server {
             .or_else(|| of(Source::Upstream))
     }
 
+    /// Whether a pod is of a gang or a subgroup that wants its nodes for itself.
+    #[must_use]
+    pub fn is_exclusive(&self, pod: &Pod) -> bool {
+        let spec = self.gang(&pod.spec.gang_key());
+        spec.is_some_and(|spec| {
+            let mut subgroups = spec.subgroups.iter();
+            let own = subgroups.find(|one| Some(&one.name) == pod.spec.subgroup.as_ref());
+            spec.exclusive || own.is_some_and(|one| one.exclusive)
+        })
+    }
+
     /// The topologies.
     pub fn topologies(&self) -> impl Iterator<Item = &TopologySpec> {
         self.topologies.values()

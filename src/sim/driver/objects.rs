@@ -97,12 +97,18 @@ impl Driver {
             self.ledger.usage.withdraw(&before.allocatable, self.now);
         }
         self.ledger.usage.offer(&node.allocatable, self.now);
+        if let Some(story) = &mut self.ledger.story {
+            story.places.node(&node, self.now);
+        }
         self.server.put_node(node);
     }
 
     pub(super) fn delete_node(&mut self, name: &str) {
         if let Some(node) = self.server.delete_node(name) {
             self.ledger.usage.withdraw(&node.allocatable, self.now);
+            if let Some(story) = &mut self.ledger.story {
+                story.places.node_gone(name, self.now);
+            }
             let collect = Happening::CollectPods(name.to_owned());
             self.heap.push(self.now + COLLECTION, collect);
         }

@@ -1,12 +1,12 @@
 //! The page's data, gathered from the report, the story and the scheduler's books.
 
-use super::Title;
 use super::counts::counts;
 use super::curves::{AllCurves, Curves};
 use super::queues::{QueueData, Tree};
 use super::rows::{Candidate, Row, Rows, rows};
 use crate::sim::driver::Driver;
 use crate::sim::ledger::Ledger;
+use crate::sim::picture::Subject;
 use crate::sim::report::{Metrics, Report, queue, queue_exists};
 use crate::sim::server::Server;
 use crate::sim::story::{GangStory, Story};
@@ -55,7 +55,7 @@ struct LeftOut {
 }
 
 /// Gathers it.
-pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, title: &'a Title) -> Data<'a> {
+pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, title: &'a Subject) -> Data<'a> {
     let (ledger, server) = (driver.ledger(), driver.server());
     let none = Story::default();
     let story = ledger.story.as_deref().unwrap_or(&none);

@@ -10,6 +10,7 @@ mod queues;
 mod rows;
 
 use super::driver::Driver;
+use super::picture::Subject;
 use super::report::Report;
 use data::data;
 
@@ -23,19 +24,10 @@ const SCRIPTS: [&str; 4] = [
     include_str!("page.js"),
 ];
 
-/// What was played, as its reader knows it.
-#[derive(Clone, Debug)]
-pub struct Title {
-    /// The names of the files.
-    pub files: String,
-    /// The seed.
-    pub seed: u64,
-}
-
 /// The page of what was played. It is empty of bars and curves where the driver took no story down.
 #[must_use]
-pub fn page(driver: &Driver, report: &Report, title: &Title) -> String {
-    let json = serde_json::to_string(&data(driver, report, title)).unwrap_or_default();
+pub fn page(driver: &Driver, report: &Report, subject: &Subject) -> String {
+    let json = serde_json::to_string(&data(driver, report, subject)).unwrap_or_default();
     assemble(&escaped(&json))
 }
 

@@ -298,6 +298,17 @@ fn gang_reports(now: &Now<'_>, ledger: &Ledger, server: &Server) -> Vec<GangRepo
     reports.collect()
 }
 
+/// Why gangs are not further, as of now.
+pub fn why_gangs_wait(driver: &Driver) -> BTreeMap<GangKey, String> {
+    let scheduler = driver.brain().map(|brain| brain.scheduler());
+    let statuses = scheduler.into_iter().flat_map(|one| one.gang_statuses());
+    let why = |status: GangStatus| {
+        let message = why_not(&status.conditions)?.message.clone();
+        Some((status.gang, message))
+    };
+    statuses.filter_map(why).collect()
+}
+
 /// The condition that says why a gang is not further.
 fn why_not(conditions: &[Condition]) -> Option<&Condition> {
     let failed = |kind| {

@@ -6,10 +6,12 @@
 
 mod books;
 mod gangs;
+mod places;
 mod series;
 
 pub use books::Books;
 pub use gangs::{GangStory, MAX_MARKS, MAX_SPANS, Mark, MarkKind, Seat, Span, State};
+pub use places::{Places, Presence, Stay, Takes};
 pub use series::{Point, Series};
 
 use crate::core::engine::Evict;
@@ -26,6 +28,8 @@ pub struct Story {
     pub gangs: Vec<GangStory>,
     /// The books of the queues.
     pub books: Books,
+    /// Who was on which node.
+    pub places: Places,
     /// The gangs that go by a key now.
     by_key: BTreeMap<GangKey, usize>,
     /// By line of the ledger: the gang and the seat of a pod. Pods of others have none.
@@ -115,6 +119,19 @@ impl Story {
         self.gangs[id].count(Some(*old), Some(seat));
         *old = seat;
         self.judge(id, now, whole);
+    }
+
+    /// The gang that the pod of a line counts for; others' pods count for none.
+    #[must_use]
+    pub fn gang_of(&self, line: usize) -> Option<usize> {
+        let (gang, _) = self.pods.get(line).copied().flatten()?;
+        Some(gang)
+    }
+
+    /// The pod of a line takes room on a node.
+    pub fn takes(&mut self, line: usize, node: &str, takes: &Takes, now: Time) {
+        let gang = self.gang_of(line);
+        self.places.take(line, node, gang, takes, now);
     }
 
     /// An eviction was ordered.
