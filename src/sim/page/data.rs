@@ -2,6 +2,7 @@
 
 use super::counts::counts;
 use super::curves::{AllCurves, Curves};
+use super::places::{PlacesData, places_data};
 use super::queues::{QueueData, Tree};
 use super::rows::{Candidate, Row, Rows, rows};
 use crate::sim::driver::Driver;
@@ -27,6 +28,8 @@ pub(super) struct Data<'a> {
     cluster: Curves,
     texts: Vec<String>,
     gangs: Vec<Row>,
+    /// Null where there are no nodes, or too many.
+    places: Option<PlacesData>,
     left_out: LeftOut,
     violations: &'a [String],
 }
@@ -55,7 +58,7 @@ struct LeftOut {
 }
 
 /// Gathers it.
-pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, title: &'a Subject) -> Data<'a> {
+pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, subject: &'a Subject) -> Data<'a> {
     let (ledger, server) = (driver.ledger(), driver.server());
     let none = Story::default();
     let story = ledger.story.as_deref().unwrap_or(&none);
@@ -79,12 +82,14 @@ pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, title: &'a Subjec
     let Rows {
         rows,
         texts,
+        places,
         left_out,
     } = rows(&gangs);
+    let drawn = places_data(story, ledger, server, subject, &places);
     let mut curves = AllCurves::new(story, &counts, &tree.names);
     Data {
-        title: &title.files,
-        seed: title.seed,
+        title: &subject.files,
+        seed: subject.seed,
         version: env!("CARGO_PKG_VERSION"),
         end: millis(report.end),
         half_life: half_life(driver),
@@ -97,6 +102,7 @@ pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, title: &'a Subjec
         ),
         texts,
         gangs: rows,
+        places: drawn,
         left_out: LeftOut {
             gangs: left_out,
             curves: curves.left_out(),

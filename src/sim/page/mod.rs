@@ -6,6 +6,7 @@
 mod counts;
 mod curves;
 mod data;
+mod places;
 mod queues;
 mod rows;
 
@@ -17,10 +18,11 @@ use data::data;
 /// The page, with places for the style, the data and the script, in this order.
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("model.js"),
     include_str!("paint.js"),
     include_str!("gangs.js"),
+    include_str!("cluster.js"),
     include_str!("page.js"),
 ];
 

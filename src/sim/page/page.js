@@ -311,6 +311,7 @@ function begin() {
   setUpFigures();
   setUpTime();
   setUpOverview();
+  setUpCluster();
   setUpQueues();
   setUpGangs();
   setUpLegend();

@@ -71,6 +71,8 @@ impl Candidate<'_> {
 pub(super) struct Rows {
     pub(super) rows: Vec<Row>,
     pub(super) texts: Vec<String>,
+    /// By gang: its row, or -1.
+    pub(super) places: Vec<i64>,
     /// How many gangs have none.
     pub(super) left_out: usize,
 }
@@ -103,6 +105,7 @@ pub(super) fn rows(gangs: &[Candidate<'_>]) -> Rows {
             .map(|id| row(&gangs[*id], &words, &places))
             .collect(),
         texts: words.texts,
+        places,
         left_out: gangs.len() - shown.len(),
     }
 }

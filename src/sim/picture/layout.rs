@@ -25,14 +25,17 @@ pub struct Size {
     pub gap: u32,
 }
 
-/// By the number of cells up to which they are so large.
-const SIZES: [(usize, Size); 5] = [
-    (16, size(128, 54, 22, 6)),
-    (64, size(96, 44, 18, 5)),
-    (330, size(42, 26, 0, 3)),
-    (1_100, size(22, 18, 0, 2)),
-    (usize::MAX, size(12, 11, 0, 1)),
+/// From the largest to the smallest: the first with which the sheet is not too high is taken.
+const SIZES: [Size; 5] = [
+    size(128, 54, 22, 6),
+    size(96, 44, 18, 5),
+    size(50, 30, 0, 3),
+    size(22, 18, 0, 2),
+    size(12, 11, 0, 1),
 ];
+
+/// So high a sheet may be for cells that could be smaller.
+const HIGH: u32 = 1_000;
 
 const fn size(width: u32, height: u32, head: u32, gap: u32) -> Size {
     Size {
@@ -50,7 +53,7 @@ const LABEL: u32 = 19;
 /// Between boxes.
 const GAP: u32 = 8;
 /// A label has this room.
-const MIN_WIDTH: u32 = 86;
+const MIN_WIDTH: u32 = 70;
 
 /// A domain on the sheet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,9 +114,13 @@ pub struct Sheet {
 #[must_use]
 pub fn lay_out(tree: &Domain, width: u32) -> Sheet {
     let (tree, per_cell) = within_bounds(tree);
-    let cells = cell_count(&tree, per_cell);
-    let size = SIZES.iter().find(|(most, _)| cells <= *most);
-    let size = size.map_or(SIZES[0].1, |(_, size)| *size);
+    let mut sheets = SIZES.iter().map(|size| laid_out(&tree, per_cell, width, *size));
+    let fits = |sheet: &Sheet| sheet.height <= HIGH;
+    let found = sheets.find(fits);
+    found.unwrap_or_else(|| laid_out(&tree, per_cell, width, SIZES[SIZES.len() - 1]))
+}
+
+fn laid_out(tree: &Domain, per_cell: usize, width: u32, size: Size) -> Sheet {
     let mut sheet = Sheet {
         width,
         height: 0,
@@ -123,7 +130,7 @@ pub fn lay_out(tree: &Domain, width: u32) -> Sheet {
         nodes: Vec::new(),
         per_cell: 1,
     };
-    let [_, height] = sheet.fill(&tree, per_cell, [0, 0], width, 0);
+    let [_, height] = sheet.fill(tree, per_cell, [0, 0], width, 0);
     sheet.height = height;
     let cells = sheet.cells.iter();
     sheet.per_cell = cells.map(|cell| cell.count).max().unwrap_or(1);
@@ -145,11 +152,6 @@ fn within_bounds(tree: &Domain) -> (Domain, usize) {
 fn depth(tree: &Domain) -> usize {
     let below = tree.domains.iter().map(|one| 1 + depth(one));
     below.max().unwrap_or(0)
-}
-
-fn cell_count(tree: &Domain, per_cell: usize) -> usize {
-    let below = tree.domains.iter().map(|one| cell_count(one, per_cell));
-    chunks(tree.nodes.len(), per_cell, !tree.label.is_empty()) + below.sum::<usize>()
 }
 
 /// How many cells so many nodes of one domain have.

@@ -11,7 +11,7 @@ mod svg;
 mod text;
 pub mod tree;
 
-pub use scene::{Scene, Subject};
+pub use scene::{Scene, Subject, numbers};
 
 use super::driver::Driver;
 use crate::core::units::Time;

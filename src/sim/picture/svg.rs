@@ -41,11 +41,8 @@ pub(super) fn write(scene: &Scene) -> String {
     let mut pen = Pen {
         scene,
         out: String::new(),
-        nodes: BTreeMap::new(),
         slots: scene.gangs.iter().map(|gang| (gang.id, gang.slot)).collect(),
     };
-    // The tree has the numbers of nodes in the order of their names, and so has the scene.
-    pen.nodes.extend(scene.nodes.iter().enumerate());
     for frame in &sheet.frames {
         pen.frame(frame, &sheet);
     }
@@ -161,7 +158,6 @@ fn cores(thousandths: u64) -> String {
 struct Pen<'a> {
     scene: &'a Scene,
     out: String,
-    nodes: BTreeMap<usize, &'a NodeNow>,
     /// By the number of a gang.
     slots: BTreeMap<usize, Option<usize>>,
 }
@@ -223,8 +219,9 @@ impl Pen<'_> {
             [x, y, frame.width, frame.height],
         );
         let nodes = &sheet.nodes[frame.first..frame.first + frame.count];
-        let free = nodes.iter().filter(|node| self.nodes.get(node).is_some_and(|one| one.is_free()));
-        let free = format!("{} of {} free", free.count(), frame.count);
+        let nodes = nodes.iter().filter_map(|node| self.scene.nodes.get(*node));
+        let free = nodes.filter(|node| node.is_free()).count();
+        let free = format!("{free} of {} free", frame.count);
         let room = frame.width.saturating_sub(12);
         let beside = width(&frame.label, 12) + width(&free, 11) + 80;
         if beside <= room * 10 {
@@ -237,7 +234,8 @@ impl Pen<'_> {
 
     fn cell(&mut self, cell: &Cell, sheet: &Sheet) {
         let nodes = &sheet.nodes[cell.first..cell.first + cell.count];
-        let nodes: Vec<&NodeNow> = nodes.iter().filter_map(|node| self.nodes.get(node).copied()).collect();
+        let nodes = nodes.iter().filter_map(|node| self.scene.nodes.get(*node));
+        let nodes: Vec<&NodeNow> = nodes.collect();
         let all = |is: fn(&NodeNow) -> bool| !nodes.is_empty() && nodes.iter().all(|one| is(one));
         let (exclusive, cordoned) = (all(|one| one.exclusive), all(|one| one.cordoned));
         let used = nodes.iter().any(|one| one.in_use);
@@ -388,7 +386,7 @@ impl Pen<'_> {
         self.out += &format!("<path class=\"l\" d=\"M{LIST_X} {}H{right}\"/>\n", y - 18);
         let rows: [(&str, &str); 4] = [
             ("u", "a node: how much of its scarcest resource is taken, by whom"),
-            ("r", "with nothing on it but what is on every node: free"),
+            ("r", "free: nothing on it but what is on every node"),
             ("x", "exclusive: what is left on it is its gang's alone"),
             ("kr", "cordoned: takes no new pods"),
         ];
@@ -411,7 +409,7 @@ impl Pen<'_> {
             self.text("q", [LIST_X + 30, y], words);
             y += 19;
         }
-        let words = "* what placements left free on nodes that they opened, in cores' worth";
+        let words = "* left free on nodes that it opened, in cores' worth";
         self.text("q", [LIST_X, y], words);
         y
     }
