@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -347,4 +348,108 @@ fn a_bar_ends_with_its_pod_and_an_edit_or_a_deletion_afterwards_changes_nothing(
     let (_, page) = play(&(node.to_owned() + &pod("") + &edit), &[]);
     let bar = spans(row(&data(&page), "default/p"));
     assert_eq!(bar, [[RUNNING, 0, 1], [OVER, 10_000, 0]]);
+}
+
+fn topology() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/topology.yaml");
+    fs::read_to_string(path).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<i64> {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+/// The pods on nodes at a time, by node and gang: how many.
+fn on_nodes(data: &Value, at: i64) -> BTreeMap<(String, String), i64> {
+    let places = &data["places"];
+    let mut found = BTreeMap::new();
+    for stay in numbers(&places["stays"]).chunks_exact(6) {
+        let [node, from, to, row, _, pods] = stay[..] else {
+            panic!("{stay:?}")
+        };
+        if from <= at && (to < 0 || at < to) {
+            let node = places["nodes"][node as usize].as_str().unwrap();
+            let gang = data["gangs"][row as usize][0].as_str().unwrap();
+            *found.entry((node.to_owned(), gang.to_owned())).or_default() += pods;
+        }
+    }
+    found
+}
+
+#[test]
+fn who_is_on_which_node_is_what_the_report_says_at_any_time() {
+    let data = data(&play(&topology(), &[]).1);
+    for (until, at) in [("30s", 30_000), ("5m", 300_000), ("14m", 840_000)] {
+        let (report, _) = play(&topology(), &["--until", until]);
+        let mut expected = BTreeMap::new();
+        for pod in report["pods"].as_array().unwrap() {
+            if let (Some(node), "Running") = (pod["node"].as_str(), pod["phase"].as_str().unwrap())
+            {
+                let gang = pod["podGroup"].as_str().or(pod["name"].as_str()).unwrap();
+                let key = (node.to_owned(), format!("default/{gang}"));
+                *expected.entry(key).or_default() += 1;
+            }
+        }
+        assert!(expected.len() > 3, "{until}");
+        assert_eq!(on_nodes(&data, at), expected, "{until}");
+    }
+}
+
+#[test]
+fn the_page_has_the_tree_of_the_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = simulate(
+        folder.path(),
+        &topology(),
+        &["--svg", "day.svg", "--at", "5m"],
+    );
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let (picture, data) = (read("day.svg"), data(&read("day.html")));
+    let places = &data["places"];
+    let frames = places["frames"].as_array().unwrap();
+    assert_eq!(frames.len(), 8);
+    for frame in frames {
+        let label = frame[5].as_str().unwrap();
+        assert!(picture.contains(&format!(">{label}<")), "{label}");
+    }
+    assert_eq!(places["words"], "Domains of Topology fabric: block, rack");
+    // Numbers and colours are the same, too.
+    for (row, gang) in data["gangs"].as_array().unwrap().iter().enumerate() {
+        let mark = numbers(&places["marks"][row]);
+        let Some((before, _)) = picture.split_once(&format!(">{}<", gang[0].as_str().unwrap()))
+        else {
+            continue;
+        };
+        if mark[1] >= 0 && gang[1] == 0 && mark[0] < 6 {
+            let swatch = before.rsplit("<rect class=\"").next().unwrap();
+            assert!(
+                swatch.starts_with(&format!("g{}\"", mark[1])),
+                "{gang}: {swatch}"
+            );
+            assert!(
+                swatch.contains(&format!(">{}<", mark[0])),
+                "{gang}: {swatch}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_node_that_is_cordoned_or_goes_is_so_from_then_on() {
+    let gone = "---\napiVersion: v1\nkind: Node\nmetadata: {name: late, annotations: \
+                {simulate.muster.dev/at: 1m, simulate.muster.dev/delete-at: 2m}}\n\
+                status: {allocatable: {cpu: 1, pods: 9}}\n";
+    let data = data(&play(&(topology() + gone), &[]).1);
+    let places = &data["places"];
+    let of = |name: &str| {
+        let mut names = places["nodes"].as_array().unwrap().iter();
+        let node = names.position(|one| one == name).unwrap() as i64;
+        let all = numbers(&places["presences"]);
+        let own = all.chunks_exact(5).filter(|one| one[0] == node);
+        own.map(|one| [one[1], one[2], one[4]]).collect::<Vec<_>>()
+    };
+    assert_eq!(of("late"), [[60_000, 120_000, 0]]);
+    assert_eq!(of("b3-3"), [[0, 180_000, 0], [180_000, -1, 1]]);
+    assert_eq!(of("a1-0"), [[0, -1, 0]]);
 }

@@ -147,3 +147,68 @@ fn without_a_time_the_answer_is_as_of_the_last_thing_that_happened() {
         "{text}"
     );
 }
+
+/// What is said of a gang of the example about topologies.
+fn placed(gang: &str) -> (String, Value) {
+    let scenario = include_str!("../examples/topology.yaml");
+    let arguments = ["--until", "5m", "--why", gang];
+    let all = [&arguments[..], &["--output", "json"]].concat();
+    let report: Value = serde_json::from_str(&said(scenario, &all)).unwrap();
+    (said(scenario, &arguments), report["why"][0]["runs"].clone())
+}
+
+#[test]
+fn how_near_the_members_are_and_have_to_be_is_said_of_a_gang_that_runs() {
+    let (text, runs) = placed("podgroup/pipeline");
+    let expected = "
+Near       at most 4 hops by Topology fabric: all in example.com/block=a; they have to be in one example.com/block, 4 hops at most
+           subgroup front: at most 2 hops by Topology fabric: all in example.com/block=a,example.com/rack=a2; they have to be in one example.com/rack, 2 hops at most
+           subgroup back: at most 2 hops by Topology fabric: all in example.com/block=a,example.com/rack=a3; they have to be in one example.com/rack, 2 hops at most
+";
+    assert!(text.contains(expected), "{text}");
+    let near = &runs["near"];
+    assert_eq!(near[0]["subgroup"], Value::Null);
+    assert_eq!(near[0]["maxHops"], 4);
+    assert_eq!(near[1]["domain"], "example.com/block=a,example.com/rack=a2");
+    assert_eq!(near[2]["limit"]["level"], "example.com/rack");
+    let page = include_str!("../docs/why.md");
+    let mut unknown = Vec::new();
+    names(&runs, &mut unknown);
+    unknown.retain(|name| !page.contains(name.as_str()));
+    assert_eq!(unknown, [""; 0], "not in docs/why.md");
+}
+
+#[test]
+fn what_a_gang_leaves_is_said_as_it_is_now() {
+    // Three nodes of pipeline's seven have pods of vision, too.
+    let (text, runs) = placed("podgroup/pipeline");
+    assert_eq!(runs["nodeCount"], 7);
+    assert_eq!(runs["ownNodes"], 4);
+    let lost = runs["lostOpportunity"].as_f64().unwrap();
+    let words = format!("Leaves     {lost} cores' worth free on 4 nodes that nobody else uses");
+    assert!(text.contains(&words), "{text}");
+    let (text, runs) = placed("podgroup/vision");
+    assert_eq!(
+        (&runs["ownNodes"], &runs["lostOpportunity"]),
+        (&0.into(), &0.0.into())
+    );
+    assert!(
+        text.contains("Leaves     nothing: all its nodes have pods of others, too"),
+        "{text}"
+    );
+    assert!(
+        text.contains("they have to be in one example.com/rack, 2 hops at most"),
+        "{text}"
+    );
+}
+
+#[test]
+fn of_a_gang_that_wished_nothing_it_is_said_how_near_it_came() {
+    let (text, runs) = placed("podgroup/sweep");
+    assert_eq!(runs["near"][0]["limit"], Value::Null);
+    let words = "Near       at most 2 hops by Topology fabric: all in example.com/block=b,example.com/rack=b1\n";
+    assert!(text.contains(words), "{text}");
+    // Without a Topology nobody knows.
+    let train = json(&["--until", "30s", "--why", "podgroup/train"]);
+    assert_eq!(train["why"][0]["runs"]["near"], Value::Array(Vec::new()));
+}

@@ -111,7 +111,9 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let Played { report, why, files } = play(scenario, policy, arguments);
     let broken = broken_rules(&report.violations);
     eprint!("{}", broken.as_deref().unwrap_or_default());
-    let written = files.iter().map(|(file, text)| whole_file::write(file, text));
+    let written = files
+        .iter()
+        .map(|(file, text)| whole_file::write(file, text));
     let written: Vec<anyhow::Result<()>> = written.collect();
     let written = written.into_iter().collect::<anyhow::Result<()>>();
     let why = match why {
@@ -240,7 +242,10 @@ fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     };
     let report = report(&mut driver, end);
     if let (Some(file), None) = (&arguments.svg, arguments.at) {
-        files.push((file.clone(), picture(&driver, &subject, until.unwrap_or(end))));
+        files.push((
+            file.clone(),
+            picture(&driver, &subject, until.unwrap_or(end)),
+        ));
     }
     if let Some(file) = &arguments.html {
         files.push((file.clone(), page_of(&mut driver, &report, &subject)));

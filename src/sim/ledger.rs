@@ -65,8 +65,11 @@ pub struct GangLine {
     pub partly_since: Option<Time>,
     /// The last status written.
     pub status: Option<GangStatus>,
-    /// The largest number of hops between two of its pods, when last any had a place.
+    /// The largest number of hops between two of its pods, when last one more had a place: who ends
+    /// before the others brings them no nearer.
     pub max_hops: Option<u32>,
+    /// How many were bound then.
+    hops_of: u32,
     /// What its placements left free on nodes that they opened, in worth.
     pub lost: Option<u64>,
 }
@@ -351,7 +354,10 @@ impl Ledger {
     /// A PodGroup's status was written.
     pub fn gang_status(&mut self, status: &GangStatus) {
         let line = self.gangs.entry(status.gang.clone()).or_default();
-        line.max_hops = status.max_hops.or(line.max_hops);
+        if status.bound == 0 || status.bound >= line.hops_of {
+            line.max_hops = status.max_hops.or(line.max_hops);
+            line.hops_of = status.bound;
+        }
         line.status = Some(status.clone());
     }
 

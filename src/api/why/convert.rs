@@ -7,6 +7,7 @@ use crate::core::engine::{
 };
 use crate::core::model::{GangSpace, Lifetime};
 use crate::core::resources::CORE;
+use crate::core::state::Near;
 use crate::core::units::{Millis, Time};
 
 /// A gang's explanation.
@@ -286,11 +287,29 @@ fn runs(from: &core::Runs) -> json::Runs {
         since: from.since.map(seconds),
         nodes: nodes.collect(),
         node_count: from.node_count,
+        near: from.near.iter().map(near).collect(),
+        own_nodes: from.own_nodes,
+        lost_opportunity: Some(cores(from.lost)),
         surplus: from.surplus,
         worth: cores(from.worth),
         protection: protection(from.protection),
         queue_over: cores(from.queue_over),
         could_lose: from.could_lose.iter().map(could).collect(),
+    }
+}
+
+fn near(from: &Near) -> json::Near {
+    let limit = from.limit.as_ref();
+    json::Near {
+        subgroup: from.subgroup.clone(),
+        topology: from.topology.clone(),
+        max_hops: from.hops,
+        domain: from.domain.clone(),
+        node: from.node.clone(),
+        limit: limit.map(|(level, hops)| json::NearLimit {
+            level: level.clone(),
+            max_hops: *hops,
+        }),
     }
 }
 

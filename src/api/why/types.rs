@@ -350,6 +350,12 @@ pub struct Runs {
     pub nodes: Vec<NodeCount>,
     /// How many nodes.
     pub node_count: usize,
+    /// How near to each other its members are; empty where no Topology says it.
+    pub near: Vec<Near>,
+    /// On how many of its nodes nobody else is.
+    pub own_nodes: usize,
+    /// What is free on those, in cores' worth; `null`: whoever was asked does not say it.
+    pub lost_opportunity: Option<f64>,
     /// Members beyond the minimum.
     pub surplus: u32,
     /// What it holds, in cores' worth.
@@ -360,6 +366,34 @@ pub struct Runs {
     pub queue_over: f64,
     /// To whom it could lose what.
     pub could_lose: Vec<Could>,
+}
+
+/// How near to each other some members are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Near {
+    /// Of a subgroup; `null`: all.
+    pub subgroup: Option<String>,
+    /// By which Topology.
+    pub topology: String,
+    /// How far two of them are from each other at most; `null`: no domain has all.
+    pub max_hops: Option<u32>,
+    /// The narrowest domain that has all of them.
+    pub domain: Option<String>,
+    /// The node, where all are on one.
+    pub node: Option<String>,
+    /// The widest that may have them.
+    pub limit: Option<NearLimit>,
+}
+
+/// How far from each other members may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NearLimit {
+    /// In one domain of this level; `node`: on one node.
+    pub level: String,
+    /// No further than this.
+    pub max_hops: u32,
 }
 
 /// How long a gang is protected from those who take for the sake of fairness.

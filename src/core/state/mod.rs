@@ -15,6 +15,7 @@ mod gangs;
 mod ids;
 mod kept;
 mod membership;
+mod near;
 mod node_set;
 mod nodes;
 mod nominations;
@@ -34,6 +35,7 @@ pub use ids::{
     ConstraintsId, DomainId, GangId, Id, NodeId, PodId, PortId, QueueId, ShapeId, Slab, TopologyId,
 };
 pub use kept::{Kept, SLOTS, View};
+pub use near::Near;
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
 pub use pending::{Class, Pending};

@@ -160,7 +160,7 @@ function paintCell(pen, cell, number) {
   if (head) { paintName(pen, cell, nodes[0]); }
   pen.setLineDash(cordoned || !nodes.length ? [3, 2] : []);
   pen.lineWidth = exclusive ? 2.5 : 1;
-  pen.strokeStyle = exclusive ? colours['--ink'] : nodes.some((node) => node.used) ? colours['--quiet'] : colours['--line'];
+  pen.strokeStyle = exclusive ? colours['--ink'] : cordoned || nodes.some((node) => node.used) ? colours['--quiet'] : colours['--line'];
   if (head) { pen.strokeRect(x + 0.5, top + 0.5, width - 1, high - 1); }
   pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
   pen.setLineDash([]);
@@ -239,7 +239,8 @@ function paintCluster() {
 function tellCluster() {
   const there = map.nodes.filter((node) => node.there);
   const on = [...map.counts.keys()].filter((who) => who >= 0);
-  const waiting = gangs.filter((gang) => !gang.single && isWaiting(gang, view.cursor));
+  const waiting = gangs.filter((gang) => !gang.single && isWaiting(gang, view.cursor))
+    .sort((a, b) => order(a.number) - order(b.number));
   const sum = `At ${clock(view.cursor)}: ${number(there.filter(isFree).length)} of ${counted(there.length, 'node')} free;`
     + ` ${counted(on.length, 'gang')} on nodes, ${number(waiting.length)} waiting`;
   byId('cluster-sum').textContent = sum;
@@ -283,7 +284,7 @@ function listOnNodes(on, waiting) {
     ]));
   }
   if (on.length > shown.length) { box.append(element('p', `and ${number(on.length - shown.length)} more`, 'quiet')); }
-  for (const [who, words] of [[SINGLE, 'pods on their own'], [NO_ROW, 'gangs that have no bar'], [-2, 'pods of others, and of DaemonSets']]) {
+  for (const [who, words] of [[SINGLE, 'pods on their own'], [NO_ROW, 'gangs that have no bar'], [-2, 'others’ pods']]) {
     if (map.counts.has(who)) {
       const line = element('div', undefined, 'row');
       line.append(swatch(who), element('em', words), element('span', number(map.counts.get(who).pods)), element('span'), element('span'));
@@ -359,7 +360,7 @@ function setUpCluster() {
   }
   const many = places.perCell > 1 ? ` There are many nodes: a cell is for up to ${places.perCell} of one domain.` : '';
   byId('cluster-hint').textContent = `${places.words}.${many} A cell is as full as the node’s scarcest resource is; dark frames are of`
-    + ' exclusive gangs, dashed ones of nodes that are cordoned or gone. Hops and lost opportunity (in cores’ worth) are as a gang had them last.';
+    + ' exclusive gangs, dashed ones of nodes that are cordoned or gone. Hops are those of a gang’s last place, lost opportunity is that of all its placements, in cores’ worth.';
   byId('cluster-late').textContent = places.fullAt === null ? ''
     : `Too much happened for one page: who came to a node at or after ${clock(places.fullAt)} is not drawn.`;
   const canvas = byId('map');

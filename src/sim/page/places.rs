@@ -73,8 +73,13 @@ pub(super) fn places_data(
     }
     let there: Vec<usize> = (0..there.len()).filter(|node| there[*node]).collect();
     let nodes = there.iter().map(|node| &places.nodes[*node]);
-    let nodes: Vec<(&str, &Labels)> = nodes.map(|(name, labels)| (name.as_str(), labels)).collect();
-    let names: usize = nodes.iter().map(|(name, _)| name.len().min(MAX_NAME) + 3).sum();
+    let nodes: Vec<(&str, &Labels)> = nodes
+        .map(|(name, labels)| (name.as_str(), labels))
+        .collect();
+    let names: usize = nodes
+        .iter()
+        .map(|(name, _)| name.len().min(MAX_NAME) + 3)
+        .sum();
     if nodes.is_empty() || names + 26 * places.presences.len() > MAX_NODE_BYTES {
         return None;
     }
@@ -84,7 +89,11 @@ pub(super) fn places_data(
         at[there[*node]] = place;
     }
     let mut resources = Resources::default();
-    let offers = places.offers.iter().map(|one| resources.amounts(one)).collect();
+    let offers = places
+        .offers
+        .iter()
+        .map(|one| resources.amounts(one))
+        .collect();
     let takes = places.takes.iter().map(|one| {
         let flags = i64::from(one.exclusive) + 2 * i64::from(one.daemon);
         let amounts = resources.amounts(&one.requests);
@@ -102,7 +111,9 @@ pub(super) fn places_data(
         cells: cells(&sheet),
         nodes: {
             let names = sheet.nodes.iter().map(|node| nodes[*node].0);
-            names.map(|name| name.chars().take(MAX_NAME).collect()).collect()
+            names
+                .map(|name| name.chars().take(MAX_NAME).collect())
+                .collect()
         },
         offers,
         presences: presences(places, &at),
@@ -118,7 +129,9 @@ fn frames(sheet: &Sheet) -> Vec<(u32, u32, u32, u32, usize, String, usize, usize
     let frames = sheet.frames.iter();
     let frame = frames.map(|one| {
         let label = one.label.clone();
-        (one.x, one.y, one.width, one.height, one.depth, label, one.first, one.count)
+        (
+            one.x, one.y, one.width, one.height, one.depth, label, one.first, one.count,
+        )
     });
     frame.collect()
 }
@@ -155,7 +168,9 @@ fn presences(places: &Places, at: &[i64]) -> Vec<i64> {
 fn stays(places: &Places, at: &[i64], rows: &[i64]) -> (Vec<i64>, Option<Time>) {
     let mut counts: BTreeMap<[i64; 5], i64> = BTreeMap::new();
     for stay in &places.stays {
-        let row = stay.gang.map_or(-2, |gang| rows.get(gang).copied().unwrap_or(-1));
+        let row = stay
+            .gang
+            .map_or(-2, |gang| rows.get(gang).copied().unwrap_or(-1));
         let (node, to) = (at[stay.node], stay.to.map_or(-1, millis));
         if node >= 0 {
             let key = [millis(stay.from), node, to, row, number(stay.takes)];
@@ -165,7 +180,11 @@ fn stays(places: &Places, at: &[i64], rows: &[i64]) -> (Vec<i64>, Option<Time>) 
     let (mut flat, mut bytes, mut full_at) = (Vec::new(), 0, places.full_at);
     for ([from, node, to, row, takes], count) in counts {
         let stay = [node, from, to, row, takes, count];
-        let digits = |one: &i64| one.unsigned_abs().checked_ilog10().map_or(2, |log| log as usize + 2);
+        let digits = |one: &i64| {
+            one.unsigned_abs()
+                .checked_ilog10()
+                .map_or(2, |log| log as usize + 2)
+        };
         bytes += stay.iter().map(digits).sum::<usize>();
         if bytes > MAX_STAY_BYTES {
             let from = Time(u64::try_from(from).unwrap_or(0));
@@ -182,7 +201,9 @@ fn marks(story: &Story, ledger: &Ledger, rows: &[i64]) -> Vec<[i64; 4]> {
     let shown = rows.iter().filter(|row| **row >= 0).count();
     let mut marks = vec![[-1; 4]; shown];
     for (id, gang) in story.gangs.iter().enumerate() {
-        let mark = usize::try_from(rows[id]).ok().and_then(|row| marks.get_mut(row));
+        let mark = usize::try_from(rows[id])
+            .ok()
+            .and_then(|row| marks.get_mut(row));
         let Some(mark) = mark.filter(|_| gang.single.is_none()) else {
             continue;
         };
@@ -243,7 +264,9 @@ mod tests {
     #[test]
     fn of_too_many_the_first_are_there_and_it_is_said_from_when_on_they_are_not() {
         let mut story = Story::default();
-        pods(&mut story, 190_000, |line| Time(1_000_000_000 + line as u64));
+        pods(&mut story, 190_000, |line| {
+            Time(1_000_000_000 + line as u64)
+        });
         let (stays, full_at) = stays(&story.places, &[0], &[]);
         let count = stays.len() / 6;
         assert!((100_000..180_000).contains(&count), "{count}");

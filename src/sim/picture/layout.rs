@@ -114,7 +114,9 @@ pub struct Sheet {
 #[must_use]
 pub fn lay_out(tree: &Domain, width: u32) -> Sheet {
     let (tree, per_cell) = within_bounds(tree);
-    let mut sheets = SIZES.iter().map(|size| laid_out(&tree, per_cell, width, *size));
+    let mut sheets = SIZES
+        .iter()
+        .map(|size| laid_out(&tree, per_cell, width, *size));
     let fits = |sheet: &Sheet| sheet.height <= HIGH;
     let found = sheets.find(fits);
     found.unwrap_or_else(|| laid_out(&tree, per_cell, width, SIZES[SIZES.len() - 1]))
@@ -251,13 +253,7 @@ impl Sheet {
 
     /// Draws the nodes of a domain as a block of cells that is rather wide than high; where there are
     /// no domains, as wide as the sheet.
-    fn grid(
-        &mut self,
-        domain: &Domain,
-        per_cell: usize,
-        [x, y]: [u32; 2],
-        width: u32,
-    ) -> [u32; 2] {
+    fn grid(&mut self, domain: &Domain, per_cell: usize, [x, y]: [u32; 2], width: u32) -> [u32; 2] {
         let Size {
             width: cell,
             height,
@@ -272,7 +268,11 @@ impl Sheet {
             let (columns, rows) = (*columns as u64, rows as u64);
             columns * u64::from(cell + gap) * 2 >= rows * u64::from(height + gap) * 3
         });
-        let columns = if is_domain { wide.unwrap_or(count).min(most) } else { most.min(count) };
+        let columns = if is_domain {
+            wide.unwrap_or(count).min(most)
+        } else {
+            most.min(count)
+        };
         let each = domain.nodes.len().div_ceil(count).max(1);
         for (number, nodes) in domain.nodes.chunks(each).enumerate() {
             let place = |index: usize, step: u32| u32::try_from(index).unwrap_or(0) * step;
@@ -323,7 +323,10 @@ mod tests {
                 (format!("n{node}"), pairs.collect())
             })
             .collect();
-        let all: Vec<(&str, &Labels)> = all.iter().map(|(name, labels)| (name.as_str(), labels)).collect();
+        let all: Vec<(&str, &Labels)> = all
+            .iter()
+            .map(|(name, labels)| (name.as_str(), labels))
+            .collect();
         let levels = rack.map_or(Vec::new(), |_| vec!["block".to_owned(), "rack".to_owned()]);
         lay_out(&grow(&all, &levels), WIDTH)
     }
@@ -338,7 +341,10 @@ mod tests {
         let (w, h) = (sheet.size.width, sheet.size.height);
         let mut cells: Vec<[u32; 4]> = Vec::new();
         for cell in &sheet.cells {
-            assert!(cell.x + w <= sheet.width && cell.y + h <= sheet.height, "{cell:?}");
+            assert!(
+                cell.x + w <= sheet.width && cell.y + h <= sheet.height,
+                "{cell:?}"
+            );
             cells.push([cell.x, cell.y, w, h]);
         }
         for frame in &sheet.frames {
@@ -348,13 +354,18 @@ mod tests {
         apart(&cells);
         for depth in 0..3 {
             let of = sheet.frames.iter().filter(|one| one.depth == depth);
-            let of: Vec<[u32; 4]> = of.map(|one| [one.x, one.y, one.width, one.height]).collect();
+            let of: Vec<[u32; 4]> = of
+                .map(|one| [one.x, one.y, one.width, one.height])
+                .collect();
             apart(&of);
         }
         // Who is inside whom.
         for frame in &sheet.frames {
             let inside = |x: u32, y: u32, w: u32, h: u32| {
-                x >= frame.x && y >= frame.y && x + w <= frame.x + frame.width && y + h <= frame.y + frame.height
+                x >= frame.x
+                    && y >= frame.y
+                    && x + w <= frame.x + frame.width
+                    && y + h <= frame.y + frame.height
             };
             for cell in &sheet.cells {
                 let in_it = (frame.first..frame.first + frame.count).contains(&cell.first);
@@ -375,7 +386,14 @@ mod tests {
 
     #[test]
     fn every_node_has_a_place_of_its_own_in_its_domain() {
-        for (nodes, rack) in [(0, None), (1, None), (3, Some(3)), (28, None), (200, Some(20)), (201, Some(7))] {
+        for (nodes, rack) in [
+            (0, None),
+            (1, None),
+            (3, Some(3)),
+            (28, None),
+            (200, Some(20)),
+            (201, Some(7)),
+        ] {
             check(&sheet(nodes, rack), nodes);
         }
     }
@@ -397,8 +415,16 @@ mod tests {
             (100_000, Some(10)),
         ] {
             let sheet = sheet(nodes, rack);
-            assert!(sheet.cells.len() <= MAX_CELLS + MAX_BOXES, "{nodes} {rack:?}: {}", sheet.cells.len());
-            assert!(sheet.frames.len() <= MAX_BOXES, "{nodes} {rack:?}: {}", sheet.frames.len());
+            assert!(
+                sheet.cells.len() <= MAX_CELLS + MAX_BOXES,
+                "{nodes} {rack:?}: {}",
+                sheet.cells.len()
+            );
+            assert!(
+                sheet.frames.len() <= MAX_BOXES,
+                "{nodes} {rack:?}: {}",
+                sheet.frames.len()
+            );
             assert!(sheet.height <= 6_000, "{nodes} {rack:?}: {}", sheet.height);
             assert!(sheet.per_cell > 1);
             assert_eq!(sheet.nodes.len(), nodes);

@@ -29,7 +29,11 @@ pub fn slots(gangs: &[GangStory]) -> Vec<Option<usize>> {
         let placed = gang.spans.iter().find(|span| span.pods > 0);
         if let Some(placed) = placed.filter(|_| gang.single.is_none()) {
             let last = gang.spans.last().filter(|span| span.state == State::Over);
-            stays.push((placed.from, id, last.map_or(Time(u64::MAX), |span| span.from)));
+            stays.push((
+                placed.from,
+                id,
+                last.map_or(Time(u64::MAX), |span| span.from),
+            ));
         }
     }
     stays.sort_unstable();
@@ -82,7 +86,10 @@ mod tests {
     #[test]
     fn who_runs_beside_each_other_has_another_colour_and_colours_are_used_again() {
         let mut story = Story::default();
-        for (line, (from, to)) in [(1, Some(5)), (2, None), (5, None), (3, Some(4))].into_iter().enumerate() {
+        for (line, (from, to)) in [(1, Some(5)), (2, None), (5, None), (3, Some(4))]
+            .into_iter()
+            .enumerate()
+        {
             gang(&mut story, line, from, to);
         }
         assert_eq!(slots(&story.gangs), [Some(0), Some(1), Some(0), Some(2)]);

@@ -185,9 +185,16 @@ fn nodes(server: &Server, loads: &BTreeMap<&str, Load<'_>>) -> Vec<NodeNow> {
 /// Of which resource the greatest part is taken, and who has taken how many thousandths of it. Of
 /// resources that are equally scarce it is the first, and `pods` is the last.
 fn parts(offers: &Amounts, takes: &[(Who, &Amounts)]) -> (String, Vec<(Who, u32)>) {
-    let offered = |pods: bool| offers.iter().filter(move |(name, _)| (name == "pods") == pods);
+    let offered = |pods: bool| {
+        offers
+            .iter()
+            .filter(move |(name, _)| (name == "pods") == pods)
+    };
     let mut best: Option<(&str, i128, i128)> = None;
-    for (name, offer) in offered(false).chain(offered(true)).filter(|(_, offer)| *offer > 0) {
+    for (name, offer) in offered(false)
+        .chain(offered(true))
+        .filter(|(_, offer)| *offer > 0)
+    {
         let used = takes.iter().map(|(_, amounts)| taken(amounts, name)).sum();
         let offer = i128::from(*offer);
         if best.is_none_or(|(_, most, of)| used * of > most * offer) {
@@ -245,7 +252,10 @@ fn gangs(
             min: gang.min,
             nodes,
             hops: line.and_then(|line| line.max_hops).filter(|_| nodes > 0),
-            lost: line.and_then(|line| line.lost).map(thousandths).filter(|_| nodes > 0),
+            lost: line
+                .and_then(|line| line.lost)
+                .map(thousandths)
+                .filter(|_| nodes > 0),
             runs,
             why: whys.get(&gang.key).filter(|_| !runs).cloned(),
         }
@@ -256,8 +266,12 @@ fn gangs(
 /// Pods on their own that have a node, and that wait.
 fn singles(gangs: &[GangStory]) -> [usize; 2] {
     let count = |runs: bool| {
-        let singles = gangs.iter().filter(|gang| gang.single.is_some() && !gang.is_over());
-        singles.filter(|gang| (gang.state() == State::Running) == runs).count()
+        let singles = gangs
+            .iter()
+            .filter(|gang| gang.single.is_some() && !gang.is_over());
+        singles
+            .filter(|gang| (gang.state() == State::Running) == runs)
+            .count()
     };
     [count(true), count(false)]
 }
@@ -268,7 +282,9 @@ mod tests {
 
     fn amounts(pairs: &[(&str, i64)]) -> Amounts {
         let pairs = pairs.iter();
-        pairs.map(|(name, amount)| ((*name).to_owned(), *amount)).collect()
+        pairs
+            .map(|(name, amount)| ((*name).to_owned(), *amount))
+            .collect()
     }
 
     #[test]
@@ -278,7 +294,11 @@ mod tests {
             amounts(&[("cpu", 1_000), ("memory", 50)]),
             amounts(&[("cpu", 500), ("memory", 25)]),
         );
-        let takes = [(Who::Gang(2), &first), (Who::Single, &second), (Who::Gang(2), &second)];
+        let takes = [
+            (Who::Gang(2), &first),
+            (Who::Single, &second),
+            (Who::Gang(2), &second),
+        ];
         let (scarcest, parts) = parts(&offers, &takes);
         assert_eq!(scarcest, "memory");
         assert_eq!(parts, [(Who::Gang(2), 750), (Who::Single, 250)]);
@@ -290,7 +310,10 @@ mod tests {
         assert_eq!(parts(&offers, &[]), ("cpu".to_owned(), Vec::new()));
         let much = amounts(&[("cpu", 3)]);
         let takes = [(Who::Gang(1), &much), (Who::Other, &much)];
-        assert_eq!(parts(&offers, &takes).1, [(Who::Gang(1), 500), (Who::Other, 500)]);
+        assert_eq!(
+            parts(&offers, &takes).1,
+            [(Who::Gang(1), 500), (Who::Other, 500)]
+        );
         assert_eq!(parts(&Amounts::new(), &takes), (String::new(), Vec::new()));
     }
 
@@ -299,6 +322,9 @@ mod tests {
         let offers = amounts(&[("cpu", 2), ("pods", 10)]);
         let none = Amounts::new();
         let (scarcest, parts) = parts(&offers, &[(Who::Single, &none)]);
-        assert_eq!((scarcest.as_str(), parts), ("pods", vec![(Who::Single, 100)]));
+        assert_eq!(
+            (scarcest.as_str(), parts),
+            ("pods", vec![(Who::Single, 100)])
+        );
     }
 }

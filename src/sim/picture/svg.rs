@@ -41,7 +41,11 @@ pub(super) fn write(scene: &Scene) -> String {
     let mut pen = Pen {
         scene,
         out: String::new(),
-        slots: scene.gangs.iter().map(|gang| (gang.id, gang.slot)).collect(),
+        slots: scene
+            .gangs
+            .iter()
+            .map(|gang| (gang.id, gang.slot))
+            .collect(),
     };
     for frame in &sheet.frames {
         pen.frame(frame, &sheet);
@@ -185,7 +189,11 @@ impl Pen<'_> {
             (Who::Other, _) => "o".to_owned(),
             _ => "s".to_owned(),
         };
-        let place = format!("x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{h}\"", tenths(x), tenths(w));
+        let place = format!(
+            "x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{h}\"",
+            tenths(x),
+            tenths(w)
+        );
         self.out += &format!("<rect class=\"{class}\" {place}/>");
         let pattern = slot.map_or(0, |slot| slot / COLOURS.len() % PATTERNS);
         if pattern > 0 {
@@ -206,7 +214,10 @@ impl Pen<'_> {
         self.text("h", [MARGIN, 62], &fit(&scene.summary(), 13, all));
         let mut words = scene.chosen.words.clone();
         if sheet.per_cell > 1 {
-            words += &format!(". There are many nodes: a cell is for up to {} of one domain", sheet.per_cell);
+            words += &format!(
+                ". There are many nodes: a cell is for up to {} of one domain",
+                sheet.per_cell
+            );
         }
         words += &format!(". Seed {}.", scene.subject.seed);
         self.text("q", [MARGIN, 82], &fit(&words, 11, all));
@@ -215,7 +226,11 @@ impl Pen<'_> {
     fn frame(&mut self, frame: &Frame, sheet: &Sheet) {
         let [x, y] = [frame.x + MARGIN, frame.y + HEAD];
         self.rect(
-            if frame.depth.is_multiple_of(2) { "d0" } else { "d1" },
+            if frame.depth.is_multiple_of(2) {
+                "d0"
+            } else {
+                "d1"
+            },
             [x, y, frame.width, frame.height],
         );
         let nodes = &sheet.nodes[frame.first..frame.first + frame.count];
@@ -244,7 +259,10 @@ impl Pen<'_> {
         let (top, high) = (y + size.head, size.height - size.head);
         self.out += "<g>";
         self.out += &format!("<title>{}</title>", escaped(&in_words(cell, &nodes)));
-        self.rect(if cordoned { "k" } else { "c" }, [x, y, size.width, size.height]);
+        self.rect(
+            if cordoned { "k" } else { "c" },
+            [x, y, size.width, size.height],
+        );
         let parts = shares(&nodes);
         let (mut at, mut numbers) = (x * 10, Vec::new());
         for (who, part) in &parts {
@@ -257,7 +275,11 @@ impl Pen<'_> {
         }
         let end = (x + size.width) * 10;
         if exclusive && at < end {
-            let place = format!("x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{high}\"", tenths(at), tenths(end - at));
+            let place = format!(
+                "x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{high}\"",
+                tenths(at),
+                tenths(end - at)
+            );
             self.out += &format!("<rect fill=\"url(#px)\" {place}/>\n");
         }
         for (id, at, wide) in numbers {
@@ -301,8 +323,13 @@ impl Pen<'_> {
         let right = LIST_X + LIST;
         let (hops, placed, lost) = (right - 70, right - 112, right);
         let mut y = HEAD + 10;
-        let placed_gangs: Vec<&GangNow> = scene.gangs.iter().filter(|gang| gang.nodes > 0).collect();
-        self.text("h", [LIST_X, y], &format!("On nodes: {}", counted(placed_gangs.len(), "gang", "gangs")));
+        let placed_gangs: Vec<&GangNow> =
+            scene.gangs.iter().filter(|gang| gang.nodes > 0).collect();
+        self.text(
+            "h",
+            [LIST_X, y],
+            &format!("On nodes: {}", counted(placed_gangs.len(), "gang", "gangs")),
+        );
         for (x, words) in [(placed, "bound"), (hops, "hops"), (lost, "lost*")] {
             self.text("q e", [x, y], words);
         }
@@ -313,13 +340,21 @@ impl Pen<'_> {
             self.text("b", [LIST_X + 30, y], &fit(&gang.name, 12, room));
             self.text("e", [placed, y], &format!("{}/{}", gang.bound, gang.min));
             let dash = || "–".to_owned();
-            self.text("e", [hops, y], &gang.hops.map_or_else(dash, |hops| hops.to_string()));
+            self.text(
+                "e",
+                [hops, y],
+                &gang.hops.map_or_else(dash, |hops| hops.to_string()),
+            );
             self.text("e", [lost, y], &gang.lost.map_or_else(dash, cores));
         }
         y = self.more(y, placed_gangs.len(), MAX_LISTED);
         let others: [(&str, Who, usize); 2] = [
             ("pods on their own", Who::Single, scene.singles[0]),
-            ("pods of others, and of DaemonSets", Who::Other, self.others()),
+            (
+                "pods of others, and of DaemonSets",
+                Who::Other,
+                self.others(),
+            ),
         ];
         for (words, who, count) in others {
             if count > 0 {
@@ -348,7 +383,11 @@ impl Pen<'_> {
         if count <= most {
             return y;
         }
-        self.text("q", [LIST_X + 30, y + 19], &format!("and {} more", count - most));
+        self.text(
+            "q",
+            [LIST_X + 30, y + 19],
+            &format!("and {} more", count - most),
+        );
         y + 19
     }
 
@@ -371,7 +410,11 @@ impl Pen<'_> {
             let number = gang.id.to_string();
             self.text("q", [LIST_X, y], &number);
             self.text("b", [LIST_X + 30, y], &fit(&gang.name, 12, LIST - 90));
-            self.text("e", [LIST_X + LIST, y], &format!("{}/{}", gang.bound, gang.min));
+            self.text(
+                "e",
+                [LIST_X + LIST, y],
+                &format!("{}/{}", gang.bound, gang.min),
+            );
             for line in lines(gang.why.as_deref().unwrap_or_default(), 11, LIST - 34, 2) {
                 y += 14;
                 self.text("q", [LIST_X + 30, y], &line);
@@ -385,7 +428,10 @@ impl Pen<'_> {
         let right = LIST_X + LIST;
         self.out += &format!("<path class=\"l\" d=\"M{LIST_X} {}H{right}\"/>\n", y - 18);
         let rows: [(&str, &str); 4] = [
-            ("u", "a node: how much of its scarcest resource is taken, by whom"),
+            (
+                "u",
+                "a node: how much of its scarcest resource is taken, by whom",
+            ),
             ("r", "free: nothing on it but what is on every node"),
             ("x", "exclusive: what is left on it is its gang's alone"),
             ("kr", "cordoned: takes no new pods"),
@@ -434,7 +480,11 @@ fn shares(nodes: &[&NodeNow]) -> Vec<(Who, u32)> {
     let mut parts: Vec<(Who, u32)> = sums.into_iter().collect();
     if parts.len() > MAX_PARTS {
         parts.sort_by_key(|(who, part)| (std::cmp::Reverse(*part), *who));
-        let rest: u32 = parts.split_off(MAX_PARTS - 1).iter().map(|(_, part)| part).sum();
+        let rest: u32 = parts
+            .split_off(MAX_PARTS - 1)
+            .iter()
+            .map(|(_, part)| part)
+            .sum();
         parts.sort_unstable();
         match parts.last_mut() {
             Some((Who::Other, part)) => *part += rest,
@@ -477,7 +527,11 @@ fn in_words(cell: &Cell, nodes: &[&NodeNow]) -> String {
             let first = nodes.first().map_or("", |node| &node.name);
             let name = cell.label.as_deref().unwrap_or(first);
             let name: String = name.chars().take(MAX_NAME).collect();
-            let more = if cell.label.is_none() { " and those after it" } else { "" };
+            let more = if cell.label.is_none() {
+                " and those after it"
+            } else {
+                ""
+            };
             format!("{name}{more}: {free} of {} nodes free{of}", nodes.len())
         }
     }

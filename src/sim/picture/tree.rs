@@ -32,7 +32,9 @@ impl Chosen {
         let Some(found) = found else {
             let words = named.map_or_else(
                 || "No Topology: all nodes are in one place".to_owned(),
-                |name| format!("Topology {name} is not there at this time: all nodes are in one place"),
+                |name| {
+                    format!("Topology {name} is not there at this time: all nodes are in one place")
+                },
             );
             return Self {
                 words,
@@ -43,7 +45,10 @@ impl Chosen {
         let levels: Vec<String> = labels.filter(|label| label != HOSTNAME).collect();
         let short: Vec<&str> = levels.iter().map(|label| short(label)).collect();
         let mut words = if levels.is_empty() {
-            format!("Topology {} has no domains: all nodes are in one place", found.name)
+            format!(
+                "Topology {} has no domains: all nodes are in one place",
+                found.name
+            )
         } else {
             format!("Domains of Topology {}: {}", found.name, short.join(", "))
         };
@@ -131,7 +136,9 @@ pub fn grow(nodes: &[(&str, &Labels)], levels: &[String]) -> Domain {
         let mut at = &mut root;
         for (level, value) in levels.iter().zip(values) {
             let label = format!("{}={value}", short(level));
-            let place = at.domains.binary_search_by(|one| natural(&one.label, &label));
+            let place = at
+                .domains
+                .binary_search_by(|one| natural(&one.label, &label));
             let place = place.unwrap_or_else(|place| {
                 let fresh = Domain {
                     label,
@@ -191,7 +198,9 @@ mod tests {
 
     fn labels(pairs: &[(&str, &str)]) -> Labels {
         let pairs = pairs.iter();
-        pairs.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     #[test]
@@ -213,7 +222,11 @@ mod tests {
         let names = ["n3", "n2", "n1", "n0"];
         let nodes: Vec<_> = names.into_iter().zip(&all).collect();
         let tree = grow(&nodes, &levels);
-        let told: Vec<_> = tree.domains.iter().map(|one| (one.label.as_str(), one.all_nodes())).collect();
+        let told: Vec<_> = tree
+            .domains
+            .iter()
+            .map(|one| (one.label.as_str(), one.all_nodes()))
+            .collect();
         let expected = [
             ("block=a", vec![3, 1]),
             ("block=b", vec![0]),
@@ -233,7 +246,10 @@ mod tests {
 
     #[test]
     fn a_pruned_tree_has_the_same_nodes() {
-        let all = [labels(&[("z", "1"), ("r", "1")]), labels(&[("z", "1"), ("r", "2")])];
+        let all = [
+            labels(&[("z", "1"), ("r", "1")]),
+            labels(&[("z", "1"), ("r", "2")]),
+        ];
         let nodes: Vec<_> = ["a", "b"].into_iter().zip(&all).collect();
         let mut tree = grow(&nodes, &["z".to_owned(), "r".to_owned()]);
         tree.prune(1);

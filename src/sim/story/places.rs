@@ -192,7 +192,11 @@ mod tests {
         places.node(&node(8), Time(2));
         places.node_gone("n", Time(3));
         places.node(&node(4), Time(5));
-        let told: Vec<_> = places.presences.iter().map(|one| (one.offers, one.from, one.to)).collect();
+        let told: Vec<_> = places
+            .presences
+            .iter()
+            .map(|one| (one.offers, one.from, one.to))
+            .collect();
         let expected = [
             (0, Time(0), Some(Time(2))),
             (1, Time(2), Some(Time(3))),

@@ -3,8 +3,8 @@
 use super::time::{Clock, span};
 use super::{Page, books, kept, list, many, protected, spared, worth};
 use crate::api::why::{
-    Asked, Could, Disruption, Gang, Held, KeptFor, Members, NodeCount, Place, PlaceHolder, Runs,
-    Short, Start, Waits,
+    Asked, Could, Disruption, Gang, Held, KeptFor, Members, Near, NodeCount, Place, PlaceHolder,
+    Runs, Short, Start, Waits,
 };
 use crate::core::model::counted;
 
@@ -350,11 +350,54 @@ fn running(page: &mut Page, runs: &Runs, clock: Clock) {
         more => format!(" and {more} more"),
     };
     page.more(&format!("nodes (members): {}{more}", some.join(", ")));
+    let mut title = "Near";
+    for one in &runs.near {
+        page.line(std::mem::take(&mut title), &near(one));
+    }
+    if let Some(lost) = runs.lost_opportunity {
+        page.line("Leaves", &leaves(runs.own_nodes, lost));
+    }
     page.line("Protected", &protected(&runs.protection, clock));
     let mut title = "Could lose";
     for one in &runs.could_lose {
         page.line(std::mem::take(&mut title), &could_lose(one, clock));
     }
+}
+
+/// How near to each other its members are, and have to be.
+fn near(near: &Near) -> String {
+    let whose = match &near.subgroup {
+        Some(name) => format!("subgroup {name}: "),
+        None => String::new(),
+    };
+    let topology = &near.topology;
+    let place = match (&near.node, &near.domain) {
+        (Some(node), _) => format!("on node {node}"),
+        (_, Some(domain)) => format!("in {domain}"),
+        _ => String::new(),
+    };
+    let mut text = match near.max_hops {
+        Some(0) => format!("{whose}0 hops by Topology {topology}: all {place}"),
+        Some(hops) => {
+            let hops = many(hops, "hop");
+            format!("{whose}at most {hops} by Topology {topology}: all {place}")
+        }
+        None => format!("{whose}no domain of Topology {topology} has all of its nodes"),
+    };
+    if let Some(limit) = &near.limit {
+        let (level, hops) = (&limit.level, many(limit.max_hops, "hop"));
+        text.push_str(&format!("; they have to be in one {level}, {hops} at most"));
+    }
+    text
+}
+
+/// What it leaves that only whole nodes are good for.
+fn leaves(own_nodes: usize, lost: f64) -> String {
+    if own_nodes == 0 {
+        return "nothing: all its nodes have pods of others, too".to_owned();
+    }
+    let (worth, nodes) = (worth(lost), counted(own_nodes, "node"));
+    format!("{worth} free on {nodes} that nobody else uses: lost to who needs whole nodes")
 }
 
 /// To whom it could lose what.

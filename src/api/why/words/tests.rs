@@ -4,7 +4,7 @@ use super::*;
 use crate::api::why::convert;
 use crate::api::why::{
     Asked, ClockKind, Closest, ConditionSaid, Could, Disruption, Gang, KeptFor, Lack, Members,
-    NodeCount, Place, PlaceHolder, Queue, RoomHeld, Runs, Short, Start, Waits,
+    Near, NearLimit, NodeCount, Place, PlaceHolder, Queue, RoomHeld, Runs, Short, Start, Waits,
 };
 use crate::core::engine::{Claim, HangsOn, Lost, Spared};
 use crate::core::units::Time;
@@ -226,6 +226,18 @@ fn a_running_gang_is_told_what_it_could_lose_to_whom() {
             count: 6,
         }],
         node_count: 3,
+        near: vec![Near {
+            topology: "fabric".to_owned(),
+            max_hops: Some(2),
+            domain: Some("rack=r1".to_owned()),
+            limit: Some(NearLimit {
+                level: "block".to_owned(),
+                max_hops: 4,
+            }),
+            ..Near::default()
+        }],
+        own_nodes: 1,
+        lost_opportunity: Some(22.0),
         surplus: 2,
         worth: 6.0,
         protection: Protection {
@@ -243,12 +255,44 @@ fn a_running_gang_is_told_what_it_could_lose_to_whom() {
     let expected = "\
 Runs       since 2026-01-01 00:00:00 UTC (1 min 30 s ago) on 3 nodes, with 6 cores' worth
            nodes (members): n1 (6) and 2 more
+Near       at most 2 hops by Topology fabric: all in rack=r1; they have to be in one block, 4 hops at most
+Leaves     22 cores' worth free on 1 node that nobody else uses: lost to who needs whole nodes
 Protected  lifetime until 2026-01-01 01:00:00 UTC (in 58 min 30 s)
 Could lose 2 members beyond its minimum to gangs of its queue with the same priority
            everything to gangs of its queue with a higher priority
            2 members beyond its minimum to gangs of queues below their fair share (its lifetime is not over, until 2026-01-01 01:00:00 UTC (in 58 min 30 s))
 ";
     assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn how_near_members_are_is_said_of_one_node_of_a_domain_and_of_none() {
+    let said = |near: Near| {
+        let mut gang = waiting();
+        gang.runs = Some(Runs {
+            near: vec![near],
+            ..Runs::default()
+        });
+        let text = super::gang(&gang);
+        let line = text.lines().find(|line| line.starts_with("Near"));
+        line.unwrap_or_default().to_owned()
+    };
+    let topology = "fabric".to_owned();
+    let on_one = Near {
+        topology: topology.clone(),
+        max_hops: Some(0),
+        node: Some("n1".to_owned()),
+        ..Near::default()
+    };
+    let words = "Near       0 hops by Topology fabric: all on node n1";
+    assert_eq!(said(on_one), words);
+    let apart = Near {
+        subgroup: Some("left".to_owned()),
+        topology,
+        ..Near::default()
+    };
+    let words = "Near       subgroup left: no domain of Topology fabric has all of its nodes";
+    assert_eq!(said(apart), words);
 }
 
 #[test]

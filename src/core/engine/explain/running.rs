@@ -3,7 +3,7 @@
 use super::{Eyes, NAMES};
 use crate::core::actions::{Asker, Claim, Sight, Spared, Verdict, ends_at, surplus};
 use crate::core::model::Lifetime;
-use crate::core::state::{GangId, NodeId, QueueId};
+use crate::core::state::{GangId, Near, NodeId, QueueId};
 use crate::core::units::Time;
 use std::collections::BTreeMap;
 
@@ -16,6 +16,12 @@ pub struct Runs {
     pub nodes: Vec<(String, u32)>,
     /// On how many nodes it is.
     pub node_count: usize,
+    /// How near to each other its members are.
+    pub near: Vec<Near>,
+    /// On so many of its nodes is nobody else, but those that are on every node.
+    pub own_nodes: usize,
+    /// What is free on those, in worth.
+    pub lost: u64,
     /// Members beyond its minimum.
     pub surplus: u32,
     /// What it holds, in worth.
@@ -86,6 +92,12 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
         }
     }
     let node_count = nodes.len();
+    let own = nodes
+        .iter()
+        .filter(|(node, pods)| state.nodes().in_use_by(**node) == **pods);
+    let own: Vec<NodeId> = own.map(|(node, _)| *node).collect();
+    let left = own.iter().map(|node| state.worth_left_on(*node));
+    let lost = left.fold(0, u64::saturating_add);
     let mut nodes: Vec<(NodeId, u32)> = nodes.into_iter().collect();
     nodes.sort_unstable_by_key(|(node, pods)| (std::cmp::Reverse(*pods), *node));
     nodes.truncate(2 * NAMES);
@@ -94,6 +106,9 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
         since: sight.agenda.progress(id).scheduled_at,
         nodes: nodes.into_iter().map(name).collect(),
         node_count,
+        near: state.near(gang),
+        own_nodes: own.len(),
+        lost,
         surplus: gang.secured().saturating_sub(gang.min_available()),
         worth: state.weights().of(&gang.in_use),
         protection: protection(sight, id),
