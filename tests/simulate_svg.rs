@@ -303,7 +303,7 @@ fn what_does_not_fit_is_said_and_nothing_is_played() {
         (&["--at", "soon"][..], "'soon' for '--at <DURATION>'"),
         (
             &["--at", "6m", "--until", "5m"],
-            "--at: at 6m nothing is played any more: --until ends it at 5m",
+            "--at: at 360s nothing is played any more: --until ends it at 300s",
         ),
         (
             &["--topology", "nothing"],

@@ -50,7 +50,9 @@ impl ClusterState {
             let closeness = self.closeness(gang, subgroup).ok()??;
             most = most.max(Some(hops(closeness, &mut subgroup.on.keys().copied())?));
         }
-        if let Some(closeness) = self.closeness_of_all(gang).ok()? {
+        if let Some(closeness) = self.closeness_of_all(gang).ok()?
+            && most.is_some()
+        {
             let all = gang.subgroups.iter().flat_map(|one| one.on.keys().copied());
             most = most.max(Some(hops(closeness, &mut all.into_iter())?));
         }

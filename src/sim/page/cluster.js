@@ -206,7 +206,8 @@ function paintFrame(pen, frame) {
   pen.textAlign = 'left';
   pen.fillStyle = colours['--ink'];
   const wide = pen.measureText(label).width;
-  pen.fillText(fitText(pen, label, width - 12), x + 6, y + 10);
+  const called = wide <= width - 12 ? label : label.slice(label.indexOf('=') + 1);
+  pen.fillText(fitText(pen, called, width - 12), x + 6, y + 10);
   if (wide + beside + 20 <= width) {
     pen.font = pen.font.replace(/^.*?px/, '11px');
     pen.textAlign = 'right';

@@ -243,7 +243,11 @@ impl Pen<'_> {
             self.text("b", [x + 6, y + 13], &frame.label);
             self.text("q e", [x + frame.width - 6, y + 13], &free);
         } else {
-            self.text("b", [x + 6, y + 13], &fit(&frame.label, 12, room));
+            self.text(
+                "b",
+                [x + 6, y + 13],
+                &fit(called(&frame.label, room), 12, room),
+            );
         }
     }
 
@@ -537,6 +541,14 @@ fn in_words(cell: &Cell, nodes: &[&NodeNow]) -> String {
     }
 }
 
+/// A domain as it is called where there is so much room: `rack=r107`, or `r107`.
+fn called(label: &str, room: u32) -> &str {
+    let value = label.split_once('=').map(|(_, value)| value);
+    value
+        .filter(|_| width(label, 12) > room * 10)
+        .unwrap_or(label)
+}
+
 /// `nvidia.com/gpu` is called `gpu`.
 fn short_resource(name: &str) -> &str {
     super::tree::short(name)
@@ -547,5 +559,62 @@ fn tenths(value: u32) -> String {
     match value % 10 {
         0 => (value / 10).to_string(),
         tenth => format!("{}.{tenth}", value / 10),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(parts: &[(Who, u32)]) -> NodeNow {
+        NodeNow {
+            parts: parts.to_vec(),
+            ..NodeNow::default()
+        }
+    }
+
+    #[test]
+    fn times_are_exact() {
+        let cases = [
+            (0, "0s"),
+            (1_500, "1.5s"),
+            (60_000, "1m"),
+            (90_050, "1m30.05s"),
+            (3_600_000, "1h00m"),
+            (3_912_000, "1h05m12s"),
+        ];
+        for (ms, text) in cases {
+            assert_eq!(clock(Time(ms)), text);
+        }
+    }
+
+    #[test]
+    fn a_cell_for_several_nodes_has_the_mean_of_what_they_have() {
+        let (full, half) = (node(&[(Who::Gang(1), 1_000)]), node(&[(Who::Single, 500)]));
+        let empty = node(&[]);
+        let parts = shares(&[&full, &half, &empty]);
+        assert_eq!(parts, [(Who::Gang(1), 333), (Who::Single, 167)]);
+        assert_eq!(shares(&[&full, &full]), [(Who::Gang(1), 1_000)]);
+        assert!(shares(&[]).is_empty());
+    }
+
+    #[test]
+    fn of_many_on_a_node_the_small_ones_are_put_together() {
+        let many: Vec<(Who, u32)> = (1..=20)
+            .map(|id| (Who::Gang(id), 10 + 2 * id as u32))
+            .collect();
+        let parts = shares(&[&node(&many)]);
+        assert_eq!(parts.len(), MAX_PARTS);
+        let sum = |parts: &[(Who, u32)]| parts.iter().map(|(_, part)| part).sum::<u32>();
+        assert_eq!(sum(&parts), sum(&many));
+        assert_eq!(parts[0], (Who::Gang(16), 42));
+        assert_eq!(parts[MAX_PARTS - 1].0, Who::Other);
+    }
+
+    #[test]
+    fn a_domain_without_room_for_its_label_is_called_by_its_value() {
+        assert_eq!(called("rack=r107", 200), "rack=r107");
+        assert_eq!(called("rack=r107", 40), "r107");
+        assert_eq!(called("in no domain", 10), "in no domain");
     }
 }
