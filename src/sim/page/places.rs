@@ -34,10 +34,8 @@ pub(super) struct PlacesData {
     /// Width, height and head of a cell.
     size: [u32; 3],
     per_cell: usize,
-    /// x, y, width, height, depth, label, first node, nodes.
-    frames: Vec<(u32, u32, u32, u32, usize, String, usize, usize)>,
-    /// x, y, label or nothing, first node, nodes.
-    cells: Vec<(u32, u32, Option<String>, usize, usize)>,
+    frames: Vec<FrameRow>,
+    cells: Vec<CellRow>,
     nodes: Vec<String>,
     resources: Vec<String>,
     /// Resource and amount, in turn.
@@ -55,6 +53,14 @@ pub(super) struct PlacesData {
     /// lost opportunity as they were last, -1 where there are none.
     marks: Vec<[i64; 4]>,
 }
+
+/// A domain: x, y, width, height, depth, label, first node, nodes.
+#[derive(Debug, Serialize)]
+struct FrameRow(u32, u32, u32, u32, usize, String, usize, usize);
+
+/// Nodes: x, y, label or nothing, first node, nodes.
+#[derive(Debug, Serialize)]
+struct CellRow(u32, u32, Option<String>, usize, usize);
 
 /// Gathers it; `rows` is by gang: its row, or -1. `None` where there is nothing to draw, or too much.
 pub(super) fn places_data(
@@ -125,20 +131,19 @@ pub(super) fn places_data(
     })
 }
 
-fn frames(sheet: &Sheet) -> Vec<(u32, u32, u32, u32, usize, String, usize, usize)> {
+fn frames(sheet: &Sheet) -> Vec<FrameRow> {
     let frames = sheet.frames.iter();
     let frame = frames.map(|one| {
+        let [x, y, width, height] = [one.x, one.y, one.width, one.height];
         let label = one.label.clone();
-        (
-            one.x, one.y, one.width, one.height, one.depth, label, one.first, one.count,
-        )
+        FrameRow(x, y, width, height, one.depth, label, one.first, one.count)
     });
     frame.collect()
 }
 
-fn cells(sheet: &Sheet) -> Vec<(u32, u32, Option<String>, usize, usize)> {
+fn cells(sheet: &Sheet) -> Vec<CellRow> {
     let cells = sheet.cells.iter();
-    let cell = cells.map(|one| (one.x, one.y, one.label.clone(), one.first, one.count));
+    let cell = cells.map(|one| CellRow(one.x, one.y, one.label.clone(), one.first, one.count));
     cell.collect()
 }
 

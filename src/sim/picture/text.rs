@@ -12,7 +12,7 @@ pub(super) fn escaped(text: &str) -> String {
             '\'' => safe += "&apos;",
             '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             one if one.is_control() => {
-                safe.push(if one.is_whitespace() { ' ' } else { '\u{fffd}' })
+                safe.push(if one.is_whitespace() { ' ' } else { '\u{fffd}' });
             }
             // Such as turn the direction of what follows.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}

@@ -75,7 +75,7 @@ pub struct Domain {
     /// How it is called: `rack=r7`.
     pub label: String,
     /// The narrower domains in it; then it has no nodes of its own.
-    pub domains: Vec<Domain>,
+    pub domains: Vec<Self>,
     /// Its nodes, by number.
     pub nodes: Vec<usize>,
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::core::model::{HOSTNAME, Labels, Level, NodeSpec, TopologySpec, TopologyWish};
+use crate::core::resources::CORE;
 use proptest::prelude::*;
 
 fn level(label: &str, hops: u32) -> Level {
@@ -347,6 +348,68 @@ fn a_gang_that_was_released_because_a_node_refused_it_tries_another_rack_first()
     }
     assert_eq!(round, 1, "released once");
     assert!(ran_at.is_some());
+}
+
+#[test]
+fn who_runs_says_how_near_its_members_are_and_what_it_leaves_now() {
+    let mut story = Story::with_fabric();
+    for (name, rack) in [("a1", "1"), ("a2", "1"), ("a3", "2")] {
+        story.at(name, 4, "a", rack);
+    }
+    story.define(GangSpec {
+        min_available: 2,
+        topology: within(2),
+        ..group("g")
+    });
+    for name in ["p0", "p1"] {
+        story.submit(pod(name, Some("g"), 3));
+    }
+    let binds = story.run();
+    let runs = |story: &Story| {
+        let found = story.scheduler.explain_gang(&key("g"), story.now, 1);
+        found.unwrap().runs.unwrap()
+    };
+    let found = runs(&story);
+    let near = &found.near[0];
+    assert_eq!(
+        (near.hops, near.domain.as_deref()),
+        (Some(2), Some("block=a,rack=1"))
+    );
+    assert_eq!(near.limit, Some(("rack".to_owned(), 2)));
+    assert_eq!((found.own_nodes, found.lost), (2, 2 * CORE));
+    // Who comes to one of its nodes takes what is free there from what it leaves.
+    story.submit(PodSpec {
+        ours: false,
+        node: Some("a1".into()),
+        ..pod("other", None, 1)
+    });
+    let found = runs(&story);
+    assert_eq!((found.own_nodes, found.lost), (1, CORE));
+    // Nobody is near when nobody has a place.
+    for bind in &binds {
+        story.tell(Event::PodDeleted(bind.pod.clone()));
+    }
+    story.run();
+    assert_eq!(story.status("g").max_hops, None);
+}
+
+#[test]
+fn all_members_of_a_gang_of_which_none_has_a_place_are_no_hops_apart() {
+    let mut story = Story::with_fabric();
+    story.at("a1", 1, "a", "1");
+    let subgroup = |name: &str| SubgroupSpec {
+        name: name.into(),
+        min: 1,
+        ..SubgroupSpec::default()
+    };
+    story.define(GangSpec {
+        min_available: 2,
+        topology: within(4),
+        subgroups: vec![subgroup("left"), subgroup("right")],
+        ..group("g")
+    });
+    story.run();
+    assert_eq!(story.status("g").max_hops, None, "not 0: nobody knows");
 }
 
 #[test]
