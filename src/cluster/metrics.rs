@@ -4,11 +4,11 @@
 use super::Error;
 use super::process::Process;
 use crate::api::kinds::Kind;
-use crate::core::engine::{GangPhase, RoomCounts};
+use crate::core::engine::{GangPhase, LostSums, PackingCounts, RoomCounts};
 use crate::core::model::DEFAULT_QUEUE;
 use crate::core::resources::CORE;
 use prometheus::{
-    Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    Counter, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder,
 };
 use std::sync::{Mutex, PoisonError};
@@ -101,6 +101,12 @@ pub struct Metrics {
     pub preemption_spared: IntCounter,
     /// Preemptions that took more of a PodDisruptionBudget than is allowed.
     pub budget_violations: IntCounter,
+    /// Searches for the best places of all members of a gang at once, by result.
+    pub packing_searches: IntCounterVec,
+    /// What placements lose of which it is known how little they could, in cores' worth.
+    pub packing_lost: Counter,
+    /// What these had to lose at least.
+    pub packing_least: Counter,
     /// Gangs that only the full sweep, not an event, found to be schedulable.
     pub sweep_rescues: IntCounter,
 }
@@ -216,6 +222,19 @@ impl Metrics {
                 "preemption_budget_violations_total",
                 "Preemptions that took more of a PodDisruptionBudget than is allowed.",
             )?,
+            packing_searches: make.counters(
+                "packing_searches_total",
+                "Searches for the best places of all members of a gang at once, by result.",
+                &["result"],
+            )?,
+            packing_lost: make.register(Counter::new(
+                "packing_lost_cores_total",
+                "What placements lose of which it is known how little they could, in cores' worth.",
+            ))?,
+            packing_least: make.register(Counter::new(
+                "packing_least_cores_total",
+                "What these placements had to lose at least, in cores' worth.",
+            ))?,
             sweep_rescues: make.counter(
                 "sweep_rescues_total",
                 "Gangs that only the full sweep found to be schedulable.",
@@ -249,6 +268,7 @@ impl Metrics {
             self.evictions.with_label_values(&[result]);
         }
         self.count_plans(&RoomCounts::default());
+        self.count_packing(&PackingCounts::default(), &LostSums::default());
         for kind in NOTE_KINDS {
             for result in NOTE_RESULTS {
                 self.notes.with_label_values(&[kind, result]);
@@ -281,6 +301,28 @@ impl Metrics {
         }
         raise(&self.preemption_spared, counts.spared_too_often);
         raise(&self.budget_violations, counts.violations);
+    }
+
+    /// Brings the counters of packing up to what the core counted.
+    pub fn count_packing(&self, counts: &PackingCounts, lost: &LostSums) {
+        let results = [
+            ("proven", counts.proven),
+            ("bounded", counts.bounded),
+            ("too_large", counts.too_large),
+            ("found", counts.found),
+            ("impossible", counts.impossible),
+            ("unproven", counts.unproven),
+        ];
+        for (result, count) in results {
+            raise(&self.packing_searches.with_label_values(&[result]), count);
+        }
+        for (counter, worth) in [
+            (&self.packing_lost, lost.lost),
+            (&self.packing_least, lost.at_least),
+        ] {
+            let cores = (worth / (CORE / 1_000)) as f64 / 1_000.0;
+            counter.inc_by((cores - counter.get()).max(0.0));
+        }
     }
 
     /// Sets since when the partly bound gang that advanced least has not advanced.

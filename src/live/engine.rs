@@ -218,6 +218,7 @@ impl Engine {
         raise(&metrics.placements, stats.placements);
         raise(&metrics.sweep_rescues, stats.sweep_rescues);
         metrics.count_plans(&stats.room);
+        metrics.count_packing(&stats.packing, &stats.lost);
         let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for (phase, count) in GangPhase::ALL.iter().zip(stats.gangs) {
             let gangs = metrics.gangs.with_label_values(&[phase.as_str()]);
@@ -253,9 +254,23 @@ fn log(decision: &Decision) {
         ..
     } = decision;
     match outcome {
-        Outcome::Placed { pods, nodes, lost } => {
+        Outcome::Placed {
+            pods,
+            nodes,
+            lost,
+            at_least,
+        } => {
             let lost_millicores = lost / (CORE / 1_000);
-            tracing::info!(gang, queue, pods, nodes, lost_millicores, "placed");
+            let least_millicores = at_least.map(|worth| worth / (CORE / 1_000));
+            tracing::info!(
+                gang,
+                queue,
+                pods,
+                nodes,
+                lost_millicores,
+                least_millicores,
+                "placed"
+            );
         }
         Outcome::Waits { reason, message } => {
             tracing::info!(gang, queue, reason, words = &**message, "waits");

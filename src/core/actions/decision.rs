@@ -42,6 +42,8 @@ pub enum Outcome {
         nodes: u32,
         /// What stays free on those of them on which nobody else is, in worth.
         lost: u64,
+        /// What it had to lose at least, in worth, where that is known.
+        at_least: Option<u64>,
     },
     /// It cannot be placed, and has not been able to for a while.
     Waits {

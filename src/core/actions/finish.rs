@@ -130,6 +130,8 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     };
     let pods = u32::try_from(orders.len()).unwrap_or(u32::MAX);
     let lost = Lost::by(cx.state, committed.assumed());
+    let at_least = committed.at_least().map(|least| least.min(lost.opportunity));
+    cx.orders.lost.note(lost.opportunity, at_least);
     cx.orders.binds.extend(orders);
     let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
     progress.why = None;
@@ -145,6 +147,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
         pods,
         nodes: u32::try_from(lost.nodes).unwrap_or(u32::MAX),
         lost: lost.opportunity,
+        at_least,
     };
     cx.decide(gang_id, placed);
     queue_or_wait(cx, gang_id);

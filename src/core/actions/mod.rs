@@ -85,6 +85,31 @@ pub struct Orders {
     pub unreserved: u64,
     /// What came of having others go.
     pub room: RoomCounts,
+    /// What placements lose of which it is known how little they could.
+    pub lost: LostSums,
+}
+
+/// What placements lose, and had to, in worth: sums over those of which both are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostSums {
+    /// What they lose.
+    pub lost: u64,
+    /// What they had to lose at least.
+    pub at_least: u64,
+}
+
+impl LostSums {
+    fn note(&mut self, lost: u64, at_least: Option<u64>) {
+        if let Some(at_least) = at_least {
+            self.add(&Self { lost, at_least });
+        }
+    }
+
+    /// Adds those of one cycle.
+    pub const fn add(&mut self, more: &Self) {
+        self.lost = self.lost.saturating_add(more.lost);
+        self.at_least = self.at_least.saturating_add(more.at_least);
+    }
 }
 
 impl Cycle<'_> {

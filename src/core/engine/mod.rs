@@ -20,7 +20,7 @@ mod voice;
 mod words;
 
 pub use crate::core::actions::{
-    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, Outcome, RoomCounts, RoomNote,
+    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, Outcome, RoomCounts, RoomNote,
     Span, SpanKind, Spared, SparedGangs,
 };
 pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
@@ -32,6 +32,7 @@ pub use explain::{
 pub use plan::{
     Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus, TopologyStatus,
 };
+pub use super::placement::PackingCounts;
 pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
@@ -225,6 +226,7 @@ impl Scheduler {
         self.stats.attempts += orders.attempts;
         self.stats.unreserved += orders.unreserved;
         self.stats.room.add(&orders.room);
+        self.stats.lost.add(&orders.lost);
         self.account_for_sweep(&swept, now);
         self.unfinished = more;
         self.plan(orders, now, more)
@@ -370,6 +372,7 @@ impl Scheduler {
         Stats {
             gangs: self.voice.census.phases(),
             waiting: self.agenda.waiting_len() as u64,
+            packing: self.placer.packing_counts(),
             partial_since: partial_since(&self.state, &self.agenda),
             ..self.stats
         }

@@ -1,7 +1,8 @@
 //! What the scheduler counts, for metrics.
 
 use super::plan::PHASES;
-use crate::core::actions::RoomCounts;
+use crate::core::actions::{LostSums, RoomCounts};
+use crate::core::placement::PackingCounts;
 use crate::core::units::Time;
 
 /// Counters since the start, and two gauges.
@@ -24,6 +25,10 @@ pub struct Stats {
     pub unreserved: u64,
     /// What came of having others make room.
     pub room: RoomCounts,
+    /// What came of looking at all members of a gang at once.
+    pub packing: PackingCounts,
+    /// What placements lose of which it is known how little they could.
+    pub lost: LostSums,
     /// Gangs by phase, in the order of [`GangPhase`](super::GangPhase).
     pub gangs: [u32; PHASES],
     /// Gangs that wait for a place, those that back off included.

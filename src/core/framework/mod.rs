@@ -18,7 +18,7 @@ pub use gang_points::{
     QueueSort, Reserve,
 };
 pub use node_points::{
-    Binder, Context, Filter, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,
+    Binder, Context, Filter, Mates, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,
 };
 pub use profile::{MAX_SCORE, Profile, Weighted};
 pub use reason::Reason;

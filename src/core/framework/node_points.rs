@@ -88,6 +88,17 @@ pub enum Scope {
     Cluster,
 }
 
+/// What a filter's verdict on a node changes by when a member of the same gang is put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mates {
+    /// Nothing.
+    Ignored,
+    /// What the member requests is not free any more: a pod suits the node while its request is free.
+    ByAmounts,
+    /// Something else, or nobody knows.
+    Otherwise,
+}
+
 /// Says whether a node suits a pod. Filters run in order; the first refusal counts.
 pub trait Filter: Plugin {
     /// What its verdict on pods of a shape depends on. [`Scope::NodeFacts`] is for all shapes with
@@ -96,6 +107,15 @@ pub trait Filter: Plugin {
 
     /// Whether the node suits the pod.
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict;
+
+    /// What its verdict on pods of a shape changes by when a member of their gang is put on the node.
+    fn mates(&self, shape: &Shape) -> Mates {
+        if self.scope(shape) > Scope::NodeFacts {
+            Mates::Otherwise
+        } else {
+            Mates::Ignored
+        }
+    }
 
     /// [`Filter::check`] without the reasons.
     fn suits(&self, cx: &Context<'_>, node: NodeId) -> bool {

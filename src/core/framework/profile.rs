@@ -1,7 +1,7 @@
 //! Which plugins run at which point.
 
 use super::{
-    Binder, EventHandler, Filter, GangDomains, Permit, PostBind, PostFilter, PreBind, PreEnqueue,
+    Binder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind, PostFilter, PreBind, PreEnqueue,
     PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
 };
 use crate::core::state::Shape;
@@ -60,6 +60,13 @@ impl Profile {
     pub fn is_local(&self, shape: &Shape) -> bool {
         let mut filters = self.filter.iter();
         filters.all(|one| one.scope(shape) < Scope::Cluster)
+    }
+
+    /// Whether amounts alone decide which members of a gang may be on a node together.
+    #[must_use]
+    pub fn decides_by_amounts(&self, shape: &Shape) -> bool {
+        let mates = || self.filter.iter().map(|one| one.mates(shape));
+        mates().all(|one| one != Mates::Otherwise) && mates().any(|one| one == Mates::ByAmounts)
     }
 
     /// The filters that have to be asked at each placement of pods of a shape.

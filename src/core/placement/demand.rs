@@ -142,6 +142,12 @@ impl Demand {
         }
     }
 
+    /// How many of a subgroup have to be placed, and may be.
+    pub(super) fn need(&self, subgroup: usize) -> Option<(u32, u32)> {
+        let need = self.subgroups.get(subgroup)?;
+        Some((need.minimum, need.room))
+    }
+
     /// How many subgroups have members that may be placed.
     pub(super) fn groups(&self) -> usize {
         let mut seen: Vec<usize> = self.members.iter().map(|one| one.subgroup).collect();

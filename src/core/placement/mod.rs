@@ -12,20 +12,25 @@ mod demand;
 mod diagnosis;
 mod domain;
 mod domains;
+pub mod exact;
+mod improve;
 mod lost;
 mod masks;
 mod per_shape;
 mod place;
 mod ports;
+mod puzzle;
 mod rankings;
 mod refusals;
 mod search;
 mod tournament;
+mod whole;
 
 pub use demand::Demand;
 pub use diagnosis::{Diagnosis, amount_in_words, diagnose};
 pub use lost::Lost;
 pub use place::{Confined, Placer, Shortage};
+pub use whole::PackingCounts;
 
 #[cfg(test)]
 mod tests;

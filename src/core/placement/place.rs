@@ -7,6 +7,7 @@ use super::domain::{Domain, domains, narrow};
 use super::masks::Masks;
 use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
+use super::whole::{AtLeast, Budget, PackingCounts};
 use crate::core::framework::{Context, Profile, Store};
 use crate::core::plugins::Weights;
 use crate::core::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
@@ -67,13 +68,20 @@ pub struct Placer {
     rankings: Rankings,
     refusals: Refusals,
     pub(super) store: Store,
-    candidates: NodeSet,
+    pub(super) candidates: NodeSet,
     scores: Vec<i64>,
     questions_left: usize,
     /// Nobody asks why something does not fit.
     silent: bool,
     /// Only these nodes are looked at.
     within: Option<NodeSet>,
+    /// Nobody asks where something fits, either.
+    pub(super) asks_only: bool,
+    /// What may be searched in this cycle still.
+    pub(super) budget: Budget,
+    pub(super) packing: PackingCounts,
+    /// What the members that were placed last lose at least.
+    pub(super) at_least: Option<AtLeast>,
 }
 
 /// How many nodes are asked in a cycle why they do not suit.
@@ -111,6 +119,7 @@ impl Placer {
     pub fn begin_cycle(&mut self, state: &ClusterState) {
         self.store.clear();
         self.questions_left = MAX_QUESTIONS;
+        self.budget = Budget::default();
         self.store.put(Weights::of(state));
     }
 
@@ -125,6 +134,21 @@ impl Placer {
     /// # Errors
     /// Who found no node, in the best domain and order.
     pub fn place(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        gang: GangId,
+        demand: &Demand,
+    ) -> Result<(), Shortage> {
+        self.at_least = None;
+        self.place_somewhere(statement, profile, gang, demand)?;
+        // What is known of a part of them says nothing of all.
+        let at_least = self.at_least.filter(|one| one.members == demand.needed);
+        statement.set_at_least(at_least.map(|one| one.worth));
+        Ok(())
+    }
+
+    fn place_somewhere(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
@@ -159,10 +183,15 @@ impl Placer {
         let mut best = None;
         for order in demand.orders() {
             let Err(shortage) = self.pack(statement, profile, demand, domain, *order) else {
+                self.better(statement, profile, demand, domain, start);
                 return Ok(());
             };
             statement.roll_back(start);
             best = further(best, shortage);
+        }
+        if self.rescue(statement, profile, demand, domain) {
+            self.better(statement, profile, demand, domain, start);
+            return Ok(());
         }
         best.map_or(Ok(()), Err)
     }
@@ -189,9 +218,9 @@ impl Placer {
         gang: GangId,
         demand: &Demand,
     ) -> bool {
-        self.silent = true;
+        (self.silent, self.asks_only) = (true, true);
         let found = self.place(statement, profile, gang, demand);
-        self.silent = false;
+        (self.silent, self.asks_only) = (false, false);
         found.is_ok()
     }
 
@@ -206,9 +235,11 @@ impl Placer {
         let mut within = statement.state().nodes().present().clone();
         shunned.iter().for_each(|node| within.remove(*node));
         self.within = Some(within);
-        let found = self.can_place(statement, profile, gang, demand);
+        let silent = std::mem::replace(&mut self.silent, true);
+        let found = self.place(statement, profile, gang, demand);
+        self.silent = silent;
         self.within = None;
-        found
+        found.is_ok()
     }
 
     /// Tries one order of members in one domain: first those whom their subgroups need, then
@@ -315,11 +346,11 @@ impl Placer {
         Some(diagnose_among(state, profile, &self.store, pod, &nodes))
     }
 
-    /// Whether so many nodes were asked why they do not suit that the cycle should end: what is
-    /// left is for the next one.
+    /// Whether so many nodes were asked why they do not suit, or so much was searched, that the cycle
+    /// should end: what is left is for the next one.
     #[must_use]
     pub const fn has_asked_enough(&self) -> bool {
-        self.questions_left == 0
+        self.questions_left == 0 || self.budget.is_spent()
     }
 
     /// Puts one pod on the best node of a domain, if any suits.
@@ -400,7 +431,7 @@ impl Placer {
     }
 
     /// Fills `candidates` with the nodes of the domain that suit the pod; `None` if none does.
-    fn find_candidates(
+    pub(super) fn find_candidates(
         &mut self,
         state: &ClusterState,
         profile: &Profile,

@@ -1,6 +1,6 @@
 //! `Exclusive`: gangs that want whole nodes for themselves.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::core::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verdict};
 use crate::core::model::Housemates;
 use crate::core::state::{ClusterState, NodeId, NodeSet, Pod, Shape};
 
@@ -18,6 +18,11 @@ impl Plugin for Exclusive {
 impl Filter for Exclusive {
     fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeUsage
+    }
+
+    fn mates(&self, _: &Shape) -> Mates {
+        // Members of a gang share its nodes.
+        Mates::Ignored
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {

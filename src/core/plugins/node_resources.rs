@@ -1,6 +1,6 @@
 //! `NodeResourcesFit`: what the pod requests must be left on the node.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::core::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verdict};
 use crate::core::resources::Dimension;
 use crate::core::state::{NodeId, NodeSet, Shape};
 
@@ -21,6 +21,10 @@ impl Plugin for NodeResourcesFit {
 impl Filter for NodeResourcesFit {
     fn scope(&self, _: &Shape) -> Scope {
         Scope::NodeUsage
+    }
+
+    fn mates(&self, _: &Shape) -> Mates {
+        Mates::ByAmounts
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {

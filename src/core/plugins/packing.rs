@@ -6,6 +6,9 @@ use crate::core::resources::{Dimension, Dimensions};
 use crate::core::state::{ClusterState, NodeId, NodeSet, Nodes, Shape};
 use std::borrow::Cow;
 
+/// Its name.
+pub(super) const NAME: &str = "Packing";
+
 /// Prefers nodes that are in use to those it would open: what is left free of an opened node is lost to
 /// whoever needs whole nodes (source: mission, "Packing"; docs/placement.md). Among nodes of either
 /// kind it scores by the leftover after the pod, summed over resources, each weighted so that the whole
@@ -15,7 +18,7 @@ pub(super) struct Packing;
 
 impl Plugin for Packing {
     fn name(&self) -> &'static str {
-        "Packing"
+        NAME
     }
 }
 

@@ -9,7 +9,7 @@ use super::node_affinity::NodeAffinity;
 use super::node_ports::NodePorts;
 use super::node_resources::{self, NodeResourcesFit};
 use super::node_unschedulable::NodeUnschedulable;
-use super::packing::Packing;
+use super::packing::{self, Packing};
 use super::priority::Priority;
 use super::queue_exists::QueueExists;
 use super::submission::Submission;
@@ -84,4 +84,13 @@ pub fn default_profile() -> Profile {
 pub fn overcommits(profile: &Profile) -> bool {
     let mut filters = profile.filter.iter();
     !filters.any(|plugin| plugin.name() == node_resources::NAME)
+}
+
+/// Whether a profile asks for nothing but packing: then what loses least is what it wants.
+#[must_use]
+pub fn packs(profile: &Profile) -> bool {
+    let [only] = &profile.score[..] else {
+        return false;
+    };
+    only.plugin.name() == packing::NAME
 }

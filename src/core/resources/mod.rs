@@ -12,4 +12,4 @@ mod weights;
 pub use dimensions::{Dimension, Dimensions, WIDTH};
 pub use request::Request;
 pub use tally::Tally;
-pub use weights::{CORE, Measure, Weights, Worth};
+pub use weights::{CORE, Measure, PRICE_BITS, Weights, Worth};

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// One core, in the units in which worth is counted: millionths of a core.
 pub const CORE: u64 = 1_000_000;
 
+/// How many bits of a price are behind the point.
+pub const PRICE_BITS: u32 = 40;
+
 /// How worth is found out (source: mission, "Queues and fairness").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worth {
@@ -100,6 +103,18 @@ impl Weights {
             Measure::Dominant => parts.max().unwrap_or(0),
         };
         u64::try_from(worth).unwrap_or(u64::MAX)
+    }
+
+    /// What a unit of a resource is worth, in 2^-40ths; `None` where worth is no sum of what each
+    /// resource is worth.
+    #[must_use]
+    pub fn price(&self, dimension: Dimension) -> Option<i128> {
+        let of = |weight: &&Weight| weight.dimension == dimension;
+        let price = |weight: &Weight| {
+            (i128::from(weight.worth) << PRICE_BITS) / i128::from(weight.units.max(1))
+        };
+        let price = self.weights.iter().find(of).map_or(0, price);
+        (self.measure == Measure::Weighted).then_some(price)
     }
 
     /// What amounts are worth.

@@ -85,6 +85,7 @@ pub struct Checkpoint(usize);
 pub struct Statement<'s> {
     state: &'s mut ClusterState,
     log: Vec<Step>,
+    at_least: Option<u64>,
 }
 
 impl<'s> Statement<'s> {
@@ -93,6 +94,7 @@ impl<'s> Statement<'s> {
         Self {
             state,
             log: Vec::new(),
+            at_least: None,
         }
     }
 
@@ -183,13 +185,19 @@ impl<'s> Statement<'s> {
         }
     }
 
+    /// Notes what placing these members loses at least, in worth; `None` where that is not known.
+    pub const fn set_at_least(&mut self, worth: Option<u64>) {
+        self.at_least = worth;
+    }
+
     /// Keeps everything, for now.
     #[must_use = "what was committed has to be carried out or undone"]
     pub fn commit(mut self) -> Committed {
         let mut log = std::mem::take(&mut self.log);
         // What was thought away is back, and what was held is had.
         log.retain(|step| matches!(step, Step::Assumed(_) | Step::Reserved(..)));
-        Committed { log }
+        let at_least = self.at_least;
+        Committed { log, at_least }
     }
 }
 
@@ -204,12 +212,19 @@ impl Drop for Statement<'_> {
 #[must_use = "what was committed has to be carried out or undone"]
 pub struct Committed {
     log: Vec<Step>,
+    at_least: Option<u64>,
 }
 
 impl Committed {
     /// Who got which node, in the order of decision.
     pub fn assumed(&self) -> impl Iterator<Item = Assumed> {
         self.log.iter().filter_map(Step::assumed)
+    }
+
+    /// What any decision would have lost at least, in worth, where that is known.
+    #[must_use]
+    pub const fn at_least(&self) -> Option<u64> {
+        self.at_least
     }
 
     /// Takes everything back.

@@ -1,0 +1,304 @@
+//! All members of a demand at once, where amounts alone decide: a placement that was found one by one
+//! is bettered, and what found none in any order is searched for.
+//!
+//! Everybody else is left alone: one member, equal members on one kind of free nodes, or among more
+//! nodes than are looked at. What is searched is bounded for each demand and for each cycle.
+
+use super::demand::Demand;
+use super::domain::Domain;
+use super::exact::{Effort, Goal, Layout, solve};
+use super::improve::improve;
+use super::lost::Lost;
+use super::puzzle::Puzzle;
+use super::Placer;
+use crate::core::framework::Profile;
+use crate::core::plugins::registry::packs;
+use crate::core::resources::PRICE_BITS;
+use crate::core::state::{ClusterState, NodeId};
+use crate::core::transaction::{Assumed, Checkpoint, Statement};
+use std::collections::BTreeMap;
+
+/// Among so many nodes a placement is replaced by the best one, if that is found in time.
+const EXACT_NODES: usize = 256;
+/// Among so many it is bettered, where members differ.
+const IMPROVED_NODES: usize = 1_024;
+/// Among so many a way to place unequal members is searched for, when both orders failed.
+const RESCUE_NODES: usize = 1_024;
+
+/// How much is done for one placement ...
+const EXACT_EFFORT: u64 = 100_000;
+const IMPROVE_EFFORT: u64 = 50_000;
+const RESCUE_EFFORT: u64 = 300_000;
+/// ... and in a cycle: some tens of milliseconds.
+const CYCLE_EFFORT: u64 = 2_000_000;
+
+/// What may be done in the cycle still, each kind by itself: what is only asked does not take from what
+/// is decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    better: Effort,
+    rescue: Effort,
+    ask: Effort,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            better: Effort::new(CYCLE_EFFORT),
+            rescue: Effort::new(CYCLE_EFFORT),
+            ask: Effort::new(CYCLE_EFFORT),
+        }
+    }
+}
+
+impl Budget {
+    /// Whether the next demand might not get all that one gets.
+    pub(super) const fn is_spent(&self) -> bool {
+        self.rescue.left() < RESCUE_EFFORT
+    }
+}
+
+/// What a placement loses at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AtLeast {
+    pub(super) worth: u64,
+    /// How many members it is about.
+    pub(super) members: u32,
+}
+
+/// What came of looking at all members at once, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackingCounts {
+    /// Placements that are proven to lose least.
+    pub proven: u64,
+    /// Placements that were searched for better ones until a bound on the work was reached.
+    pub bounded: u64,
+    /// Placements that were bettered only, as there is too much to be searched.
+    pub too_large: u64,
+    /// Gangs for which the search found places when no order of members did.
+    pub found: u64,
+    /// Gangs of unequal members of which the search proved that there is no place.
+    pub impossible: u64,
+    /// Gangs of unequal members that were refused without proof.
+    pub unproven: u64,
+}
+
+impl Placer {
+    /// What came of looking at all members at once.
+    #[must_use]
+    pub const fn packing_counts(&self) -> PackingCounts {
+        self.packing
+    }
+
+    /// Replaces what was placed since a point by what loses less, if that is found.
+    pub(super) fn better(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        demand: &Demand,
+        domain: &Domain,
+        start: Checkpoint,
+    ) {
+        self.at_least = None;
+        if self.asks_only || demand.needed < 2 || !packs(profile) {
+            return;
+        }
+        let uniform = demand.is_uniform();
+        let max_nodes = if uniform { EXACT_NODES } else { IMPROVED_NODES };
+        let state = statement.state();
+        if uniform && domain.nodes().unwrap_or_else(|| state.nodes().present()).len() > max_nodes {
+            return;
+        }
+        let placed: Vec<Assumed> = statement.assumed_since(start).collect();
+        let lost = Lost::by(state, placed.iter().copied());
+        if lost.opportunity == 0 && (uniform || lost.nodes < 2)
+            || uniform && self.is_plain(state, profile, domain, &placed)
+        {
+            self.note_at_least(demand, lost.opportunity);
+            return;
+        }
+        statement.roll_back(start);
+        let found = self.find_better(statement.state(), profile, demand, domain, (&placed, max_nodes));
+        let Some((places, at_least)) = found else {
+            return again(statement, &placed);
+        };
+        again(statement, &places);
+        let mut least = lost;
+        if places != placed {
+            let other = Lost::by(statement.state(), places.iter().copied());
+            // The search counts in finer units: what it finds may be no better after all.
+            if other < lost {
+                least = other;
+            } else {
+                statement.roll_back(start);
+                again(statement, &placed);
+            }
+        }
+        self.note_at_least(demand, at_least.min(least.opportunity));
+    }
+
+    fn note_at_least(&mut self, demand: &Demand, worth: u64) {
+        self.at_least = Some(AtLeast {
+            worth,
+            members: demand.needed,
+        });
+    }
+
+    /// The best places that are found, and what any lose at least.
+    fn find_better(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        demand: &Demand,
+        domain: &Domain,
+        (placed, max_nodes): (&[Assumed], usize),
+    ) -> Option<(Vec<Assumed>, u64)> {
+        let mut effort = self.budget.better;
+        let mut left = part(&mut effort, EXACT_EFFORT);
+        let puzzle = self.puzzle(state, profile, demand, domain, (max_nodes, &mut left));
+        let found = puzzle.and_then(|puzzle| self.search(&puzzle, placed, &mut left));
+        give_back(&mut effort, left);
+        self.budget.better = effort;
+        found
+    }
+
+    fn search(
+        &mut self,
+        puzzle: &Puzzle,
+        placed: &[Assumed],
+        effort: &mut Effort,
+    ) -> Option<(Vec<Assumed>, u64)> {
+        let problem = &puzzle.problem;
+        let known = puzzle.layout(placed)?;
+        let before = problem.cost(&known);
+        let mut improving = part(effort, IMPROVE_EFFORT);
+        let known = improve(problem, &known, &mut improving);
+        give_back(effort, improving);
+        let nodes: u64 = problem.nodes.iter().map(|one| u64::from(one.count)).sum();
+        let (layout, at_least) = if nodes > EXACT_NODES as u64 {
+            self.packing.too_large += 1;
+            (known, 0)
+        } else {
+            let answer = solve(problem, Some(&known), Goal::Best, effort);
+            let count = match answer.solved {
+                true => &mut self.packing.proven,
+                false => &mut self.packing.bounded,
+            };
+            *count += 1;
+            (answer.best?.1, answer.at_least)
+        };
+        let at_least = u64::try_from(at_least >> PRICE_BITS).unwrap_or(u64::MAX);
+        if problem.cost(&layout) >= before {
+            return Some((placed.to_vec(), at_least));
+        }
+        Some((puzzle.places(&layout)?, at_least))
+    }
+
+    /// Whether equal members lose least as they are: all nodes to be opened are of one kind, and none
+    /// that was opened has room for a member that is on another.
+    fn is_plain(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        domain: &Domain,
+        placed: &[Assumed],
+    ) -> bool {
+        let Some(first) = placed.first() else {
+            return true;
+        };
+        let nodes = state.nodes();
+        let Some(pod) = state.pod(first.pod) else {
+            return false;
+        };
+        let Some(shape) = state.shapes().get(pod.shape) else {
+            return false;
+        };
+        let mut on: BTreeMap<NodeId, i64> = BTreeMap::new();
+        for one in placed {
+            *on.entry(one.node).or_default() += 1;
+        }
+        // What a node had free of everything before.
+        let before = |node: NodeId, pods: i64| {
+            let free = move |one| nodes.free(node, one) + pods * shape.request.get(one);
+            state.dimensions().iter().map(free)
+        };
+        let opened = |node: NodeId, pods: i64| i64::from(nodes.in_use_by(node)) == pods;
+        let mut kind: Option<(NodeId, i64)> = None;
+        let mut same = |node: NodeId, pods: i64| {
+            let (one, own) = *kind.get_or_insert((node, pods));
+            before(one, own).eq(before(node, pods))
+        };
+        let any_in_use = on.iter().any(|(node, pods)| !opened(*node, *pods));
+        if !on.iter().all(|(node, pods)| !opened(*node, *pods) || same(*node, *pods)) {
+            return false;
+        }
+        if self.find_candidates(state, profile, first.pod, domain).is_none() {
+            return true;
+        }
+        self.candidates.iter().all(|node| match on.get(&node) {
+            Some(pods) => !(any_in_use && opened(node, *pods)),
+            None => nodes.in_use_by(node) > 0 || same(node, 0),
+        })
+    }
+
+    /// Places unequal members that no order of them placed.
+    pub(super) fn rescue(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        demand: &Demand,
+        domain: &Domain,
+    ) -> bool {
+        if demand.needed < 2 || demand.is_uniform() {
+            return false;
+        }
+        let asks = self.asks_only;
+        let mut budget = if asks { self.budget.ask } else { self.budget.rescue };
+        let mut left = part(&mut budget, RESCUE_EFFORT);
+        let limits = (RESCUE_NODES, &mut left);
+        let puzzle = self.puzzle(statement.state(), profile, demand, domain, limits);
+        let mut found = None;
+        let mut solved = false;
+        if let Some(puzzle) = puzzle {
+            let answer = solve(&puzzle.problem, None, Goal::Any, &mut left);
+            solved = answer.solved;
+            let layout: Option<Layout> = answer.best.map(|(_, layout)| layout);
+            found = layout.and_then(|layout| puzzle.places(&layout));
+        }
+        give_back(&mut budget, left);
+        *(if asks { &mut self.budget.ask } else { &mut self.budget.rescue }) = budget;
+        if !asks {
+            let counts = &mut self.packing;
+            let count = match (&found, solved) {
+                (Some(_), _) => &mut counts.found,
+                (None, true) => &mut counts.impossible,
+                (None, false) => &mut counts.unproven,
+            };
+            *count += 1;
+        }
+        let Some(places) = found else {
+            return false;
+        };
+        again(statement, &places);
+        true
+    }
+}
+
+/// Puts pods on nodes.
+fn again(statement: &mut Statement<'_>, places: &[Assumed]) {
+    for one in places {
+        statement.assume(one.pod, one.node);
+    }
+}
+
+/// At most so much of what is left.
+fn part(of: &mut Effort, most: u64) -> Effort {
+    let part = of.left().min(most);
+    *of = Effort::new(of.left() - part);
+    Effort::new(part)
+}
+
+/// Adds what was not spent.
+const fn give_back(to: &mut Effort, left: Effort) {
+    *to = Effort::new(to.left() + left.left());
+}
