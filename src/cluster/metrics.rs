@@ -8,8 +8,8 @@ use crate::core::engine::{GangPhase, LostSums, PackingCounts, RoomCounts};
 use crate::core::model::DEFAULT_QUEUE;
 use crate::core::resources::CORE;
 use prometheus::{
-    Counter, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
-    IntGaugeVec, Opts, Registry, TextEncoder,
+    Counter, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
+    IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;

@@ -130,7 +130,9 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     };
     let pods = u32::try_from(orders.len()).unwrap_or(u32::MAX);
     let lost = Lost::by(cx.state, committed.assumed());
-    let at_least = committed.at_least().map(|least| least.min(lost.opportunity));
+    let at_least = committed
+        .at_least()
+        .map(|least| least.min(lost.opportunity));
     cx.orders.lost.note(lost.opportunity, at_least);
     cx.orders.binds.extend(orders);
     let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));

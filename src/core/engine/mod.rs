@@ -19,9 +19,10 @@ mod topology_words;
 mod voice;
 mod words;
 
+pub use super::placement::PackingCounts;
 pub use crate::core::actions::{
-    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, Outcome, RoomCounts, RoomNote,
-    Span, SpanKind, Spared, SparedGangs,
+    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, Outcome, RoomCounts,
+    RoomNote, Span, SpanKind, Spared, SparedGangs,
 };
 pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
 pub use explain::{
@@ -32,7 +33,6 @@ pub use explain::{
 pub use plan::{
     Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus, TopologyStatus,
 };
-pub use super::placement::PackingCounts;
 pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 

@@ -1,8 +1,8 @@
 //! Which plugins run at which point.
 
 use super::{
-    Binder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind, PostFilter, PreBind, PreEnqueue,
-    PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
+    Binder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind, PostFilter, PreBind,
+    PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
 };
 use crate::core::state::Shape;
 use std::fmt;

@@ -45,7 +45,9 @@ impl<'a> Work<'a> {
             problem,
             loads,
             unused,
-            worth: (0..problem.members.len()).map(|one| problem.worth(one)).collect(),
+            worth: (0..problem.members.len())
+                .map(|one| problem.worth(one))
+                .collect(),
             effort,
         }
     }
@@ -73,7 +75,11 @@ impl<'a> Work<'a> {
     fn put(&mut self, at: usize, members: usize) {
         let one = &mut self.loads[at];
         one.load.members[members] += 1;
-        for (free, wanted) in one.free.iter_mut().zip(&self.problem.members[members].request) {
+        for (free, wanted) in one
+            .free
+            .iter_mut()
+            .zip(&self.problem.members[members].request)
+        {
             *free -= wanted;
         }
     }
@@ -81,7 +87,11 @@ impl<'a> Work<'a> {
     fn take(&mut self, at: usize, members: usize) {
         let one = &mut self.loads[at];
         one.load.members[members] -= 1;
-        for (free, wanted) in one.free.iter_mut().zip(&self.problem.members[members].request) {
+        for (free, wanted) in one
+            .free
+            .iter_mut()
+            .zip(&self.problem.members[members].request)
+        {
             *free += wanted;
         }
     }
@@ -107,7 +117,9 @@ impl<'a> Work<'a> {
                     continue;
                 }
                 let moves = |one: &usize| {
-                    self.count(from, *one) > 0 && self.worth[*one] > 0 && self.has_room(to, *one, None)
+                    self.count(from, *one) > 0
+                        && self.worth[*one] > 0
+                        && self.has_room(to, *one, None)
                 };
                 if let Some(members) = (0..self.worth.len()).find(moves) {
                     self.take(from, members);
@@ -215,7 +227,14 @@ impl<'a> Work<'a> {
     fn instead(&mut self, nodes: &[usize], class: Option<usize>) -> bool {
         let members: u64 = nodes
             .iter()
-            .map(|at| self.loads[*at].load.members.iter().map(|one| u64::from(*one)).sum::<u64>())
+            .map(|at| {
+                self.loads[*at]
+                    .load
+                    .members
+                    .iter()
+                    .map(|one| u64::from(*one))
+                    .sum::<u64>()
+            })
             .sum();
         let looks = (self.loads.len() + self.unused.len()) as u64;
         if !self.effort.spend(looks * (members + 2)) {
@@ -259,7 +278,11 @@ impl<'a> Work<'a> {
 
     fn cost(&self) -> Cost {
         Cost {
-            lost: self.loads.iter().map(|one| self.problem.lost_on(&one.load)).sum(),
+            lost: self
+                .loads
+                .iter()
+                .map(|one| self.problem.lost_on(&one.load))
+                .sum(),
             nodes: self.loads.len(),
         }
     }
@@ -269,7 +292,9 @@ impl<'a> Work<'a> {
         let left = |at: &usize| -> i128 {
             let one = &self.loads[*at];
             let amounts = one.free.iter().zip(&self.problem.prices);
-            amounts.map(|(free, price)| i128::from(*free).saturating_mul(*price)).sum()
+            amounts
+                .map(|(free, price)| i128::from(*free).saturating_mul(*price))
+                .sum()
         };
         let used = (0..self.loads.len()).filter(|at| self.has_room(*at, members, None));
         if let Some(at) = used.min_by_key(|at| (!self.opens(*at), left(at), *at)) {
@@ -277,7 +302,8 @@ impl<'a> Work<'a> {
             return true;
         }
         let classes = 0..self.unused.len();
-        let fits = |class: &usize| self.unused[*class] > 0 && self.problem.room(*class, members) > 0;
+        let fits =
+            |class: &usize| self.unused[*class] > 0 && self.problem.room(*class, members) > 0;
         let rank = |class: &usize| {
             let opens = self.problem.nodes[*class].opens;
             (opens, self.problem.worth_free(*class), *class)
@@ -315,7 +341,9 @@ fn free_under(problem: &Problem, class: usize, members: &[u32]) -> Option<Vec<i6
         free - used.sum::<i64>()
     };
     let free = &problem.nodes[class].free;
-    problem.fits(&load).then(|| free.iter().enumerate().map(left).collect())
+    problem
+        .fits(&load)
+        .then(|| free.iter().enumerate().map(left).collect())
 }
 
 #[cfg(test)]
@@ -340,7 +368,10 @@ mod tests {
         Problem {
             members: members.collect(),
             nodes: nodes.collect(),
-            subgroups: vec![Quota { minimum: 0, room: needed }],
+            subgroups: vec![Quota {
+                minimum: 0,
+                room: needed,
+            }],
             needed,
             prices: vec![1],
         }
@@ -371,7 +402,10 @@ mod tests {
     #[test]
     fn a_larger_member_and_a_smaller_one_trade_places() {
         let problem = problem(&[(3, 1), (2, 1)], &[(3, true), (3, false)]);
-        assert_eq!(improved(&problem, &[(0, &[0, 1]), (1, &[1, 0])]), cost(0, 2));
+        assert_eq!(
+            improved(&problem, &[(0, &[0, 1]), (1, &[1, 0])]),
+            cost(0, 2)
+        );
     }
 
     #[test]
@@ -389,7 +423,10 @@ mod tests {
     #[test]
     fn without_effort_it_stays_as_it_is() {
         let problem = problem(&[(4, 1)], &[(8, true), (5, true)]);
-        let layout = vec![Load { class: 0, members: vec![1] }];
+        let layout = vec![Load {
+            class: 0,
+            members: vec![1],
+        }];
         assert_eq!(improve(&problem, &layout, &mut Effort::new(0)), layout);
     }
 }

@@ -60,7 +60,11 @@ impl Placer {
         for (_, members) in &classes {
             let pod = members.first()?.pod;
             let found = self.find_candidates(state, profile, pod, domain).is_some();
-            let nodes = if found { self.candidates.clone() } else { NodeSet::default() };
+            let nodes = if found {
+                self.candidates.clone()
+            } else {
+                NodeSet::default()
+            };
             nodes.iter().for_each(|node| all.insert(node));
             allowed.push(nodes);
         }
@@ -73,8 +77,10 @@ impl Placer {
             let class = class_of(state, node, &resources, &allowed)?;
             by_class.entry(class).or_default().push(node);
         }
-        let mut nodes: Vec<(Vec<NodeId>, Nodes)> =
-            by_class.into_iter().map(|(class, nodes)| (nodes, class)).collect();
+        let mut nodes: Vec<(Vec<NodeId>, Nodes)> = by_class
+            .into_iter()
+            .map(|(class, nodes)| (nodes, class))
+            .collect();
         // Of classes that are as good, the one with the lowest id is the first.
         nodes.sort_unstable();
         let members = classes.iter().map(|((shape, subgroup, _), members)| {
@@ -91,20 +97,28 @@ impl Placer {
         };
         let problem = Problem {
             members: members.collect::<Option<_>>()?,
-            nodes: nodes.iter().map(|(ids, class)| Nodes {
-                count: u32::try_from(ids.len()).unwrap_or(u32::MAX),
-                ..class.clone()
-            }).collect(),
+            nodes: nodes
+                .iter()
+                .map(|(ids, class)| Nodes {
+                    count: u32::try_from(ids.len()).unwrap_or(u32::MAX),
+                    ..class.clone()
+                })
+                .collect(),
             subgroups: (0..).map_while(quota).collect(),
             needed: demand.needed,
             prices,
         };
-        let pods = |(_, members): &(Alike, Vec<Member>)| members.iter().map(|one| one.pod).collect();
+        let pods =
+            |(_, members): &(Alike, Vec<Member>)| members.iter().map(|one| one.pod).collect();
         Some(Puzzle {
             problem,
             members: classes.iter().map(pods).collect(),
             nodes: nodes.into_iter().map(|(ids, _)| ids).collect(),
-            order: waiting.iter().enumerate().map(|(at, one)| (one.pod, at)).collect(),
+            order: waiting
+                .iter()
+                .enumerate()
+                .map(|(at, one)| (one.pod, at))
+                .collect(),
         })
     }
 }
@@ -154,7 +168,10 @@ fn class_of(
 ) -> Option<Nodes> {
     let (nodes, weights) = (state.nodes(), state.weights());
     let free = |one: Dimension| nodes.free(node, one).max(0);
-    let others = state.dimensions().iter().filter(|one| !resources.contains(one));
+    let others = state
+        .dimensions()
+        .iter()
+        .filter(|one| !resources.contains(one));
     let mut beside = 0_i128;
     for one in others {
         beside = beside.saturating_add(weights.price(one)?.saturating_mul(i128::from(free(one))));

@@ -4,13 +4,13 @@
 //! Everybody else is left alone: one member, equal members on one kind of free nodes, or among more
 //! nodes than are looked at. What is searched is bounded for each demand and for each cycle.
 
+use super::Placer;
 use super::demand::Demand;
 use super::domain::Domain;
 use super::exact::{Effort, Goal, Layout, solve};
 use super::improve::improve;
 use super::lost::Lost;
 use super::puzzle::Puzzle;
-use super::Placer;
 use crate::core::framework::Profile;
 use crate::core::plugins::registry::packs;
 use crate::core::resources::PRICE_BITS;
@@ -26,7 +26,7 @@ const IMPROVED_NODES: usize = 1_024;
 const RESCUE_NODES: usize = 1_024;
 
 /// How much is done for one placement ...
-const EXACT_EFFORT: u64 = 100_000;
+const EXACT_EFFORT: u64 = 200_000;
 const IMPROVE_EFFORT: u64 = 50_000;
 const RESCUE_EFFORT: u64 = 300_000;
 /// ... and in a cycle: some tens of milliseconds.
@@ -106,7 +106,13 @@ impl Placer {
         let uniform = demand.is_uniform();
         let max_nodes = if uniform { EXACT_NODES } else { IMPROVED_NODES };
         let state = statement.state();
-        if uniform && domain.nodes().unwrap_or_else(|| state.nodes().present()).len() > max_nodes {
+        if uniform
+            && domain
+                .nodes()
+                .unwrap_or_else(|| state.nodes().present())
+                .len()
+                > max_nodes
+        {
             return;
         }
         let placed: Vec<Assumed> = statement.assumed_since(start).collect();
@@ -118,7 +124,13 @@ impl Placer {
             return;
         }
         statement.roll_back(start);
-        let found = self.find_better(statement.state(), profile, demand, domain, (&placed, max_nodes));
+        let found = self.find_better(
+            statement.state(),
+            profile,
+            demand,
+            domain,
+            (&placed, max_nodes),
+        );
         let Some((places, at_least)) = found else {
             return again(statement, &placed);
         };
@@ -229,10 +241,16 @@ impl Placer {
             before(one, own).eq(before(node, pods))
         };
         let any_in_use = on.iter().any(|(node, pods)| !opened(*node, *pods));
-        if !on.iter().all(|(node, pods)| !opened(*node, *pods) || same(*node, *pods)) {
+        if !on
+            .iter()
+            .all(|(node, pods)| !opened(*node, *pods) || same(*node, *pods))
+        {
             return false;
         }
-        if self.find_candidates(state, profile, first.pod, domain).is_none() {
+        if self
+            .find_candidates(state, profile, first.pod, domain)
+            .is_none()
+        {
             return true;
         }
         self.candidates.iter().all(|node| match on.get(&node) {
@@ -253,7 +271,11 @@ impl Placer {
             return false;
         }
         let asks = self.asks_only;
-        let mut budget = if asks { self.budget.ask } else { self.budget.rescue };
+        let mut budget = if asks {
+            self.budget.ask
+        } else {
+            self.budget.rescue
+        };
         let mut left = part(&mut budget, RESCUE_EFFORT);
         let limits = (RESCUE_NODES, &mut left);
         let puzzle = self.puzzle(statement.state(), profile, demand, domain, limits);
@@ -266,7 +288,11 @@ impl Placer {
             found = layout.and_then(|layout| puzzle.places(&layout));
         }
         give_back(&mut budget, left);
-        *(if asks { &mut self.budget.ask } else { &mut self.budget.rescue }) = budget;
+        *(if asks {
+            &mut self.budget.ask
+        } else {
+            &mut self.budget.rescue
+        }) = budget;
         if !asks {
             let counts = &mut self.packing;
             let count = match (&found, solved) {
@@ -301,4 +327,70 @@ fn part(of: &mut Effort, most: u64) -> Effort {
 /// Adds what was not spent.
 const fn give_back(to: &mut Effort, left: Effort) {
     *to = Effort::new(to.left() + left.left());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::model::{Event, HostPort, PodKey, PodSpec, Protocol, ShapeSpec};
+    use crate::core::plugins::registry::default_profile;
+    use crate::core::units::Time;
+
+    #[test]
+    fn a_cycle_ends_before_a_gang_could_be_refused_for_lack_of_effort() {
+        let mut placer = Placer::default();
+        placer.begin_cycle(&ClusterState::default());
+        assert!(!placer.has_asked_enough());
+        placer.budget.rescue = Effort::new(RESCUE_EFFORT - 1);
+        assert!(placer.has_asked_enough());
+        placer.begin_cycle(&ClusterState::default());
+        assert!(!placer.has_asked_enough());
+    }
+
+    #[test]
+    fn what_is_only_asked_takes_nothing_from_what_is_decided() {
+        let mut placer = Placer::default();
+        placer.begin_cycle(&ClusterState::default());
+        placer.budget.ask = Effort::new(0);
+        assert!(!placer.has_asked_enough());
+    }
+
+    #[test]
+    fn amounts_do_not_decide_where_a_host_port_is_asked_for() {
+        let mut state = ClusterState::default();
+        let pod = |name: &str, host_ports| PodSpec {
+            key: PodKey {
+                namespace: "n".to_owned(),
+                name: name.to_owned(),
+                uid: name.to_owned(),
+            },
+            ours: true,
+            shape: ShapeSpec {
+                host_ports,
+                ..ShapeSpec::default()
+            },
+            ..PodSpec::default()
+        };
+        let port = HostPort {
+            ip: String::new(),
+            protocol: Protocol::Tcp,
+            port: 80,
+        };
+        let profile = default_profile();
+        for (name, ports, by_amounts) in [("plain", vec![], true), ("port", vec![port], false)] {
+            let spec = pod(name, ports);
+            let key = spec.key.clone();
+            state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+            let id = state.find_pod(&key).unwrap();
+            let shape = state.shapes().get(state.pod(id).unwrap().shape).unwrap();
+            assert_eq!(profile.decides_by_amounts(shape), by_amounts, "{name}");
+        }
+        let mut unfiltered = profile;
+        unfiltered
+            .filter
+            .retain(|one| one.name() != "NodeResourcesFit");
+        let id = state.pods().next().map(|(id, _)| id).unwrap();
+        let shape = state.shapes().get(state.pod(id).unwrap().shape).unwrap();
+        assert!(!unfiltered.decides_by_amounts(shape));
+    }
 }

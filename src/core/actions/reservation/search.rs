@@ -132,8 +132,8 @@ impl<L: Iterator<Item = (Option<Time>, GangId)>> Future<'_, '_, L> {
     fn has_place(&mut self, departures: usize) -> Option<(bool, usize)> {
         self.go_to(departures)?;
         let (statement, placer) = (&mut self.statement, &mut *self.placer);
-        let found = placer.place(statement, self.profile, self.gang, &self.demand);
-        Some((found.is_ok(), self.marks.len() - 1))
+        let found = placer.can_place(statement, self.profile, self.gang, &self.demand);
+        Some((found, self.marks.len() - 1))
     }
 
     fn go_to(&mut self, departures: usize) -> Option<()> {

@@ -80,7 +80,9 @@ impl Bounds {
             total: measures.iter().map(|one| counted(one, choice)).collect(),
             least_worth: measures.iter().map(least).collect(),
             total_worth: worth_of(choice),
-            free: (0..problem.nodes.len()).map(|one| problem.worth_free(one)).collect(),
+            free: (0..problem.nodes.len())
+                .map(|one| problem.worth_free(one))
+                .collect(),
             measures,
             most,
             fullest,
@@ -140,7 +142,10 @@ fn measures(problem: &Problem, choice: &[u32]) -> Vec<Vec<i64>> {
     let resources = problem.prices.len();
     let requests = |resource: usize| -> Vec<i64> {
         let request = |class: usize| problem.members[class].request[resource];
-        classes.clone().map(|class| there(class, request(class))).collect()
+        classes
+            .clone()
+            .map(|class| there(class, request(class)))
+            .collect()
     };
     let mut all: Vec<Vec<i64>> = (0..resources).map(requests).collect();
     let mut add = |measure: Vec<i64>| {
@@ -150,11 +155,18 @@ fn measures(problem: &Problem, choice: &[u32]) -> Vec<Vec<i64>> {
         }
     };
     for class in classes.clone() {
-        add(classes.clone().map(|one| there(one, i64::from(one == class))).collect());
+        add(classes
+            .clone()
+            .map(|one| there(one, i64::from(one == class)))
+            .collect());
     }
     for resource in 0..resources {
         let request = |class: usize| problem.members[class].request[resource];
-        let mut amounts: Vec<i64> = classes.clone().map(request).filter(|one| *one > 0).collect();
+        let mut amounts: Vec<i64> = classes
+            .clone()
+            .map(request)
+            .filter(|one| *one > 0)
+            .collect();
         amounts.sort_unstable();
         amounts.dedup();
         for amount in amounts.into_iter().rev() {

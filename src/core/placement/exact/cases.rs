@@ -30,7 +30,12 @@ pub(super) fn cases(
     let classes: Vec<usize> = (0..problem.nodes.len()).filter(opening).collect();
     let mut held = vec![0_i64; bounds.measures.len()];
     let mut nodes = vec![0; problem.nodes.len()];
-    for (class, one) in problem.nodes.iter().enumerate().filter(|(_, one)| !one.opens) {
+    for (class, one) in problem
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| !one.opens)
+    {
         nodes[class] = one.count;
         for (sum, most) in held.iter_mut().zip(&bounds.most[class]) {
             *sum = sum.saturating_add(most.saturating_mul(i64::from(one.count)));

@@ -39,7 +39,8 @@ fn orders(problem: &Problem) -> Vec<Vec<usize>> {
     let mut by_scarcity = classes.clone();
     let places = |class: &usize| -> u64 {
         let all = problem.nodes.iter().enumerate();
-        all.map(|(node, one)| u64::from(problem.room(node, *class)) * u64::from(one.count)).sum()
+        all.map(|(node, one)| u64::from(problem.room(node, *class)) * u64::from(one.count))
+            .sum()
     };
     by_scarcity.sort_by_cached_key(|class| (places(class), Reverse(problem.worth(*class))));
     add(by_worth);
@@ -72,7 +73,11 @@ fn fill(
     let mut unused: Vec<u32> = problem.nodes.iter().map(|one| one.count).collect();
     for members in order {
         let request = &problem.members[*members].request;
-        let fits = |free: &[i64]| free.iter().zip(request).all(|(free, wanted)| free >= wanted);
+        let fits = |free: &[i64]| {
+            free.iter()
+                .zip(request)
+                .all(|(free, wanted)| free >= wanted)
+        };
         for _ in 0..choice[*members] {
             if !effort.spend((open.len() + unused.len()) as u64) {
                 return None;
@@ -93,7 +98,11 @@ fn fill(
                     };
                     let first = classes.next()?;
                     let class = classes.fold(first, |best, class| {
-                        if rank(&class) < rank(&best) { class } else { best }
+                        if rank(&class) < rank(&best) {
+                            class
+                        } else {
+                            best
+                        }
                     });
                     unused[class] -= 1;
                     open.push(Open {

@@ -84,7 +84,11 @@ impl Maker<'_> {
             return;
         }
         let most = self.room(members);
-        let least = if members + 1 == self.left.len() { most } else { 0 };
+        let least = if members + 1 == self.left.len() {
+            most
+        } else {
+            0
+        };
         for count in (least..=most).rev() {
             self.load[members] = count;
             self.take(members, count, 1);

@@ -130,13 +130,14 @@ impl Problem {
         let node = &self.nodes[load.class];
         let allowed = load.members.iter().zip(&node.allows);
         let mut resources = node.free.iter().enumerate();
-        allowed.fold(true, |all, (count, allowed)| all && (*count == 0 || *allowed))
-            && resources.all(|(resource, free)| {
-                let used = load.members.iter().zip(&self.members).map(|(count, one)| {
-                    i128::from(one.request[resource]).saturating_mul(i128::from(*count))
-                });
-                used.fold(0, i128::saturating_add) <= i128::from(*free)
-            })
+        allowed.fold(true, |all, (count, allowed)| {
+            all && (*count == 0 || *allowed)
+        }) && resources.all(|(resource, free)| {
+            let used = load.members.iter().zip(&self.members).map(|(count, one)| {
+                i128::from(one.request[resource]).saturating_mul(i128::from(*count))
+            });
+            used.fold(0, i128::saturating_add) <= i128::from(*free)
+        })
     }
 
     /// Whether a layout places what has to be placed, on nodes that there are and that have room.
@@ -150,8 +151,14 @@ impl Problem {
                 *sum += count;
             }
         }
-        let nodes = used.iter().zip(&self.nodes).all(|(used, one)| *used <= one.count);
-        let there = placed.iter().zip(&self.members).all(|(placed, one)| *placed <= one.count);
+        let nodes = used
+            .iter()
+            .zip(&self.nodes)
+            .all(|(used, one)| *used <= one.count);
+        let there = placed
+            .iter()
+            .zip(&self.members)
+            .all(|(placed, one)| *placed <= one.count);
         nodes && there && self.is_enough(&placed) && layout.iter().all(|load| self.fits(load))
     }
 

@@ -6,7 +6,7 @@ use super::cases::{Case, cases};
 use super::choices::choices;
 use super::greedy::greedy;
 use super::problem::{Cost, Layout, Problem};
-use super::walk::{Best, Task, Walk};
+use super::walk::{Best, Task, Turn, Walk};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,14 @@ pub struct Answer {
     /// Whether it is also one that uses the fewest nodes of these.
     pub fewest: bool,
 }
+
+/// The orders in which any layout is searched for, and which part of what is left each may take.
+const TURNS: [(bool, bool, u64); 4] = [
+    (false, true, 4),
+    (true, true, 3),
+    (true, false, 2),
+    (false, false, 1),
+];
 
 /// The largest amount with which sums cannot overflow.
 const MAX_SUM: i128 = 1 << 60;
@@ -74,13 +82,25 @@ fn any(
 ) -> Answer {
     let counts: Vec<u32> = problem.nodes.iter().map(|one| one.count).collect();
     for (choice, bounds) in choices.iter().zip(bounds) {
-        if best.is_some() {
-            break;
-        }
         let case = (&choice[..], &counts[..]);
-        let mut walk = Walk::new(problem, bounds, case, Task::Any, &mut best, effort);
-        walk.go();
-        complete &= walk.complete;
+        let mut proven = false;
+        // Where one order is lost in a corner, the other may not be.
+        for (smallest_nodes, balanced, parts) in TURNS {
+            if best.is_some() || proven {
+                break;
+            }
+            let mut share = Effort::new(effort.left() / parts);
+            let before = share.left();
+            let task = Task::Any(Turn {
+                smallest_nodes,
+                balanced,
+            });
+            let mut walk = Walk::new(problem, bounds, case, task, &mut best, &mut share);
+            walk.go();
+            proven = walk.complete;
+            effort.spend(before - share.left());
+        }
+        complete &= proven;
     }
     Answer {
         at_least: 0,
@@ -168,7 +188,10 @@ fn fewest(
 ) -> bool {
     let mut complete = true;
     for case in all {
-        if best.as_ref().is_some_and(|(cost, _)| *cost <= case.at_least) {
+        if best
+            .as_ref()
+            .is_some_and(|(cost, _)| *cost <= case.at_least)
+        {
             break;
         }
         let of_case = (&choices[case.choice][..], &case.nodes[..]);
@@ -187,7 +210,10 @@ fn fewest(
 fn is_sane(problem: &Problem) -> bool {
     let members = problem.members.iter().map(|one| {
         let amounts = one.request.iter().map(|amount| i128::from(*amount));
-        amounts.max().unwrap_or(0).saturating_mul(i128::from(one.count))
+        amounts
+            .max()
+            .unwrap_or(0)
+            .saturating_mul(i128::from(one.count))
     });
     let count: u64 = problem.nodes.iter().map(|one| u64::from(one.count)).sum();
     let members = members.fold(0, i128::saturating_add);

@@ -19,12 +19,21 @@ pub(super) type Best = Option<(Cost, Layout)>;
 /// What is asked of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Any layout.
-    Any,
+    /// Any layout, in one of a few orders.
+    Any(Turn),
     /// The least that is lost; it cannot be less than this.
     Least(i128),
     /// The fewest nodes, too.
     Fewest,
+}
+
+/// In which order any layout is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// Nodes with little room first.
+    pub(super) smallest_nodes: bool,
+    /// Of loads that fill a node as much, those first that take alike of all that is left.
+    pub(super) balanced: bool,
 }
 
 /// A walk through the nodes of a case.
@@ -65,8 +74,15 @@ impl<'a> Walk<'a> {
         best: &'a mut Best,
         effort: &'a mut Effort,
     ) -> Self {
-        let nodes = in_order(problem, bounds, counts);
-        let opened = nodes.iter().filter(|class| problem.nodes[**class].opens).count();
+        let mut nodes = in_order(problem, bounds, counts);
+        if matches!(task, Task::Any(turn) if turn.smallest_nodes) {
+            nodes.reverse();
+            nodes.sort_by_key(|class| !problem.nodes[*class].opens);
+        }
+        let opened = nodes
+            .iter()
+            .filter(|class| problem.nodes[**class].opens)
+            .count();
         let measures = bounds.measures.len();
         let mut held = vec![vec![0; measures]; nodes.len() + 1];
         let mut held_opened = held.clone();
@@ -114,6 +130,10 @@ impl<'a> Walk<'a> {
         }
     }
 
+    const fn is_for_any(&self) -> bool {
+        matches!(self.task, Task::Any(_))
+    }
+
     fn visit(&mut self, at: usize) {
         let measures = self.bounds.measures.len();
         if !self.effort.spend(1 + (measures as u64) / 4) {
@@ -148,18 +168,33 @@ impl<'a> Walk<'a> {
             let each = load.iter().zip(&self.bounds.worth);
             each.map(|(count, worth)| i128::from(*count) * worth).sum()
         };
-        found.all.sort_by_cached_key(|load| -worth(load));
+        let balance = matches!(self.task, Task::Any(turn) if turn.balanced);
+        found.all.sort_by_cached_key(|load| {
+            let share = if balance {
+                share_of(load, &self.left)
+            } else {
+                0
+            };
+            (-worth(load), share)
+        });
         for load in found.all {
             if load.iter().all(|count| *count == 0) {
                 // A case with a node less has what there is without this one.
-                if !opens || self.task == Task::Any {
+                if !opens || self.is_for_any() {
                     self.visit(at + 1);
                 }
                 continue;
             }
-            let lost = if opens { self.bounds.free[class] - worth(&load) } else { 0 };
+            let lost = if opens {
+                self.bounds.free[class] - worth(&load)
+            } else {
+                0
+            };
             self.put(&load, 1, lost);
-            self.loads.push(Load { class, members: load });
+            self.loads.push(Load {
+                class,
+                members: load,
+            });
             self.visit(at + 1);
             if let Some(load) = self.loads.pop() {
                 self.put(&load.members, -1, -lost);
@@ -177,7 +212,11 @@ impl<'a> Walk<'a> {
 
     fn put(&mut self, load: &[u32], sign: i32, lost: i128) {
         for (left, count) in self.left.iter_mut().zip(load) {
-            *left = if sign > 0 { *left - count } else { *left + count };
+            *left = if sign > 0 {
+                *left - count
+            } else {
+                *left + count
+            };
         }
         self.lost += lost;
     }
@@ -189,7 +228,7 @@ impl<'a> Walk<'a> {
             *self.best = Some((cost, self.loads.clone()));
         }
         self.done = match self.task {
-            Task::Any => true,
+            Task::Any(_) => true,
             Task::Least(least) => cost.lost <= least,
             Task::Fewest => false,
         };
@@ -211,7 +250,7 @@ impl<'a> Walk<'a> {
                 nodes = nodes.max(self.fewest_in_use(at.max(self.opened), index, more));
             }
         }
-        let Some((best, _)) = self.best.as_ref().filter(|_| self.task != Task::Any) else {
+        let Some((best, _)) = self.best.as_ref().filter(|_| !self.is_for_any()) else {
             return true;
         };
         let each = self.left.iter().zip(&bounds.worth);
@@ -284,4 +323,11 @@ fn bases(choice: &[u32]) -> Vec<u128> {
         }
     }
     bases
+}
+
+/// How unevenly a load takes of the members that are left: the more, the more.
+fn share_of(load: &[u32], left: &[u32]) -> u64 {
+    let each = load.iter().zip(left).filter(|(_, left)| **left > 0);
+    each.map(|(count, left)| u64::from(*count) * u64::from(*count) * 1_000 / u64::from(*left))
+        .sum()
 }
