@@ -95,6 +95,8 @@ pub(crate) fn place(instance: &Instance) -> Found {
             classes.insert(state.find_pod(&name).expect("it was told"), class);
         }
     }
+    // What resources are worth follows from what the nodes offer.
+    state.settle();
     let gang = state.find_gang(&gang).expect("it was told");
     let demand = Demand::minimum(&state, gang);
     let mut placer = Placer::default();
