@@ -1,16 +1,18 @@
 //! An instance as a cluster, in which the scheduler's own search finds places.
 
 use super::instances::{Amounts, Instance};
+use muster::core::framework::{Context, Plugin, Profile, Score};
 use muster::core::model::{
     Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec,
 };
 use muster::core::placement::exact::{Layout, Load};
 use muster::core::placement::{Demand, PackingCounts, Placer};
 use muster::core::plugins::registry::default_profile;
-use muster::core::state::ClusterState;
+use muster::core::state::{ClusterState, NodeId, NodeSet};
 use muster::core::transaction::Statement;
 use muster::core::units::Time;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What came of it.
 pub(crate) struct Found {
@@ -60,8 +62,37 @@ fn tell(state: &mut ClusterState, instance: &Instance) {
     }
 }
 
+/// `Packing` under another name: with it, members are placed one by one and that is all, unless they
+/// would be refused.
+struct OneByOne(Arc<dyn Score>);
+
+impl Plugin for OneByOne {
+    fn name(&self) -> &'static str {
+        "OneByOne"
+    }
+}
+
+impl Score for OneByOne {
+    fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>) {
+        self.0.score(cx, nodes, scores);
+    }
+}
+
+/// Has members placed one after the other.
+pub(crate) fn place_one_by_one(instance: &Instance) -> Found {
+    let mut profile = default_profile();
+    for one in &mut profile.score {
+        one.plugin = Arc::new(OneByOne(Arc::clone(&one.plugin)));
+    }
+    place_by(instance, &profile)
+}
+
 /// Has the scheduler place the gang.
 pub(crate) fn place(instance: &Instance) -> Found {
+    place_by(instance, &default_profile())
+}
+
+fn place_by(instance: &Instance, profile: &Profile) -> Found {
     let mut state = ClusterState::default();
     tell(&mut state, instance);
     let gang = GangKey {
@@ -102,7 +133,7 @@ pub(crate) fn place(instance: &Instance) -> Found {
     let mut placer = Placer::default();
     placer.begin_cycle(&state);
     let mut statement = Statement::new(&mut state);
-    let found = placer.place(&mut statement, &default_profile(), gang, &demand);
+    let found = placer.place(&mut statement, profile, gang, &demand);
     let mut lost = None;
     if found.is_ok() {
         let mut on: BTreeMap<_, Vec<u32>> = BTreeMap::new();
@@ -121,11 +152,7 @@ pub(crate) fn place(instance: &Instance) -> Found {
 }
 
 /// What a placement loses, found out without the scheduler.
-fn lost_by(
-    instance: &Instance,
-    state: &ClusterState,
-    on: &BTreeMap<muster::core::state::NodeId, Vec<u32>>,
-) -> i128 {
+fn lost_by(instance: &Instance, state: &ClusterState, on: &BTreeMap<NodeId, Vec<u32>>) -> i128 {
     // Every node is a class of its own here.
     let mut problem = instance.problem();
     let mut layout = Layout::new();
