@@ -13,7 +13,7 @@ use super::lost::Lost;
 use super::puzzle::Puzzle;
 use crate::core::framework::Profile;
 use crate::core::plugins::registry::packs;
-use crate::core::resources::PRICE_BITS;
+use crate::core::resources::{Dimension, PRICE_BITS};
 use crate::core::state::{ClusterState, NodeId};
 use crate::core::transaction::{Assumed, Checkpoint, Statement};
 use std::collections::BTreeMap;
@@ -100,7 +100,9 @@ impl Placer {
         start: Checkpoint,
     ) {
         self.at_least = None;
-        if self.asks_only || demand.needed < 2 || !packs(profile) {
+        let weights = statement.state().weights();
+        let is_sum = weights.price(Dimension::CPU).is_some();
+        if self.asks_only || demand.needed < 2 || !is_sum || !packs(profile) {
             return;
         }
         let uniform = demand.is_uniform();
@@ -225,6 +227,9 @@ impl Placer {
         let Some(shape) = state.shapes().get(pod.shape) else {
             return false;
         };
+        if !profile.decides_by_amounts(shape) {
+            return false;
+        }
         let mut on: BTreeMap<NodeId, i64> = BTreeMap::new();
         for one in placed {
             *on.entry(one.node).or_default() += 1;
