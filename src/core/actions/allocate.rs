@@ -271,7 +271,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     let elsewhere = !shunned.is_empty()
         && cx
             .placer
-            .can_place_without(&mut statement, cx.profile, (gang_id, &demand), shunned);
+            .place_without(&mut statement, cx.profile, (gang_id, &demand), shunned);
     if !elsewhere {
         let found = cx
             .placer

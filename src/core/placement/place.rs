@@ -225,7 +225,7 @@ impl Placer {
     }
 
     /// The same on other nodes than these.
-    pub fn can_place_without(
+    pub fn place_without(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
