@@ -65,7 +65,7 @@ fn json_has_every_field_of_the_contract() {
     let pod = "boundAt evictions finishedAt name namespace node phase podGroup queue submittedAt";
     assert_eq!(keys(&report["pods"][0]).join(" "), pod);
     let gang = "bound lostOpportunity maxHops message minAvailable name namespace phase position \
-                queue reason scheduledAt submittedAt";
+                queue rankHops reason scheduledAt submittedAt";
     assert_eq!(keys(&report["podGroups"][0]).join(" "), gang);
     assert_eq!(
         keys(&report["queues"][0]).join(" "),

@@ -13,6 +13,7 @@ pub mod duration;
 pub mod kinds;
 pub mod names;
 pub mod protobuf;
+pub mod ranks;
 pub mod requests;
 pub mod said;
 pub mod slim;

@@ -29,6 +29,10 @@ const WAIT_BUCKETS: [f64; 12] = [
 ];
 /// Buckets for the time that gangs are partly bound, in seconds; the promise is 10.
 const PARTIAL_BUCKETS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 7.5, 10.0, 30.0];
+/// Buckets for hops between pods of neighbouring ranks: from one node to the width of a large network.
+const HOP_BUCKETS: [f64; 12] = [
+    0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0,
+];
 
 /// Values of the label `result` of binds ...
 const BIND_RESULTS: [&str; 5] = ["bound", "refused", "failed", "gone", "unsent"];
@@ -71,6 +75,8 @@ pub struct Metrics {
     /// Seconds for which gangs were partly bound, by queue: until the minimum was bound, or the
     /// release began.
     pub gang_partial_seconds: HistogramVec,
+    /// Hops between pods that are next to each other by rank, the mean of each placement, by queue.
+    pub gang_rank_hops: HistogramVec,
     /// Seconds for which the partly bound gang that advanced least has not advanced.
     gang_partial_longest: Gauge,
     partial_since: Mutex<Option<Instant>>,
@@ -177,6 +183,12 @@ impl Metrics {
                 &PARTIAL_BUCKETS,
                 "queue",
             )?,
+            gang_rank_hops: make.histograms_by(
+                "gang_rank_hops",
+                "Mean hops between pods that are next to each other by rank, by placement.",
+                &HOP_BUCKETS,
+                "queue",
+            )?,
             gang_partial_longest: make.register(Gauge::new(
                 "gang_partial_longest_seconds",
                 "For how long the partly bound gang that advanced least has not advanced.",
@@ -257,7 +269,11 @@ impl Metrics {
             self.gangs.with_label_values(&[phase]);
         }
         self.show_reserved(std::iter::empty());
-        for histogram in [&self.gang_wait_seconds, &self.gang_partial_seconds] {
+        for histogram in [
+            &self.gang_wait_seconds,
+            &self.gang_partial_seconds,
+            &self.gang_rank_hops,
+        ] {
             histogram.with_label_values(&[DEFAULT_QUEUE]);
         }
         for result in BIND_RESULTS {

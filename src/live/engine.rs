@@ -7,7 +7,9 @@
 use crate::api::kinds::Kind;
 use crate::cluster::lanes::Lanes;
 use crate::cluster::{Clock, Explanations, Fence, Metrics, News, raise};
-use crate::core::engine::{Decision, GangPhase, Outcome, Plan, Scheduler, Span, SpanKind};
+use crate::core::engine::{
+    Decision, GangPhase, Neighbours, Outcome, Plan, Scheduler, Span, SpanKind,
+};
 use crate::core::lint::Linter;
 use crate::core::resources::CORE;
 use crate::core::units::{Millis, Time};
@@ -177,7 +179,10 @@ impl Engine {
             for effect in effects {
                 self.lanes.submit(effect);
             }
-            decisions.iter().for_each(log);
+            for decision in &decisions {
+                log(decision);
+                self.measure_ranks(decision);
+            }
             spans.iter().for_each(|span| self.measure(span));
             let explain_at = self.explain();
             if !more {
@@ -209,6 +214,19 @@ impl Engine {
             .observe(seconds(span.length));
     }
 
+    /// Shows how far members of a gang are from the next by rank.
+    fn measure_ranks(&self, decision: &Decision) {
+        if let Outcome::Placed {
+            ranks: Some(ranks), ..
+        } = &decision.outcome
+        {
+            let histogram = &self.metrics.gang_rank_hops;
+            histogram
+                .with_label_values(&[&decision.queue])
+                .observe(mean_hops(*ranks));
+        }
+    }
+
     /// Shows what the core counts.
     fn count(&self) {
         let stats = self.scheduler.stats();
@@ -236,6 +254,10 @@ fn seconds(span: Millis) -> f64 {
     Duration::from_millis(span.0).as_secs_f64()
 }
 
+fn mean_hops(ranks: Neighbours) -> f64 {
+    f64::from(ranks.hops) / f64::from(ranks.pairs)
+}
+
 /// Waits until a cycle is due and may be run.
 async fn turn(clock: &Clock, fence: &Fence, due: Option<Time>) {
     match due {
@@ -259,9 +281,11 @@ fn log(decision: &Decision) {
             nodes,
             lost,
             at_least,
+            ranks,
         } => {
             let lost_millicores = lost / (CORE / 1_000);
             let least_millicores = at_least.map(|worth| worth / (CORE / 1_000));
+            let rank_hops = ranks.map(mean_hops);
             tracing::info!(
                 gang,
                 queue,
@@ -269,6 +293,7 @@ fn log(decision: &Decision) {
                 nodes,
                 lost_millicores,
                 least_millicores,
+                rank_hops,
                 "placed"
             );
         }

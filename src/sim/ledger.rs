@@ -5,7 +5,7 @@
 use super::server::{Pod, Server};
 use super::story::{Joins, Seat, Story, Takes};
 use super::usage::Usage;
-use crate::core::engine::{GangStatus, PodWaits};
+use crate::core::engine::{GangStatus, Neighbours, PodWaits};
 use crate::core::model::{GangKey, GangRef, GangSpec, PodKey, PodPhase, PodSpec};
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -72,6 +72,8 @@ pub struct GangLine {
     hops_of: u32,
     /// What its placements left free on nodes that they opened, in worth.
     pub lost: Option<u64>,
+    /// How far its pods were from the next by rank, over all its placements.
+    pub ranks: Option<Neighbours>,
 }
 
 impl GangLine {
@@ -362,9 +364,13 @@ impl Ledger {
     }
 
     /// A gang was given places.
-    pub fn placed(&mut self, gang: &GangKey, lost: u64) {
+    pub fn placed(&mut self, gang: &GangKey, lost: u64, ranks: Option<Neighbours>) {
         if let Some(line) = self.gangs.get_mut(gang) {
             line.lost = Some(line.lost.unwrap_or(0).saturating_add(lost));
+            line.ranks = match (line.ranks, ranks) {
+                (Some(known), Some(more)) => Some(known.and(more)),
+                (known, more) => known.or(more),
+            };
         }
     }
 

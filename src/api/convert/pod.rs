@@ -2,7 +2,7 @@
 
 use super::unsupported::{self, Unsupported};
 use super::{Reading, cluster, created, filled, millis};
-use crate::api::{conventions, duration, names, requests, slim};
+use crate::api::{conventions, duration, names, ranks, requests, slim};
 use crate::core::model::{
     Constraints, HostPort, Labels, Operator, PodKey, PodLabels, PodPhase, PodSpec, Protocol,
     Requirement, ShapeSpec, Term, Toleration, TolerationOperator,
@@ -43,6 +43,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             .collect(),
         gang: conventions::gang_of(pod),
         subgroup: text(names::SUBGROUP).map(str::to_owned),
+        rank: ranks::of(meta),
         queue: text(names::QUEUE).map(str::to_owned),
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),

@@ -3,7 +3,7 @@
 //! Managed fields, finalizers, owners that are no controller and foreign annotations never
 //! reach memory. The type stays Kubernetes' own because kube asks for it.
 
-use crate::api::conventions;
+use crate::api::{conventions, ranks};
 use bytes::Bytes;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
@@ -189,7 +189,8 @@ struct Annotations(BTreeMap<String, String>);
 
 fn is_read(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
-    domain == "muster.dev" || domain.ends_with(".muster.dev") || conventions::reads_annotation(key)
+    let ours = domain == "muster.dev" || domain.ends_with(".muster.dev");
+    ours || conventions::reads_annotation(key) || ranks::reads_annotation(key)
 }
 
 impl<'de> Deserialize<'de> for Annotations {

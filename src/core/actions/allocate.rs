@@ -8,7 +8,7 @@ use super::{Cycle, admit, finish, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::Reason;
 use crate::core::model::Why;
-use crate::core::placement::{Confined, Demand, Diagnosis, Shortage};
+use crate::core::placement::{Confined, Demand, Diagnosis, Shortage, line_up};
 use crate::core::state::{ClusterState, Eased, GangId, Limit, ShapeId, View};
 use crate::core::transaction::Statement;
 use crate::core::units::Time;
@@ -278,6 +278,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
             .place(&mut statement, cx.profile, gang_id, &demand);
         found.map_err(Refusal::Shortage)?;
     }
+    line_up(&mut statement, cx.profile, gang_id);
     let committed = finish::reserve(statement, cx.profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
     if placed == 0 {

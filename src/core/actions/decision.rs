@@ -1,6 +1,7 @@
 //! What was decided, for the log, and what took how long, for histograms.
 
 use crate::core::model::GangKey;
+use crate::core::placement::Neighbours;
 use crate::core::state::{ClusterState, GangId};
 use crate::core::units::Millis;
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub enum Outcome {
         lost: u64,
         /// What it had to lose at least, in worth, where that is known.
         at_least: Option<u64>,
+        /// How far those with a rank are from the next, if there are any.
+        ranks: Option<Neighbours>,
     },
     /// It cannot be placed, and has not been able to for a while.
     Waits {

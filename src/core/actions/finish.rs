@@ -6,7 +6,7 @@ use super::refresh::queue_or_wait;
 use super::{Cycle, Outcome, SpanKind, reservation};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
 use crate::core::model::{Bind, Why};
-use crate::core::placement::Lost;
+use crate::core::placement::{Lost, Neighbours};
 use crate::core::state::{ClusterState, GangId, Place};
 use crate::core::transaction::{Assumed, Committed, Statement};
 use crate::core::units::Time;
@@ -134,6 +134,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
         .at_least()
         .map(|least| least.min(lost.opportunity));
     cx.orders.lost.note(lost.opportunity, at_least);
+    let ranks = Neighbours::made_by(cx.state, gang_id, committed.assumed());
     cx.orders.binds.extend(orders);
     let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
     progress.why = None;
@@ -150,6 +151,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
         nodes: u32::try_from(lost.nodes).unwrap_or(u32::MAX),
         lost: lost.opportunity,
         at_least,
+        ranks,
     };
     cx.decide(gang_id, placed);
     queue_or_wait(cx, gang_id);

@@ -25,6 +25,7 @@ pub use crate::core::actions::{
     RoomNote, Span, SpanKind, Spared, SparedGangs,
 };
 pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
+pub use crate::core::placement::Neighbours;
 pub use explain::{
     Ahead, Asked, Books, Bound, Child, Closest, Could, Explained, GangExplanation, HangsOn, Held,
     Holder, Lack, Lender, Loses, Members, NotAsked, Protection, QueueExplanation, ReservedPlace,

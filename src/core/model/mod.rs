@@ -12,6 +12,7 @@ mod gang;
 mod node;
 mod pod;
 mod queue;
+mod rank;
 #[cfg(test)]
 pub(in crate::core) mod testing;
 mod text;
@@ -33,6 +34,7 @@ pub use queue::{
     LabelRequirement, LabelSelector, NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,
     Reservation, is_critical_class,
 };
+pub use rank::Rank;
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, TopologySpec, TopologyWish};
 pub use why::Why;

@@ -1,6 +1,6 @@
 //! A pod as the core is told of it.
 
-use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels};
+use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels, Rank};
 use crate::core::units::{Millis, Time};
 use std::fmt;
 
@@ -131,6 +131,8 @@ pub struct PodSpec {
     pub gang: GangRef,
     /// Its subgroup, by label `muster.dev/subgroup`.
     pub subgroup: Option<String>,
+    /// Where it stands in the line of its gang, if whoever made it numbered it.
+    pub rank: Option<Rank>,
     /// Its queue when it is a gang of its own, by label `muster.dev/queue`.
     pub queue: Option<String>,
     /// `spec.priority`, as admission resolved it.

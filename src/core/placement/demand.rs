@@ -2,13 +2,15 @@
 //! as it would be without somebody, or inside a part of it.
 
 use crate::core::resources::{Request, Tally};
-use crate::core::state::{ClusterState, GangId, PodId, ShapeId};
+use crate::core::state::{ClusterState, GangId, PodId, ShapeId, Turn};
+use crate::core::units::Time;
 use std::cmp::Reverse;
 
 /// What a gang asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Who may be placed, by creation; of equal ones no more than could be needed.
+    /// Who may be placed, by creation; of equal ones no more than could be needed, and of these the
+    /// lowest ranks.
     members: Vec<Member>,
     /// What each subgroup asks for.
     pub(super) subgroups: Vec<Need>,
@@ -43,6 +45,22 @@ pub(super) enum Order {
     Created,
     LargestFirst,
     SmallestFirst,
+}
+
+/// Equal members take their turns among the others by creation, and among themselves by rank: the one
+/// of the lowest rank has the turn of the one that was created first. So where all of them are placed, a
+/// rank changes nothing but who of equal ones is first.
+fn by_rank(equals: &mut [(Turn, Member)]) {
+    // Those without one are first.
+    if equals.last().is_none_or(|((rank, ..), _)| rank.is_none()) {
+        return;
+    }
+    let turn = |((_, created, id), _): &(Turn, Member)| (*created, *id);
+    let mut turns: Vec<(Time, PodId)> = equals.iter().map(turn).collect();
+    turns.sort_unstable();
+    for (((_, created, id), _), turn) in equals.iter_mut().zip(turns) {
+        (*created, *id) = turn;
+    }
 }
 
 impl Demand {
@@ -123,17 +141,20 @@ impl Demand {
             } else {
                 room.min(needed) as usize
             };
-            members.extend(pods.take(enough).map(|(created, pod)| {
+            let from = members.len();
+            members.extend(pods.take(enough).map(|turn| {
+                let (_, _, pod) = turn;
                 let member = Member {
                     pod,
                     shape: class.shape,
                     subgroup: class.subgroup,
                     avoids: class.avoids,
                 };
-                (created, member)
+                (turn, member)
             }));
+            by_rank(&mut members[from..]);
         }
-        members.sort_unstable_by_key(|(created, member)| (*created, member.pod));
+        members.sort_unstable_by_key(|((_, created, id), _)| (*created, *id));
         Self {
             members: members.into_iter().map(|(_, member)| member).collect(),
             subgroups,

@@ -14,6 +14,7 @@ mod domain;
 mod domains;
 pub mod exact;
 mod improve;
+mod line;
 mod lost;
 mod masks;
 mod per_shape;
@@ -28,6 +29,7 @@ mod whole;
 
 pub use demand::Demand;
 pub use diagnosis::{Diagnosis, amount_in_words, diagnose};
+pub use line::{Neighbours, line_up};
 pub use lost::Lost;
 pub use place::{Confined, Placer, Shortage};
 pub use whole::PackingCounts;

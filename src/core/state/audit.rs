@@ -113,16 +113,20 @@ impl ClusterState {
 
     /// On which nodes the members of each subgroup are.
     fn audit_nodes_of(&self, gang: &Gang) -> Result<(), String> {
-        let mut on = vec![BTreeMap::new(); gang.subgroups.len()];
-        for pod in gang.members.iter().filter_map(|id| self.pods.get(*id)) {
+        let mut on = vec![(BTreeMap::new(), BTreeMap::new()); gang.subgroups.len()];
+        for id in &gang.members {
+            let Some(pod) = self.pods.get(*id) else {
+                continue;
+            };
             let node = pod.place.node().filter(|_| pod.room().is_some());
             let of_group = pod.subgroup.and_then(|index| on.get_mut(index));
-            if let Some((of_group, node)) = of_group.zip(node) {
-                *of_group.entry(node).or_insert(0) += 1;
+            if let Some(((on, line), node)) = of_group.zip(node) {
+                *on.entry(node).or_insert(0) += 1;
+                line.extend(pod.rank.map(|rank| ((rank, *id), node)));
             }
         }
-        let noted = gang.subgroups.iter().map(|one| &one.on);
-        if gang.is_single() || noted.eq(on.iter()) {
+        let noted = gang.subgroups.iter().map(|one| (&one.on, &one.line));
+        if gang.is_single() || noted.eq(on.iter().map(|(on, line)| (on, line))) {
             return Ok(());
         }
         Err(format!("gang {}: members are on {on:?}", gang.key))

@@ -4,7 +4,7 @@ use super::ids::{NodeId, PodId, QueueId};
 use super::pending::Pending;
 use super::pods::{STANDINGS, Standing};
 use crate::core::model::{
-    GangKey, GangSpace, GangSpec, Housemates, Labels, Lifetime, SubgroupSpec, TopologyWish,
+    GangKey, GangSpace, GangSpec, Housemates, Labels, Lifetime, Rank, SubgroupSpec, TopologyWish,
 };
 use crate::core::resources::{Request, Tally};
 use crate::core::units::{Millis, Time};
@@ -85,6 +85,8 @@ pub struct Subgroup {
     /// The nodes its members are on, decided or confirmed, and how many are on each. Not kept of a pod
     /// that is a gang of its own.
     pub on: BTreeMap<NodeId, u32>,
+    /// Of these members those that have a rank, in their line.
+    pub line: BTreeMap<(Rank, PodId), NodeId>,
 }
 
 impl Subgroup {
@@ -98,6 +100,15 @@ impl Subgroup {
         };
         if *members == 0 {
             self.on.remove(&node);
+        }
+    }
+
+    /// A member that has a rank came onto a node, or left it.
+    pub fn count_in_line(&mut self, rank: Rank, pod: PodId, node: NodeId, more: bool) {
+        if more {
+            self.line.insert((rank, pod), node);
+        } else {
+            self.line.remove(&(rank, pod));
         }
     }
 

@@ -116,7 +116,7 @@ impl ClusterState {
         };
         let Some(gang_id) = pod.gang else { return };
         let nominated = pod.is_only_nominated();
-        let (subgroup, node) = (pod.subgroup, pod.place.node());
+        let (subgroup, rank, node) = (pod.subgroup, pod.rank, pod.place.node());
         let shape = self.shapes.get(pod.shape);
         let Some((gang, shape)) = self.gangs.get_mut(gang_id).zip(shape) else {
             return;
@@ -135,6 +135,9 @@ impl ClusterState {
             && let Some(subgroup) = gang.subgroups.get_mut(subgroup)
         {
             subgroup.count_on(node, more);
+            if let Some(rank) = rank {
+                subgroup.count_in_line(rank, id, node, more);
+            }
         }
         if let Some((queue, lifetime)) = gang.account {
             self.queues

@@ -2,6 +2,7 @@
 
 use super::ids::{PodId, ShapeId};
 use super::pods::Pod;
+use crate::core::model::Rank;
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +17,14 @@ pub struct Class {
     pub avoids: bool,
 }
 
-/// A member's place in the order of creation.
-type Place = (Time, PodId);
+/// A member's turn among its equals: by rank, those without one first; then by creation, then by id.
+pub type Turn = (Option<Rank>, Time, PodId);
 
-/// The members, each class by creation, then id.
+/// The members, each class in the order of their turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
-    classes: BTreeMap<Class, BTreeSet<Place>>,
-    members: BTreeMap<PodId, (Class, Time)>,
+    classes: BTreeMap<Class, BTreeSet<Turn>>,
+    members: BTreeMap<PodId, (Class, Turn)>,
 }
 
 impl Pending {
@@ -36,28 +37,26 @@ impl Pending {
             subgroup,
             avoids: !pod.avoid.is_empty(),
         };
-        self.members.insert(id, (class, pod.created));
-        let members = self.classes.entry(class).or_default();
-        members.insert((pod.created, id));
+        let turn = (pod.rank, pod.created, id);
+        self.members.insert(id, (class, turn));
+        self.classes.entry(class).or_default().insert(turn);
     }
 
     /// Takes a member out, if it is in.
     pub(super) fn remove(&mut self, id: PodId) {
-        let Some((class, created)) = self.members.remove(&id) else {
+        let Some((class, turn)) = self.members.remove(&id) else {
             return;
         };
         if let Some(members) = self.classes.get_mut(&class) {
-            members.remove(&(created, id));
+            members.remove(&turn);
             if members.is_empty() {
                 self.classes.remove(&class);
             }
         }
     }
 
-    /// The classes, and the members of each by creation, then id.
-    pub fn classes(
-        &self,
-    ) -> impl Iterator<Item = (Class, impl Iterator<Item = (Time, PodId)> + '_)> {
+    /// The classes, and the members of each in the order of their turns.
+    pub fn classes(&self) -> impl Iterator<Item = (Class, impl Iterator<Item = Turn> + '_)> {
         let classes = self.classes.iter();
         classes.map(|(class, members)| (*class, members.iter().copied()))
     }
@@ -66,15 +65,16 @@ impl Pending {
     pub fn different(&self) -> impl Iterator<Item = PodId> + '_ {
         self.classes.iter().flat_map(|(class, members)| {
             let most = if class.avoids { members.len() } else { 1 };
-            members.iter().take(most).map(|(_, id)| *id)
+            members.iter().take(most).map(|(_, _, id)| *id)
         })
     }
 
-    /// Who was created first.
+    /// Of those who are first in their classes the one that was created first.
     #[must_use]
     pub fn first(&self) -> Option<PodId> {
         let firsts = self.classes.values().filter_map(BTreeSet::first);
-        firsts.min().map(|(_, id)| *id)
+        let created = firsts.map(|(_, created, id)| (*created, *id));
+        created.min().map(|(_, id)| id)
     }
 
     /// How many there are.

@@ -74,6 +74,7 @@ impl ClusterState {
             gang: None,
             subgroup_label: spec.subgroup,
             subgroup: None,
+            rank: spec.rank,
             shape,
             priority: spec.priority,
             priority_class: spec.priority_class,
@@ -160,8 +161,10 @@ impl ClusterState {
             || pod.lifetime != spec.lifetime
             || pod.gates != spec.gates
             || pod.unsupported != unsupported
+            || (pod.rank != spec.rank && pod.place == Place::None)
             || old_shape != shape;
         pod.subgroup_label = spec.subgroup;
+        pod.rank = spec.rank;
         pod.priority = spec.priority;
         pod.priority_class = spec.priority_class;
         pod.never_preempts = spec.never_preempts;

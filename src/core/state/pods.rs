@@ -1,7 +1,7 @@
 //! A pod in the state, and what it counts as in its gang.
 
 use super::ids::{GangId, NodeId, ShapeId};
-use crate::core::model::{PodKey, PodPhase};
+use crate::core::model::{PodKey, PodPhase, Rank};
 use crate::core::units::{Millis, Time};
 use std::sync::Arc;
 
@@ -94,6 +94,8 @@ pub struct Pod {
     pub subgroup_label: Option<String>,
     /// Its subgroup's index in the gang; `None` when the gang has no such subgroup.
     pub subgroup: Option<usize>,
+    /// Where it stands in the line of its gang.
+    pub rank: Option<Rank>,
     /// What it needs.
     pub shape: ShapeId,
     /// Priority as admission resolved it.

@@ -7,6 +7,7 @@
 
 use super::framework::{Profile, Reason, Reserve};
 use super::state::{ClusterState, GangId, NodeId, Pod, PodId};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -108,6 +109,26 @@ impl<'s> Statement<'s> {
     pub fn assume(&mut self, pod: PodId, node: NodeId) {
         self.state.assume(pod, node);
         self.log.push(Step::Assumed(Assumed { pod, node }));
+    }
+
+    /// Puts pods that were placed here on other nodes, all at once, so that they may exchange theirs.
+    /// Who places has to know that they suit.
+    pub fn reassign(&mut self, nodes: &BTreeMap<PodId, NodeId>) {
+        let moved = |step: &Step| {
+            let Assumed { pod, node } = step.assumed()?;
+            let to = *nodes.get(&pod)?;
+            (to != node).then_some(Assumed { pod, node: to })
+        };
+        let moves: Vec<(usize, Assumed)> = (self.log.iter().enumerate())
+            .filter_map(|(index, step)| Some((index, moved(step)?)))
+            .collect();
+        for (_, to) in &moves {
+            self.state.unassume(to.pod);
+        }
+        for (index, to) in moves {
+            self.state.assume(to.pod, to.node);
+            self.log[index] = Step::Assumed(to);
+        }
     }
 
     /// Thinks a pod away. Only to plan: a statement that is committed has put everybody back.
@@ -304,6 +325,43 @@ mod tests {
         statement.assume(pod, node);
         statement.roll_back(start);
         assert_eq!(statement.commit().assumed().count(), 0);
+        state.audit().unwrap();
+    }
+
+    #[test]
+    fn pods_that_exchanged_their_nodes_are_taken_off_those() {
+        let (mut state, node, pod) = state();
+        let other = PodSpec {
+            key: PodKey {
+                name: "q".into(),
+                uid: "2".into(),
+                ..state.pod(pod).unwrap().key.clone()
+            },
+            ours: true,
+            ..PodSpec::default()
+        };
+        let key = other.key.clone();
+        state.apply(Time::ZERO, Event::Pod(Box::new(other)));
+        let spec = NodeSpec {
+            name: "m".into(),
+            allocatable: vec![("pods".to_owned(), 10)],
+            ..NodeSpec::default()
+        };
+        state.apply(Time::ZERO, Event::Node(spec));
+        let (second, empty) = (
+            state.find_pod(&key).unwrap(),
+            state.nodes().find("m").unwrap(),
+        );
+        let mut statement = Statement::new(&mut state);
+        statement.assume(pod, node);
+        statement.assume(second, empty);
+        statement.reassign(&BTreeMap::from([(pod, empty), (second, node)]));
+        let places: Vec<_> = statement.assumed().map(|one| (one.pod, one.node)).collect();
+        assert_eq!(places, [(pod, empty), (second, node)]);
+        statement.state().audit().unwrap();
+        drop(statement);
+        assert_eq!(state.nodes().free(empty, Dimension::PODS), 10);
+        assert_eq!(state.pod(second).unwrap().place, Place::None);
         state.audit().unwrap();
     }
 

@@ -503,9 +503,10 @@ impl Driver {
                 .note(&names, process.brain.scheduler().state(), now);
         }
         for decision in &plan.decisions {
-            if let (Some(gang), Outcome::Placed { lost, .. }) = (&decision.group, &decision.outcome)
+            if let (Some(gang), Outcome::Placed { lost, ranks, .. }) =
+                (&decision.group, &decision.outcome)
             {
-                self.ledger.placed(gang, *lost);
+                self.ledger.placed(gang, *lost, *ranks);
             }
         }
         let effects = plan.effects.len();

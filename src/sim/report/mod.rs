@@ -10,7 +10,7 @@ pub use table::table;
 use super::driver::Driver;
 use super::ledger::{GangLine, Ledger, PodLine};
 use super::server::Server;
-use crate::core::engine::{Condition, GangPhase, GangStatus};
+use crate::core::engine::{Condition, GangPhase, GangStatus, Neighbours};
 use crate::core::model::{DEFAULT_QUEUE, GangKey, PodKey, PodPhase, QueueSpec};
 use crate::core::resources::CORE;
 use crate::core::state::ClusterState;
@@ -100,6 +100,8 @@ pub struct GangReport {
     pub max_hops: Option<u32>,
     /// What its placement leaves unusable.
     pub lost_opportunity: Option<f64>,
+    /// How many hops pods were apart that are next to each other by rank, in the mean.
+    pub rank_hops: Option<f64>,
     /// Why it was taken off its nodes, until it is whole again.
     #[serde(skip)]
     pub disrupted: Option<String>,
@@ -289,6 +291,7 @@ fn gang_reports(now: &Now<'_>, ledger: &Ledger, server: &Server) -> Vec<GangRepo
             scheduled_at: line.scheduled_at.map(seconds),
             max_hops: line.max_hops,
             lost_opportunity: line.lost.map(cores),
+            rank_hops: line.ranks.map(mean_hops),
             disrupted: status.and_then(|status| disrupted(&status.conditions)),
             succeeded: total.succeeded,
             waited: line.scheduled_at.map(|at| at.since(line.submitted_at)),
@@ -374,6 +377,12 @@ fn books_of(name: &str, books: Option<&ClusterState>, end: Time) -> [f64; 3] {
     let account = &queue.account;
     let flow = account.flow.value(end, half_life);
     [account.flow.usage(), account.share, flow].map(cores)
+}
+
+/// The mean, to a thousandth of a hop.
+fn mean_hops(ranks: Neighbours) -> f64 {
+    let mean = f64::from(ranks.hops) / f64::from(ranks.pairs);
+    (mean * 1000.0).round() / 1000.0
 }
 
 /// Worth in thousandths of a core.

@@ -11,6 +11,7 @@ mod near;
 mod placing;
 mod preempting;
 mod promises;
+mod ranks;
 mod sparing;
 mod words;
 

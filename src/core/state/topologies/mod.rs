@@ -2,6 +2,7 @@
 
 mod graph;
 mod links;
+mod order;
 mod tree;
 
 pub use graph::{Graph, Port};

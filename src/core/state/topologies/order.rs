@@ -1,0 +1,177 @@
+//! An order of nodes along a topology, and how far two of them are from each other: what is needed to
+//! lay pods out in a line.
+//!
+//! Who walks along the nodes in this order leaves a domain only when it has seen all of it, at every
+//! level. On a tree no other walk over the same nodes makes fewer hops: of each level it crosses as many
+//! borders as there are domains, less one, and none crosses fewer.
+
+use super::{NodeId, Nodes, Topology, Tree};
+use std::cmp::Ordering;
+
+impl Topology {
+    /// Puts nodes in order: domains by the value of their label, from the widest level on; inside the
+    /// narrowest by the node's name. Numbers in values and names count as numbers: `rack-2` is before
+    /// `rack-10`. Nodes in no domain are last.
+    pub fn put_in_order(&self, nodes: &mut [NodeId], all: &Nodes) {
+        nodes.sort_unstable_by(|one, other| {
+            by_domain(self.tree(), *one, *other)
+                .then_with(|| natural(all.name(*one), all.name(*other)))
+                .then(one.cmp(other))
+        });
+    }
+
+    /// The hops between two nodes; `None` where there is no path.
+    #[must_use]
+    pub fn hops_between(&self, one: NodeId, other: NodeId) -> Option<u32> {
+        if one == other {
+            return Some(0);
+        }
+        self.tree().hops([one, other])
+    }
+}
+
+/// The order of the widest domains that two nodes do not have in common.
+fn by_domain(tree: &Tree, one: NodeId, other: NodeId) -> Ordering {
+    let (mut one, mut other) = match (tree.narrowest(one), tree.narrowest(other)) {
+        (Some(one), Some(other)) => (one, other),
+        (one, other) => return other.is_some().cmp(&one.is_some()),
+    };
+    let mut order = Ordering::Equal;
+    while one != other {
+        let (Some(left), Some(right)) = (tree.domain(one), tree.domain(other)) else {
+            break;
+        };
+        order = natural(&left.value, &right.value);
+        let (Some(above_one), Some(above_other)) = (left.parent, right.parent) else {
+            break;
+        };
+        (one, other) = (above_one, above_other);
+    }
+    order
+}
+
+/// The order of texts in which numbers count as numbers; equal ones are equal texts.
+fn natural(one: &str, other: &str) -> Ordering {
+    let (mut left, mut right) = (one.as_bytes(), other.as_bytes());
+    loop {
+        let (digits, others) = (digits(left), digits(right));
+        if digits > 0 && others > 0 {
+            let (number, rest) = left.split_at(digits);
+            let (other_number, other_rest) = right.split_at(others);
+            let order = by_value(number, other_number);
+            if order.is_ne() {
+                return order;
+            }
+            (left, right) = (rest, other_rest);
+            continue;
+        }
+        match (left.split_first(), right.split_first()) {
+            (Some((a, rest)), Some((b, other_rest))) if a == b => {
+                (left, right) = (rest, other_rest);
+            }
+            (None, None) => return one.cmp(other),
+            (a, b) => return a.map(|(a, _)| a).cmp(&b.map(|(b, _)| b)),
+        }
+    }
+}
+
+/// How many digits a text begins with.
+fn digits(text: &[u8]) -> usize {
+    let digit = text.iter().position(|byte| !byte.is_ascii_digit());
+    digit.unwrap_or(text.len())
+}
+
+/// Numbers of any length, in digits.
+fn by_value(one: &[u8], other: &[u8]) -> Ordering {
+    let zeros = |digits: &[u8]| digits.iter().take_while(|digit| **digit == b'0').count();
+    let (one, other) = (&one[zeros(one)..], &other[zeros(other)..]);
+    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::model::testing::node;
+    use crate::core::model::{Event, HOSTNAME, Labels, Level, NodeSpec, TopologySpec};
+    use crate::core::state::ClusterState;
+    use crate::core::units::Time;
+
+    #[test]
+    fn numbers_in_names_count_as_numbers() {
+        let sorted = [
+            "",
+            "2",
+            "007",
+            "10",
+            "a",
+            "rack",
+            "rack-",
+            "rack-0",
+            "rack-1a",
+            "rack-2",
+            "rack-2-9",
+            "rack-2-10",
+            "rack-10",
+            "rack-18446744073709551616",
+            "rack-18446744073709551617",
+            "rack-a",
+            "raczk",
+        ];
+        for (index, one) in sorted.iter().enumerate() {
+            for (other_index, other) in sorted.iter().enumerate() {
+                let order = index.cmp(&other_index);
+                assert_eq!(natural(one, other), order, "{one} and {other}");
+            }
+        }
+        // What has the same value is still not the same text.
+        assert_eq!(natural("r01", "r1"), Ordering::Less);
+        assert_eq!(natural("r1", "r01"), Ordering::Greater);
+    }
+
+    #[test]
+    fn nodes_are_in_the_order_of_their_domains_and_then_of_their_names() {
+        let mut state = ClusterState::default();
+        let level = |label: &str, hops| Level {
+            label: label.into(),
+            hops,
+        };
+        let spec = TopologySpec {
+            name: "fabric".into(),
+            levels: vec![level("block", 4), level("rack", 2), level(HOSTNAME, 0)],
+            ..TopologySpec::default()
+        };
+        state.apply(Time::ZERO, Event::Topology(Box::new(spec)));
+        // Racks are numbered anew in each block, and nodes came in no order.
+        let places = [
+            ("n7", Some(("b", "1"))),
+            ("n10", Some(("a", "10"))),
+            ("out-2", None),
+            ("n9", Some(("a", "10"))),
+            ("n1", Some(("b", "1"))),
+            ("n8", Some(("a", "2"))),
+            ("out-1", None),
+        ];
+        for (name, place) in places {
+            let labels = place.map(|(block, rack)| {
+                let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+                Labels::from_iter([pair("block", block), pair("rack", rack)])
+            });
+            let spec = NodeSpec {
+                labels: labels.unwrap_or_default(),
+                ..node(name, 1)
+            };
+            state.apply(Time::ZERO, Event::Node(spec));
+        }
+        let topology = state.topologies().iter().next().unwrap().1;
+        let mut nodes: Vec<NodeId> = state.nodes().present().iter().collect();
+        topology.put_in_order(&mut nodes, state.nodes());
+        let names: Vec<&str> = nodes.iter().map(|node| state.nodes().name(*node)).collect();
+        assert_eq!(names, ["n8", "n9", "n10", "n1", "n7", "out-1", "out-2"]);
+        let hops = |one: usize, other: usize| topology.hops_between(nodes[one], nodes[other]);
+        assert_eq!(
+            (hops(0, 0), hops(1, 2), hops(0, 1)),
+            (Some(0), Some(2), Some(4))
+        );
+        assert_eq!((hops(2, 3), hops(5, 5), hops(5, 6)), (None, Some(0), None));
+    }
+}
