@@ -9,8 +9,9 @@
 use muster::core::engine::{Effect, Explained, GangExplanation, GangPhase, Plan, Scheduler};
 use muster::core::lint::Linter;
 use muster::core::model::{
-    BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey,
-    PodPhase, PodSpec, QueueSpec, ShapeSpec, Source, SubgroupSpec, Taint,
+    BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, Labels, Level,
+    NodeSpec, PodKey, PodPhase, PodSpec, QueueSpec, Rank, ShapeSpec, Source, SubgroupSpec, Taint,
+    TopologySpec,
 };
 use muster::core::units::{Millis, Time};
 use proptest::prelude::*;
@@ -46,6 +47,8 @@ enum Step {
         well: bool,
     },
     Queue(bool),
+    /// Racks, of which members are to be near each other.
+    Topology(bool),
     /// Answer the oldest open order: well, refused, failed or gone.
     Answer(u8),
     Cycle {
@@ -68,6 +71,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..12_u8).prop_map(Step::PodGone),
         1 => (0..12_u8, any::<bool>()).prop_map(|(index, well)| Step::PodEnds { index, well }),
         1 => any::<bool>().prop_map(Step::Queue),
+        1 => any::<bool>().prop_map(Step::Topology),
         8 => (0..10_u8).prop_map(Step::Answer),
         8 => (0..3000_u32).prop_map(|later_ms| Step::Cycle { later_ms }),
         1 => (200_000..400_000_u32).prop_map(|later_ms| Step::Cycle { later_ms }),
@@ -131,6 +135,7 @@ impl World {
                 };
                 self.tell(Event::Node(NodeSpec {
                     name: format!("n{index}"),
+                    labels: Labels::from_iter([("rack".to_owned(), (index % 2).to_string())]),
                     taints: if tainted { vec![taint] } else { vec![] },
                     allocatable: vec![("cpu".into(), i64::from(cpus)), ("pods".into(), 5)],
                     ..NodeSpec::default()
@@ -192,6 +197,22 @@ impl World {
                     gone
                 });
             }
+            Step::Topology(there) => {
+                let spec = TopologySpec {
+                    name: "racks".into(),
+                    levels: vec![Level {
+                        label: "rack".into(),
+                        hops: 2,
+                    }],
+                    ..TopologySpec::default()
+                };
+                let gone = Event::TopologyDeleted("racks".into());
+                self.tell(if there {
+                    Event::Topology(Box::new(spec))
+                } else {
+                    gone
+                });
+            }
             Step::Answer(how) => self.answer(how),
             Step::Cycle { later_ms } => {
                 self.now = self.now + Millis(u64::from(later_ms));
@@ -226,6 +247,10 @@ impl World {
             ours: true,
             gang: group.map_or(GangRef::Own, |_| named),
             subgroup: Some(if index.is_multiple_of(2) { "a" } else { "b" }.into()),
+            // Some are numbered, and not in the order in which they come.
+            rank: (!index.is_multiple_of(3))
+                .then(|| Rank::new("", 0, u32::from(index) * 5 % 7))
+                .flatten(),
             gates: if gated { vec!["gate".into()] } else { vec![] },
             shape: ShapeSpec {
                 requests: vec![("cpu".into(), i64::from(cpus))],

@@ -21,6 +21,45 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+#[test]
+fn the_hops_between_pods_of_neighbouring_ranks_are_reported() {
+    let mut scenario = String::from(
+        "apiVersion: muster.dev/v1alpha1\nkind: Topology\nmetadata: {name: fabric}\n\
+         spec: {levels: [{nodeLabel: rack, hops: 2}]}\n---\n",
+    );
+    for node in ["n1", "n2", "n3"] {
+        scenario += &NODE.replace(
+            "{name: n1}",
+            &format!("{{name: {node}, labels: {{rack: r}}}}"),
+        );
+    }
+    for (gang, labels) in [
+        (
+            "numbered",
+            r#", batch.kubernetes.io/job-completion-index: "$(INDEX)""#,
+        ),
+        ("plain", ""),
+    ] {
+        scenario += &format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: {gang}}}\n\
+             spec: {{minAvailable: 4}}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata:\n  name: {gang}\n  \
+             labels: {{muster.dev/pod-group: {gang}{labels}}}\n  \
+             annotations: {{simulate.muster.dev/replicas: \"4\"}}\n\
+             spec:\n  schedulerName: muster\n  containers:\n  - name: c\n    image: i\n    \
+             resources: {{requests: {{cpu: \"1500m\"}}}}\n---\n"
+        );
+    }
+    let report = json(&scenario, &["--until", "10s"]);
+    let gangs = report["podGroups"].as_array().unwrap();
+    // Two on a node, two on the next: 0, 2 and 0 hops.
+    assert_eq!(gangs[0]["rankHops"], 0.667);
+    assert_eq!(
+        (&gangs[1]["name"], &gangs[1]["rankHops"]),
+        (&"plain".into(), &Value::Null)
+    );
+}
+
 /// Plays bad input; returns what it says.
 fn refused(scenario: &str) -> String {
     let output = simulate(scenario, &[]);

@@ -3,8 +3,8 @@
 
 use muster::core::model::{
     GangKey, GangRef, GangSpace, GangSpec, HostPort, LabelCondition, LabelRequirement, Level, Link,
-    NodeSpec, PodLabels, PodSpec, PriorityClassSpec, QueueSpec, Reservation, Source, SubgroupSpec,
-    Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
+    NodeSpec, PodLabels, PodSpec, PriorityClassSpec, QueueSpec, Rank, Reservation, Source,
+    SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
@@ -324,6 +324,10 @@ fn gang(random: &mut Random, index: u64, has_topology: bool, entries: &mut Vec<E
         habits(&mut plan);
         if split {
             plan.spec.subgroup = Some(if member == 0 { "head" } else { "rest" }.to_owned());
+        }
+        // Numbered in another order than they come in.
+        if index.is_multiple_of(2) {
+            plan.spec.rank = Rank::new("", 0, count(member * 3 % 5));
         }
         let at = at + random.below(500);
         entries.push(entry(at, Object::Pod(Box::new(plan))));
