@@ -231,6 +231,33 @@ fn a_place_that_was_planned_is_taken_in_the_order_of_ranks() {
     assert_eq!(story.places(&named(4)), ["r1a", "r1b", "r2a", "r2b"]);
 }
 
+#[test]
+fn a_place_that_was_reserved_is_taken_in_the_order_of_ranks() {
+    let mut story = Story::with_racks(&["r1", "r2"], "ab", 1);
+    let ends: Vec<PodKey> = (0..4)
+        .map(|index| {
+            story.submit(PodSpec {
+                lifetime: Some(Millis(60_000)),
+                ..pod(&format!("early-{index}"), None, 1)
+            })
+        })
+        .collect();
+    assert_eq!(story.run().len(), 4);
+    story.group("g", 4);
+    for rank in [3, 0, 2, 1] {
+        story.submit(ranked(&format!("p{rank}"), "g", 1, rank));
+    }
+    assert!(story.run().is_empty());
+    let start = story.scheduler.estimated_start(&key("g"));
+    assert_eq!(start, Some(Time(60_000)));
+    story.pass(60_000);
+    for pod in ends {
+        story.tell(Event::PodDeleted(pod));
+    }
+    assert_eq!(story.run().len(), 4);
+    assert_eq!(story.places(&named(4)), ["r1a", "r1b", "r2a", "r2b"]);
+}
+
 /// The pods of two gangs of two tenants in their order, and what ranks the first of them says.
 fn gangs() -> impl Strategy<Value = Vec<(bool, Option<u32>)>> {
     let rank = prop::option::weighted(0.8, prop_oneof![0..12_u32, Just(Rank::MAX)]);
