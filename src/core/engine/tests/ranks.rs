@@ -150,13 +150,14 @@ fn ranks_say_who_of_equal_pods_is_first_and_not_who_is_before_others() {
 
 #[test]
 fn two_who_replace_others_take_the_places_near_their_neighbours() {
-    let mut story = Story::with_racks(&["r1", "r2"], "abcd", 1);
+    let mut story = Story::with_racks(&["r2", "r1"], "dcba", 1);
     story.group("g", 8);
     let pods: Vec<PodKey> = (0..8)
         .map(|rank| story.submit(ranked(&format!("p{rank}"), "g", 1, rank)))
         .collect();
     assert_eq!(story.run().len(), 8);
-    let on = story.places(&named(8));
+    let on = ["r1a", "r1b", "r1c", "r1d", "r2a", "r2b", "r2c", "r2d"];
+    assert_eq!(story.places(&named(8)), on);
     for rank in [1_usize, 6] {
         story.tell(Event::PodDeleted(pods[rank].clone()));
     }
@@ -200,7 +201,7 @@ fn a_rank_that_is_edited_counts_from_then_on() {
 
 #[test]
 fn a_place_that_was_planned_is_taken_in_the_order_of_ranks() {
-    let mut story = Story::with_racks(&["r1", "r2"], "ab", 1);
+    let mut story = Story::with_racks(&["r2", "r1"], "ba", 1);
     for name in ["r1a", "r1b", "r2a", "r2b"] {
         story.define(GangSpec {
             min_available: 1,
@@ -233,7 +234,7 @@ fn a_place_that_was_planned_is_taken_in_the_order_of_ranks() {
 
 #[test]
 fn a_place_that_was_reserved_is_taken_in_the_order_of_ranks() {
-    let mut story = Story::with_racks(&["r1", "r2"], "ab", 1);
+    let mut story = Story::with_racks(&["r2", "r1"], "ba", 1);
     let ends: Vec<PodKey> = (0..4)
         .map(|index| {
             story.submit(PodSpec {
