@@ -2,8 +2,7 @@
 //! as it would be without somebody, or inside a part of it.
 
 use crate::core::resources::{Request, Tally};
-use crate::core::state::{ClusterState, GangId, PodId, ShapeId, Turn};
-use crate::core::units::Time;
+use crate::core::state::{ClusterState, GangId, PodId, ShapeId, take_turns};
 use std::cmp::Reverse;
 
 /// What a gang asks for.
@@ -45,22 +44,6 @@ pub(super) enum Order {
     Created,
     LargestFirst,
     SmallestFirst,
-}
-
-/// Equal members take their turns among the others by creation, and among themselves by rank: the one
-/// of the lowest rank has the turn of the one that was created first. So where all of them are placed, a
-/// rank changes nothing but who of equal ones is first.
-fn by_rank(equals: &mut [(Turn, Member)]) {
-    // Those without one are first.
-    if equals.last().is_none_or(|((rank, ..), _)| rank.is_none()) {
-        return;
-    }
-    let turn = |((_, created, id), _): &(Turn, Member)| (*created, *id);
-    let mut turns: Vec<(Time, PodId)> = equals.iter().map(turn).collect();
-    turns.sort_unstable();
-    for (((_, created, id), _), turn) in equals.iter_mut().zip(turns) {
-        (*created, *id) = turn;
-    }
 }
 
 impl Demand {
@@ -152,7 +135,7 @@ impl Demand {
                 };
                 (turn, member)
             }));
-            by_rank(&mut members[from..]);
+            take_turns(&mut members[from..]);
         }
         members.sort_unstable_by_key(|((_, created, id), _)| (*created, *id));
         Self {

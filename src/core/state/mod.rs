@@ -38,7 +38,7 @@ pub use kept::{Kept, SLOTS, View};
 pub use near::Near;
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
-pub use pending::{Class, Pending, Turn};
+pub use pending::{Class, Pending, Turn, take_turns};
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
 pub use queues::{
     Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,

@@ -20,6 +20,22 @@ pub struct Class {
 /// A member's turn among its equals: by rank, those without one first; then by creation, then by id.
 pub type Turn = (Option<Rank>, Time, PodId);
 
+/// Equal members, in the order of their turns, take those among others by creation: who is first has that
+/// of the one that was created first. So where all of them have their turn, a rank changes nothing but who
+/// of equal ones is first.
+pub fn take_turns<T>(equals: &mut [(Turn, T)]) {
+    // Those without a rank are first: where the last has none, all are in order.
+    if equals.last().is_none_or(|((rank, ..), _)| rank.is_none()) {
+        return;
+    }
+    let created = |((_, created, id), _): &(Turn, T)| (*created, *id);
+    let mut turns: Vec<(Time, PodId)> = equals.iter().map(created).collect();
+    turns.sort_unstable();
+    for (((_, created, id), _), turn) in equals.iter_mut().zip(turns) {
+        (*created, *id) = turn;
+    }
+}
+
 /// The members, each class in the order of their turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {

@@ -7,7 +7,9 @@ use crate::core::actions::Cycle;
 use crate::core::actions::agenda::Holders;
 use crate::core::actions::record::SparedGangs;
 use crate::core::model::Lifetime;
-use crate::core::state::{ClusterState, Gang, GangId, Pod, PodId, QueueId, Standing};
+use crate::core::state::{
+    ClusterState, Gang, GangId, Pod, PodId, QueueId, ShapeId, Standing, Subgroup, Turn, take_turns,
+};
 use crate::core::units::{Millis, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -88,8 +90,7 @@ impl Candidates {
         let mut apart = BTreeSet::new();
         match verdict.surplus {
             Ok(over) => {
-                for latest in surplus(state, gang) {
-                    let (_, pod) = latest;
+                for (latest, pod) in surplus(state, gang) {
                     apart.insert(pod);
                     all.push(Unit {
                         violates: false,
@@ -288,8 +289,12 @@ fn without(members: Vec<PodId>, some: &BTreeSet<PodId>) -> Vec<PodId> {
     members
 }
 
-/// The members of a gang beyond its minimum, the latest first, with the time of their creation.
-pub(in crate::core) fn surplus(state: &ClusterState, gang: &Gang) -> Vec<(Time, PodId)> {
+/// When a member was created that goes or stays in its turn, and its id.
+type Created = (Time, PodId);
+
+/// The members of a gang beyond its minimum, the latest first; of equal ones, the highest rank goes in the
+/// turn of the latest.
+pub(in crate::core) fn surplus(state: &ClusterState, gang: &Gang) -> Vec<(Created, PodId)> {
     // Who is still on the way to a node does not stand in for who leaves one.
     let mut spare = gang.secured().saturating_sub(gang.min_available()) as usize;
     let mut all = Vec::new();
@@ -298,15 +303,38 @@ pub(in crate::core) fn surplus(state: &ClusterState, gang: &Gang) -> Vec<(Time, 
         let of_subgroup = |id: &PodId| {
             let pod = state.pod(*id)?;
             let may = pod.subgroup == Some(index) && may_go(state, pod);
-            may.then_some((pod.created, *id))
+            may.then_some(((pod.created, *id), *id))
         };
         let mut pods: Vec<_> = gang.members.iter().filter_map(of_subgroup).collect();
-        pods.sort_unstable_by_key(|pod| Reverse(*pod));
+        exchange_turns(state, subgroup, &mut pods);
+        pods.sort_unstable_by_key(|(created, _)| Reverse(*created));
         pods.truncate(beyond.min(spare));
         spare -= pods.len();
         all.extend(pods);
     }
     all
+}
+
+/// Members of a subgroup that are equal go by rank, each in the turn of another.
+fn exchange_turns(state: &ClusterState, subgroup: &Subgroup, pods: &mut [(Created, PodId)]) {
+    if subgroup.line.is_empty() {
+        return;
+    }
+    let ranked = |(_, id): &(Created, PodId)| {
+        let pod = state.pod(*id)?;
+        Some((pod.shape, (pod.rank, pod.created, *id)))
+    };
+    let mut equals: Vec<(ShapeId, Turn)> = pods.iter().filter_map(ranked).collect();
+    equals.sort_unstable();
+    let classes = equals.chunk_by(|one, other| one.0 == other.0);
+    let turns = classes.flat_map(|class| {
+        let mut turns: Vec<(Turn, PodId)> = class.iter().map(|(_, turn)| (*turn, turn.2)).collect();
+        take_turns(&mut turns);
+        turns
+    });
+    for (slot, ((_, created, id), pod)) in pods.iter_mut().zip(turns) {
+        *slot = ((created, id), pod);
+    }
 }
 
 /// The members of a gang that hold a node.

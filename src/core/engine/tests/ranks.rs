@@ -200,6 +200,41 @@ fn a_rank_that_is_edited_counts_from_then_on() {
 }
 
 #[test]
+fn of_equal_surplus_the_highest_rank_goes_first() {
+    let mut story = Story::with_racks(&["r1"], "a", 4);
+    story.define(GangSpec {
+        min_available: 2,
+        ..group("g")
+    });
+    // The lowest rank was made anew, and is the latest.
+    for rank in [1, 3, 2, 0] {
+        story.pass(1_000);
+        story.submit(PodSpec {
+            created: story.now,
+            ..ranked(&format!("p{rank}"), "g", 1, rank)
+        });
+    }
+    assert_eq!(story.run().len(), 4);
+    story.pass(3_600_000);
+    let mut gone = Vec::new();
+    for name in ["first", "second"] {
+        story.group(name, 1);
+        story.pod(name, Some(name));
+        let (_, evictions) = story.step();
+        for evict in evictions {
+            gone.push(evict.pod.name.clone());
+            story.tell(Event::EvictResult(
+                evict.pod.clone(),
+                EvictOutcome::Accepted,
+            ));
+            story.tell(Event::PodDeleted(evict.pod));
+        }
+        assert_eq!(story.run().len(), 1);
+    }
+    assert_eq!(gone, ["p3", "p2"]);
+}
+
+#[test]
 fn a_place_that_was_planned_is_taken_in_the_order_of_ranks() {
     let mut story = Story::with_racks(&["r2", "r1"], "ba", 1);
     for name in ["r1a", "r1b", "r2a", "r2b"] {
