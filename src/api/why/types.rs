@@ -390,8 +390,9 @@ pub struct Near {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NearLimit {
-    /// In one domain of this level; `node`: on one node.
-    pub level: String,
+    /// In one domain of this level; `node`: on one node. Absent where the Topology has no levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
     /// No further than this.
     pub max_hops: u32,
 }

@@ -1,6 +1,6 @@
 //! How near to each other the members of a gang are that have a place, and by what that is known.
 
-use super::topologies::{Closeness, Common};
+use super::topologies::{Closeness, Common, Network};
 use super::{ClusterState, Gang, NodeId};
 
 /// How near some members are to each other.
@@ -10,14 +10,15 @@ pub struct Near {
     pub subgroup: Option<String>,
     /// By which Topology.
     pub topology: String,
-    /// The largest number of hops between two of them; `None`: no domain has all.
+    /// The largest number of hops between two of them; `None`: two have no path.
     pub hops: Option<u32>,
-    /// The narrowest domain that has all of them.
+    /// The narrowest domain that has all of them, where there are domains.
     pub domain: Option<String>,
     /// The node, where all are on one.
     pub node: Option<String>,
-    /// The widest domain that may have them: its level, and its hops.
-    pub limit: Option<(String, u32)>,
+    /// The hops they may be apart, and the level of the widest domain that may have them, where there
+    /// are domains.
+    pub limit: Option<(Option<String>, u32)>,
 }
 
 impl ClusterState {
@@ -49,22 +50,30 @@ impl ClusterState {
         nodes: &mut dyn Iterator<Item = NodeId>,
     ) -> Option<Near> {
         let topology = self.topologies.get(closeness.topology)?;
-        let tree = topology.tree();
         let nodes: Vec<NodeId> = nodes.collect();
-        let (domain, node) = match tree.common(nodes.iter().copied()) {
-            Common::Anywhere => return None,
-            Common::Node(node) => (None, Some(self.nodes.name(node).to_owned())),
-            Common::Domain(id) => (Some(tree.path(id)), None),
-            Common::Nowhere => (None, None),
+        let first = *nodes.first()?;
+        let on_one = nodes.iter().all(|node| *node == first);
+        let (domain, limit) = match topology.network() {
+            Network::Tree(tree) => {
+                let domain = match tree.common(nodes.iter().copied()) {
+                    Common::Domain(id) => Some(tree.path(id)),
+                    _ => None,
+                };
+                let limit = |height| {
+                    let level = topology.level_at(height).to_owned();
+                    (Some(level), tree.hops_at(height as usize))
+                };
+                (domain, closeness.at_most.map(limit))
+            }
+            Network::Graph(_) => (None, closeness.at_most.map(|hops| (None, hops))),
         };
-        let limit = |height| (topology.level_at(height).to_owned(), tree.hops_at(height));
         Some(Near {
             subgroup,
             topology: topology.spec.name.clone(),
-            hops: tree.hops(nodes),
+            hops: topology.network().hops(nodes),
             domain,
-            node,
-            limit: closeness.at_most.map(limit),
+            node: on_one.then(|| self.nodes.name(first).to_owned()),
+            limit,
         })
     }
 }

@@ -372,21 +372,24 @@ fn near(near: &Near) -> String {
     };
     let topology = &near.topology;
     let place = match (&near.node, &near.domain) {
-        (Some(node), _) => format!("on node {node}"),
-        (_, Some(domain)) => format!("in {domain}"),
+        (Some(node), _) => format!(": all on node {node}"),
+        (_, Some(domain)) => format!(": all in {domain}"),
         _ => String::new(),
     };
     let mut text = match near.max_hops {
-        Some(0) => format!("{whose}0 hops by Topology {topology}: all {place}"),
+        Some(0) => format!("{whose}0 hops by Topology {topology}{place}"),
         Some(hops) => {
             let hops = many(hops, "hop");
-            format!("{whose}at most {hops} by Topology {topology}: all {place}")
+            format!("{whose}at most {hops} by Topology {topology}{place}")
         }
-        None => format!("{whose}no domain of Topology {topology} has all of its nodes"),
+        None => format!("{whose}Topology {topology} has no path between some of its nodes"),
     };
     if let Some(limit) = &near.limit {
-        let (level, hops) = (&limit.level, many(limit.max_hops, "hop"));
-        text.push_str(&format!("; they have to be in one {level}, {hops} at most"));
+        let hops = many(limit.max_hops, "hop");
+        text.push_str(&match &limit.level {
+            Some(level) => format!("; they have to be in one {level}, {hops} at most"),
+            None => format!("; they have to be within {hops}"),
+        });
     }
     text
 }

@@ -231,7 +231,7 @@ fn a_running_gang_is_told_what_it_could_lose_to_whom() {
             max_hops: Some(2),
             domain: Some("rack=r1".to_owned()),
             limit: Some(NearLimit {
-                level: "block".to_owned(),
+                level: Some("block".to_owned()),
                 max_hops: 4,
             }),
             ..Near::default()
@@ -291,7 +291,7 @@ fn how_near_members_are_is_said_of_one_node_of_a_domain_and_of_none() {
         topology,
         ..Near::default()
     };
-    let words = "Near       subgroup left: no domain of Topology fabric has all of its nodes";
+    let words = "Near       subgroup left: Topology fabric has no path between some of its nodes";
     assert_eq!(said(apart), words);
 }
 

@@ -352,18 +352,25 @@ impl Topology {
         }
     }
 
+    /// How people call a domain of this height: the label of its level, or `node`.
+    #[must_use]
+    pub fn level_at(&self, height: Reach) -> &str {
+        let levels: &[_] = match &self.network {
+            Network::Tree(tree) => tree.levels(),
+            Network::Graph(_) => &[],
+        };
+        let level = levels.len().checked_sub(height as usize);
+        let level = level.and_then(|level| levels.get(level));
+        level.map_or("node", |level| &level.label)
+    }
+
     /// How people say that pods are that near: `in one rack of Topology fabric`.
     #[must_use]
     pub fn nearness(&self, reach: Reach) -> String {
         let name = &self.spec.name;
         match &self.network {
             _ if reach == 0 => "in one node".to_owned(),
-            Network::Tree(tree) => {
-                let level = tree.levels().len().checked_sub(reach as usize);
-                let level = level.and_then(|level| tree.levels().get(level));
-                let level = level.map_or("node", |level| &level.label);
-                format!("in one {level} of Topology {name}")
-            }
+            Network::Tree(_) => format!("in one {} of Topology {name}", self.level_at(reach)),
             Network::Graph(_) => format!(
                 "within {} in Topology {name}",
                 counted(reach as usize, "hop")
