@@ -122,6 +122,8 @@ fn every_plugin_is_in_the_document() {
             wanted.push(name.as_str().unwrap().to_owned());
         }
     }
+    // Scores that are there to be chosen: the default is packing alone.
+    wanted.extend(["LeastAllocated", "MostAllocated"].map(str::to_owned));
     wanted.sort();
     let found: Vec<String> = rows(section).into_keys().collect();
     assert_eq!(

@@ -9,6 +9,7 @@
 mod convention;
 mod objects;
 mod observe;
+pub mod placement;
 mod preempt;
 mod raw;
 mod release;

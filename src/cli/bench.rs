@@ -1,12 +1,13 @@
 //! `muster bench`: how fast a scheduler binds, and releases, on a cluster.
 
+use super::bench_placement;
 use super::log::{self, Format};
 use crate::bench::{self, Convention, GPUS, Measure, Options, Report};
 use crate::cluster::Clock;
 use crate::cluster::client::{self, Transport};
 use crate::cluster::encoding::Encoding;
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use kube::Client;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,9 +20,12 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(90);
 ///
 /// Makes nodes and pods of its own, in a namespace of its own, and deletes them at the end. The
 /// nodes have no kubelet; on a cluster with a node lifecycle controller they are tainted as lost
-/// after about 40 s.
+/// after about 40 s. `muster bench placement` needs no cluster.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Arguments {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// Kubeconfig file; else $KUBECONFIG, the pod's service account, ~/.kube/config
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -81,6 +85,12 @@ pub(super) struct Arguments {
     output: Output,
 }
 
+/// What is measured otherwise.
+#[derive(Debug, Subcommand)]
+enum Other {
+    Placement(bench_placement::Arguments),
+}
+
 /// Whether the raw rate is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Raw {
@@ -123,6 +133,9 @@ enum Output {
 
 /// Runs the command.
 pub(super) fn run(arguments: Arguments) -> ExitCode {
+    if let Some(Other::Placement(placement)) = &arguments.other {
+        return bench_placement::run(placement);
+    }
     match arguments.bench() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,6 +1,7 @@
 //! The command line: one file a command. This is where errors become words and exit codes.
 
 mod bench;
+mod bench_placement;
 mod config;
 mod crds;
 mod log;

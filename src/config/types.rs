@@ -171,9 +171,9 @@ impl Default for Profile {
             weight: Bounded::default(),
         };
         Self {
-            queue_sort: QueueSortPoint::all(),
-            filter: FilterPoint::all(),
-            score: ScorePoint::all().into_iter().map(score).collect(),
+            queue_sort: QueueSortPoint::defaults(),
+            filter: FilterPoint::defaults(),
+            score: ScorePoint::defaults().into_iter().map(score).collect(),
         }
     }
 }

@@ -39,14 +39,20 @@ pub trait Point: Clone {
     /// The names of its plugins, in their default order.
     fn known() -> Vec<&'static str>;
 
-    /// All of its plugins, in their default order.
+    /// The names of those that run unless others are chosen.
     #[must_use]
-    fn all() -> Vec<PluginName<Self>> {
+    fn by_default() -> Vec<&'static str> {
+        Self::known()
+    }
+
+    /// The plugins that run unless others are chosen, in their default order.
+    #[must_use]
+    fn defaults() -> Vec<PluginName<Self>> {
         let name = |name: &str| PluginName {
             name: name.to_owned(),
             point: PhantomData,
         };
-        Self::known().into_iter().map(name).collect()
+        Self::by_default().into_iter().map(name).collect()
     }
 }
 
@@ -84,6 +90,11 @@ impl Point for ScorePoint {
 
     fn known() -> Vec<&'static str> {
         registry::scores().iter().map(|one| one.name()).collect()
+    }
+
+    fn by_default() -> Vec<&'static str> {
+        let plugins = registry::default_scores();
+        plugins.iter().map(|one| one.name()).collect()
     }
 }
 

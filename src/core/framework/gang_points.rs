@@ -29,6 +29,42 @@ pub trait GangDomains: Plugin {
     fn domains(&self, state: &ClusterState, gang: &Gang) -> Vec<NodeSet>;
 }
 
+/// One of the domains of a topology between which a gang has the choice: all are of one height, and all
+/// may hold its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainRoom {
+    /// For how many pods like the members there is room.
+    pub room: u64,
+    /// How many have to be placed.
+    pub needed: u64,
+    /// For how many there is room in the next wider domain that it is in.
+    pub around: u64,
+    /// Whether it is a single node.
+    pub is_node: bool,
+}
+
+/// How members are laid out over the narrower domains of the one that was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// Those with the most room are filled first.
+    MostRoomFirst,
+    /// Not by domains: each member gets the node that scores best.
+    BestNodes,
+}
+
+/// Says which of the domains of one height is tried first; the first that holds the members is taken.
+/// Has no say about the height: fewest hops come first. A profile without one takes the tightest
+/// domains, compares what the first few lose, and fills narrower ones whole (docs/placement.md).
+pub trait DomainOrder: Plugin {
+    /// A domain's rank: smaller goes first, of equals the one that was known first.
+    fn rank(&self, domain: DomainRoom) -> [u64; 2];
+
+    /// How members are laid out inside.
+    fn inside(&self) -> Inside {
+        Inside::BestNodes
+    }
+}
+
 /// Hears that a gang found no place, and may add to the reason.
 pub trait PostFilter: Plugin {
     /// Words to add to the message.

@@ -14,8 +14,8 @@ mod reason;
 mod store;
 
 pub use gang_points::{
-    EventHandler, GangDomains, Permit, PermitVerdict, PostBind, PostFilter, PreBind, PreEnqueue,
-    QueueSort, Reserve,
+    DomainOrder, DomainRoom, EventHandler, GangDomains, Inside, Permit, PermitVerdict, PostBind,
+    PostFilter, PreBind, PreEnqueue, QueueSort, Reserve,
 };
 pub use node_points::{
     Binder, Context, Filter, Mates, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,

@@ -168,8 +168,20 @@ pub trait Score: Plugin {
         scores.first().copied().unwrap_or(0)
     }
 
+    /// Whether [`Score::on_scale`] says what a node is worth beside the scores of other plugins.
+    fn has_scale(&self) -> bool {
+        false
+    }
+
+    /// What a node scores in 0..=[`MAX_SCORE`](super::MAX_SCORE), where that follows from the node
+    /// alone: a mix of such scores is kept, and costs no more than one of them.
+    fn on_scale(&self, _cx: &Context<'_>, _node: NodeId) -> i64 {
+        0
+    }
+
     /// Brings the scores into 0..=[`MAX_SCORE`](super::MAX_SCORE), where they are mixed with those
-    /// of other plugins (NormalizeScore). The only score plugin of a profile need not.
+    /// of other plugins (NormalizeScore), of a plugin that has no scale of its own. The only score
+    /// plugin of a profile need not.
     fn normalize(&self, scores: &mut [i64]) {
         let (Some(low), Some(high)) = (scores.iter().min().copied(), scores.iter().max().copied())
         else {

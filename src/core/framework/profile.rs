@@ -1,8 +1,8 @@
 //! Which plugins run at which point.
 
 use super::{
-    Binder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind, PostFilter, PreBind,
-    PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
+    Binder, DomainOrder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind, PostFilter,
+    PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
 };
 use crate::core::state::Shape;
 use std::fmt;
@@ -29,6 +29,8 @@ pub struct Profile {
     pub pre_enqueue: Vec<Arc<dyn PreEnqueue>>,
     /// Where a gang may go as a whole.
     pub gang_domains: Vec<Arc<dyn GangDomains>>,
+    /// Which of the domains of one height comes first; `None` is the built-in choice.
+    pub domain_order: Option<Arc<dyn DomainOrder>>,
     /// A pod before any node.
     pub pre_filter: Vec<Arc<dyn PreFilter>>,
     /// Nodes that do not suit.

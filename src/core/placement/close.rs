@@ -3,7 +3,7 @@
 //! Sets of nodes are tried from the smallest reach upward (`search.rs`): domains of a tree by their
 //! height (`domains.rs`), ports of a graph by the hops between them (`ports.rs`). So the first that holds
 //! the members has the fewest hops between any two. Among those of one reach those come first that have
-//! least room beyond what is asked for; of the first few the one counts that loses the least
+//! least room beyond what is asked for, and of equal domains those in the fullest wider ones; of the first few the one counts that loses the least
 //! opportunity. What a domain or a port has room for is known beforehand, so one that cannot hold the
 //! members costs nothing.
 
@@ -13,7 +13,7 @@ use super::domains::share_out;
 use super::lost::Lost;
 use super::place::{Confined, Placer, Shortage, further};
 use super::search::{Candidate, Rooms, Search, Spot, Steps, named, nodes_of};
-use crate::core::framework::{Context, Profile};
+use crate::core::framework::{Context, DomainOrder, Inside, Profile};
 use crate::core::state::{Closeness, ClusterState, GangId, Network, Reach, ShapeId};
 use crate::core::transaction::Statement;
 use std::cmp::Reverse;
@@ -41,7 +41,7 @@ impl Placer {
             .iter()
             .flat_map(|one| one.on.keys().copied());
         let rooms = self.rooms(state, profile, demand, all);
-        let search = Search::new(state, all, rooms, on, None);
+        let search = Search::new(state, all, rooms, on, None, profile.domain_order.as_deref());
         let start = statement.checkpoint();
         let mut closest: Option<Shortage> = None;
         let mut steps = Steps::default();
@@ -175,7 +175,10 @@ impl Placer {
         let subgroup = state[gang].subgroups.get(index);
         let on = subgroup.into_iter().flat_map(|one| one.on.keys().copied());
         let rooms = self.rooms(state, profile, demand, near);
-        let search = Search::new(state, near, rooms, on, among.nodes());
+        let search = {
+            let order = profile.domain_order.as_deref();
+            Search::new(state, near, rooms, on, among.nodes(), order)
+        };
         let mut steps = Steps::default();
         while let Some(candidates) = search.next(statement.state(), &mut steps) {
             if self.place_in_best(statement, profile, demand, &search, &candidates) {
@@ -198,6 +201,7 @@ impl Placer {
         search: &Search<'_>,
         candidates: &[Candidate],
     ) -> bool {
+        let tried = if search.order.is_none() { TRIED } else { 1 };
         let start = statement.checkpoint();
         let mut best: Option<(Lost, usize)> = None;
         let mut there = None;
@@ -214,7 +218,7 @@ impl Placer {
                 best = Some((lost, index));
             }
             held += 1;
-            if held == TRIED || lost.opportunity == 0 {
+            if held == tried || lost.opportunity == 0 {
                 break;
             }
         }
@@ -332,7 +336,8 @@ fn parts_of(
     let [(room, _)] = &search.rooms.by_shape[..] else {
         return Vec::new();
     };
-    if search.inside.is_some() || !demand.is_uniform() {
+    let order = search.order.map(DomainOrder::inside);
+    if search.inside.is_some() || !demand.is_uniform() || order == Some(Inside::BestNodes) {
         return Vec::new();
     }
     let needed = search.rooms.needed;
@@ -340,7 +345,7 @@ fn parts_of(
     match (spot, topology.map(|one| one.network())) {
         (Spot::Domain(id), Some(Network::Tree(tree))) => {
             let mut parts = Vec::new();
-            share_out(tree, room, *id, needed, &mut parts);
+            share_out(tree, room, *id, needed, order, &mut parts);
             let domain = |id| nodes_of(state, search.near, &Spot::Domain(id));
             let parts = parts.into_iter();
             parts.map(|(id, members)| (domain(id), members)).collect()

@@ -1,7 +1,8 @@
 //! The search through a tree: its domains, height by height.
 
 use super::capacity::Capacity;
-use super::search::{Candidate, Search, Shortlist, Spot};
+use super::search::{Candidate, Rank, Search, Shortlist, Spot};
+use crate::core::framework::{DomainRoom, Inside};
 use crate::core::state::{Common, DomainId, Id, Reach, Tree};
 use std::cmp::Reverse;
 
@@ -59,19 +60,51 @@ impl Search<'_> {
                 Spot::Group(_) => continue,
             };
             if let (room, true) = room {
-                best.add(room, id, || spot);
+                if self.order.is_none() && best.is_full_before(room) {
+                    continue;
+                }
+                best.add_ranked(self.rank(tree, &spot, room), id, || spot);
             }
         }
         best.take()
     }
+
+    /// By how much room there is beyond, and then in the wider domains; or as the profile's order has it.
+    fn rank(&self, tree: &Tree, spot: &Spot, room: u64) -> Rank {
+        let wider = match spot {
+            Spot::Node(node) => tree.narrowest(*node),
+            Spot::Domain(id) => tree.domain(*id).and_then(|one| one.parent),
+            Spot::Group(_) => None,
+        };
+        let wider = wider.into_iter().flat_map(|id| tree.above(id));
+        let mut wider = wider.map(|(id, _)| self.rooms.sum(|one| one.of_domain(id)).0);
+        let around = wider.next().unwrap_or(0);
+        let needed = self.rooms.needed;
+        let Some(order) = self.order else {
+            return [
+                room.saturating_sub(needed),
+                around,
+                wider.next().unwrap_or(0),
+            ];
+        };
+        let [first, second] = order.rank(DomainRoom {
+            room,
+            needed,
+            around,
+            is_node: matches!(spot, Spot::Node(_)),
+        });
+        [first, second, 0]
+    }
 }
 
-/// Shares members out over the narrowest domains of one, so that as few as can be are used.
+/// Shares members out over the narrowest domains of one, so that as few as can be are used, or as an order
+/// wants it.
 pub(super) fn share_out(
     tree: &Tree,
     room: &Capacity,
     id: DomainId,
     members: u64,
+    order: Option<Inside>,
     parts: &mut Vec<(DomainId, u64)>,
 ) {
     let inner = tree.domains();
@@ -81,9 +114,25 @@ pub(super) fn share_out(
         parts.push((id, members));
         return;
     }
-    for (id, members) in fill(inner, members) {
-        share_out(tree, room, id, members, parts);
+    let shares = match order {
+        Some(Inside::MostRoomFirst) => most_room_first(inner, members),
+        _ => fill(inner, members),
+    };
+    for (id, members) in shares {
+        share_out(tree, room, id, members, order, parts);
     }
+}
+
+/// Shares members out over places with so much room, those with the most first.
+fn most_room_first<I: Copy + Ord>(mut places: Vec<(u64, I)>, members: u64) -> Vec<(I, u64)> {
+    places.sort_unstable_by_key(|(room, id)| (Reverse(*room), *id));
+    let mut left = members;
+    let shares = places.into_iter().map(|(room, id)| {
+        let share = room.min(left);
+        left -= share;
+        (id, share)
+    });
+    shares.filter(|(_, share)| *share > 0).collect()
 }
 
 /// Shares members out over places with so much room, so that as few as can be are used: what fills one

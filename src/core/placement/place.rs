@@ -389,12 +389,20 @@ impl Placer {
         let mut total: Vec<i64> = Vec::new();
         for one in &profile.score {
             self.scores.clear();
-            one.plugin.score(&cx, &self.candidates, &mut self.scores);
-            self.scores.resize(self.candidates.len(), 0);
-            if profile.score.len() == 1 {
+            let mixed = profile.score.len() > 1;
+            if mixed && one.plugin.has_scale() {
+                let on_scale = |node| one.plugin.on_scale(&cx, node);
+                self.scores.extend(self.candidates.iter().map(on_scale));
+            } else {
+                one.plugin.score(&cx, &self.candidates, &mut self.scores);
+                self.scores.resize(self.candidates.len(), 0);
+            }
+            if !mixed {
                 break;
             }
-            one.plugin.normalize(&mut self.scores);
+            if !one.plugin.has_scale() {
+                one.plugin.normalize(&mut self.scores);
+            }
             total.resize(self.scores.len(), 0);
             for (sum, score) in total.iter_mut().zip(&self.scores) {
                 *sum = sum.saturating_add(score.saturating_mul(one.weight));

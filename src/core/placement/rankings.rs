@@ -1,11 +1,13 @@
 //! The nodes in the order of how well they suit, for each shape.
 //!
+//! A mix of scores is kept as one score is, where each follows from the node alone.
 //! Where filters or scores depend on more than the shape and the node there is no ranking: the nodes
 //! are looked at each time.
 
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Scope, Weighted};
+use crate::core::model::digest;
 use crate::core::state::{Id, NodeId, NodeSet, Shape};
 
 /// A tournament for each shape.
@@ -17,11 +19,14 @@ pub(super) struct Rankings {
 
 /// Whether a node's place in a ranking depends on the pod's shape and the node alone.
 pub(super) fn suits(profile: &Profile, shape: &Shape) -> bool {
-    let [only] = &profile.score[..] else {
-        return false;
+    let mixed = profile.score.len() > 1;
+    let kept = |one: &Weighted| {
+        one.plugin.scope(shape) < Scope::Cluster && (!mixed || one.plugin.has_scale())
     };
-    let kept = only.plugin.scope(shape) < Scope::Cluster;
-    kept && profile.pre_score.is_empty() && profile.is_local(shape)
+    !profile.score.is_empty()
+        && profile.score.iter().all(kept)
+        && profile.pre_score.is_empty()
+        && profile.is_local(shape)
 }
 
 impl Rankings {
@@ -34,7 +39,7 @@ impl Rankings {
         among: Option<&NodeSet>,
     ) -> Option<NodeId> {
         let serial = cx.state.shapes().serial(cx.pod.shape)?;
-        let basis = profile.score.first()?.plugin.basis(cx);
+        let basis = basis(profile, cx);
         let nodes = cx.state.nodes();
         let tournament = match self.by_shape.follow(serial, basis, nodes) {
             Some((tournament, touched)) => {
@@ -69,8 +74,10 @@ fn rank(
         filter.retain(cx, &mut fit);
     }
     scores.clear();
-    for one in &profile.score {
-        one.plugin.score(cx, &fit, scores);
+    if let [only] = &profile.score[..] {
+        only.plugin.score(cx, &fit, scores);
+    } else {
+        scores.extend(fit.iter().map(|node| mix(profile, cx, node)));
     }
     let mut all = vec![UNFIT; room_for(nodes)];
     for (node, score) in fit.iter().zip(scores.iter()) {
@@ -88,6 +95,26 @@ fn score(profile: &Profile, cx: &Context<'_>, allowed: &NodeSet, node: NodeId) -
     if !filters.all(|one| one.suits(cx, node)) {
         return UNFIT;
     }
-    let score = |one: &Weighted| one.plugin.score_one(cx, node);
-    profile.score.first().map_or(0, score).max(UNFIT + 1)
+    let score = match &profile.score[..] {
+        [only] => only.plugin.score_one(cx, node),
+        _ => mix(profile, cx, node),
+    };
+    score.max(UNFIT + 1)
+}
+
+/// The scores of several plugins together.
+fn mix(profile: &Profile, cx: &Context<'_>, node: NodeId) -> i64 {
+    let score = |one: &Weighted| one.plugin.on_scale(cx, node).saturating_mul(one.weight);
+    profile.score.iter().map(score).fold(0, i64::saturating_add)
+}
+
+/// Another number whenever all scores have to be found anew.
+fn basis(profile: &Profile, cx: &Context<'_>) -> u64 {
+    match &profile.score[..] {
+        [only] => only.plugin.basis(cx),
+        several => {
+            let bases = several.iter().map(|one| one.plugin.basis(cx));
+            digest::of(&bases.collect::<Vec<u64>>())
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use super::capacity::Capacity;
 use super::domain::Domain;
 use super::ports::{Group, Ports};
+use crate::core::framework::DomainOrder;
 use crate::core::model::counted;
 use crate::core::state::{
     Closeness, ClusterState, Common, DomainId, Id, Network, NodeId, NodeSet, Reach,
@@ -13,19 +14,23 @@ use std::sync::Arc;
 /// How many sets of nodes of one reach are tried at most.
 pub(super) const TRIED_IN_DOUBT: usize = 16;
 
+/// Smaller goes first.
+pub(super) type Rank = [u64; 3];
+
 /// A set of nodes that may hold the members: the better ones first.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    /// How much more it has room for.
-    beyond: u64,
+    /// How much more it has room for, or what the profile's order says; of a domain, then the room in the
+    /// domains that it is in.
+    rank: Rank,
     /// What decides between equals.
     id: usize,
     pub(super) spot: Spot,
 }
 
 impl Candidate {
-    const fn key(&self) -> (u64, usize) {
-        (self.beyond, self.id)
+    const fn key(&self) -> (Rank, usize) {
+        (self.rank, self.id)
     }
 }
 
@@ -45,6 +50,8 @@ pub(super) struct Search<'a> {
     pub(super) rooms: Rooms,
     /// The nodes it is restricted to.
     pub(super) inside: Option<&'a NodeSet>,
+    /// Which domains come first, where a profile says so.
+    pub(super) order: Option<&'a dyn DomainOrder>,
     way: Way,
 }
 
@@ -107,14 +114,24 @@ impl Shortlist {
 
     /// One with so much room.
     pub(super) fn add(&mut self, room: u64, id: usize, spot: impl FnOnce() -> Spot) {
-        let key = (room.saturating_sub(self.needed), id);
+        self.add_ranked([room.saturating_sub(self.needed), 0, 0], id, spot);
+    }
+
+    /// Whether one with so much room cannot be among the best, whatever else is known of it.
+    pub(super) fn is_full_before(&self, room: u64) -> bool {
+        let last = self.best.get(TRIED_IN_DOUBT - 1);
+        last.is_some_and(|last| last.rank[0] < room.saturating_sub(self.needed))
+    }
+
+    /// One of a rank.
+    pub(super) fn add_ranked(&mut self, rank: Rank, id: usize, spot: impl FnOnce() -> Spot) {
+        let key = (rank, id);
         let at = self.best.partition_point(|other| other.key() < key);
         if at >= TRIED_IN_DOUBT {
             return;
         }
-        let (beyond, id) = key;
         let spot = spot();
-        self.best.insert(at, Candidate { beyond, id, spot });
+        self.best.insert(at, Candidate { rank, id, spot });
         self.best.truncate(TRIED_IN_DOUBT);
     }
 
@@ -131,6 +148,7 @@ impl<'a> Search<'a> {
         rooms: Rooms,
         on: impl Iterator<Item = NodeId>,
         inside: Option<&'a NodeSet>,
+        order: Option<&'a dyn DomainOrder>,
     ) -> Self {
         let topology = state.topologies().get(near.topology);
         let way = match topology.map(|one| one.network()) {
@@ -144,6 +162,7 @@ impl<'a> Search<'a> {
             near,
             rooms,
             inside,
+            order,
             way,
         }
     }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::core::framework::{Context, Plugin, Profile, Score, Weighted};
 use crate::core::model::{Event, HostPort, Labels, NodeSpec, PodKey, PodSpec, Protocol, ShapeSpec};
-use crate::core::plugins::registry::default_profile;
-use crate::core::state::{ClusterState, NodeSet};
+use crate::core::plugins::registry::{default_profile, scores};
+use crate::core::state::{ClusterState, NodeId, NodeSet};
 use crate::core::units::Time;
 use domain::Domain;
 use proptest::prelude::*;
@@ -23,11 +23,31 @@ impl Score for Unkept {
     fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>) {
         self.0.score(cx, nodes, scores);
     }
+
+    fn has_scale(&self) -> bool {
+        self.0.has_scale()
+    }
+
+    fn on_scale(&self, cx: &Context<'_>, node: NodeId) -> i64 {
+        self.0.on_scale(cx, node)
+    }
 }
 
-/// The default profile, with nothing of its scores kept.
-fn unkept() -> Profile {
-    let mut profile = default_profile();
+/// The default profile with these scores, by name.
+fn scored_by(chosen: &[(&str, i64)]) -> Profile {
+    let known = scores();
+    let score = |(name, weight): &(&str, i64)| Weighted {
+        plugin: Arc::clone(known.iter().find(|one| one.name() == *name).unwrap()),
+        weight: *weight,
+    };
+    Profile {
+        score: chosen.iter().map(score).collect(),
+        ..default_profile()
+    }
+}
+
+/// A profile with nothing of its scores kept.
+fn unkept(mut profile: Profile) -> Profile {
     for one in &mut profile.score {
         *one = Weighted {
             plugin: Arc::new(Unkept(Arc::clone(&one.plugin))),
@@ -143,24 +163,91 @@ proptest! {
     fn rankings_and_refusals_say_what_looking_at_all_nodes_says(
         steps in prop::collection::vec(step(), 1..80),
     ) {
-        let (kept, unkept) = (default_profile(), unkept());
+        let profiles = [
+            default_profile(),
+            scored_by(&[("LeastAllocated", 1)]),
+            scored_by(&[("Packing", 2), ("LeastAllocated", 3), ("MostAllocated", 1)]),
+        ];
+        let profiles = profiles.map(|kept| (kept.clone(), unkept(kept)));
         let mut state = ClusterState::default();
         for pod in waiting() {
             state.apply(Time::ZERO, Event::Pod(Box::new(pod)));
         }
         let pods: Vec<_> = waiting().iter().filter_map(|pod| state.find_pod(&pod.key)).collect();
-        let mut placer = Placer::default();
+        // A placer is of one profile.
+        let mut placers = [(); 3].map(|()| Placer::default());
         for step in steps {
             state.apply(Time::ZERO, event(&step));
-            placer.begin_cycle(&state);
-            for pod in &pods {
-                let best = placer.best_node(&state, &kept, *pod, &Domain::Everywhere);
-                let scanned = placer.best_node(&state, &unkept, *pod, &Domain::Everywhere);
-                prop_assert_eq!(best, scanned);
-                let told = placer.explain(&state, &kept, *pod);
-                let asked = diagnose(&state, &kept, placer.store(), *pod);
-                prop_assert_eq!(told, Some(asked));
+            for ((kept, unkept), placer) in profiles.iter().zip(&mut placers) {
+                placer.begin_cycle(&state);
+                for pod in &pods {
+                    let best = placer.best_node(&state, kept, *pod, &Domain::Everywhere);
+                    let scanned = placer.best_node(&state, unkept, *pod, &Domain::Everywhere);
+                    prop_assert_eq!(best, scanned);
+                    let told = placer.explain(&state, kept, *pod);
+                    let asked = diagnose(&state, kept, placer.store(), *pod);
+                    prop_assert_eq!(told, Some(asked));
+                }
             }
         }
     }
+}
+
+/// The node for a pod of a CPU: `empty` and `half` and `nearly` full ones of eight CPUs, and `large` with
+/// half of 16.
+fn chosen(scores: &[(&str, i64)]) -> String {
+    let mut state = ClusterState::default();
+    for (name, offered, used) in [
+        ("empty", 8, 0),
+        ("half", 8, 4),
+        ("nearly", 8, 7),
+        ("large", 16, 8),
+    ] {
+        state.apply(
+            Time::ZERO,
+            Event::Node(NodeSpec {
+                name: name.to_owned(),
+                allocatable: vec![("cpu".to_owned(), offered * 1_000), ("pods".to_owned(), 10)],
+                ..NodeSpec::default()
+            }),
+        );
+        if used > 0 {
+            let usage = PodSpec {
+                key: key(format!("on-{name}")),
+                node: Some(name.to_owned()),
+                shape: cpus(used),
+                ..PodSpec::default()
+            };
+            state.apply(Time::ZERO, Event::Pod(Box::new(usage)));
+        }
+    }
+    let pod = PodSpec {
+        key: key("waits".to_owned()),
+        ours: true,
+        shape: cpus(1),
+        ..PodSpec::default()
+    };
+    state.apply(Time::ZERO, Event::Pod(Box::new(pod.clone())));
+    let pod = state.find_pod(&pod.key).unwrap();
+    let mut placer = Placer::default();
+    placer.begin_cycle(&state);
+    let node = placer.best_node(&state, &scored_by(scores), pod, &Domain::Everywhere);
+    state.nodes().name(node.unwrap()).to_owned()
+}
+
+#[test]
+fn packing_fills_and_spreading_takes_the_emptiest() {
+    assert_eq!(chosen(&[("Packing", 1)]), "nearly");
+    assert_eq!(chosen(&[("MostAllocated", 1)]), "nearly");
+    assert_eq!(chosen(&[("LeastAllocated", 1)]), "empty");
+}
+
+#[test]
+fn a_mix_by_weight_spreads_over_the_nodes_in_use_before_it_opens_one() {
+    // The example of docs/configuration.md: opened is a node when those in use are half full.
+    let mix = |packing, spreading| chosen(&[("Packing", packing), ("LeastAllocated", spreading)]);
+    assert_eq!(mix(2, 3), "large");
+    // The weights count: with little for packing it spreads, with much it packs.
+    assert_eq!(mix(1, 10), "empty");
+    assert_eq!(mix(10, 1), "nearly");
 }

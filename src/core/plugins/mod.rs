@@ -3,6 +3,7 @@
 //! To add one: a file here that implements a trait of [`super::framework`], and its line in
 //! [`registry`].
 
+mod allocated;
 mod default_binder;
 mod exclusive;
 mod gang_members;

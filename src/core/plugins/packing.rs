@@ -1,6 +1,6 @@
 //! `Packing`: the node on which the pod leaves least unused.
 
-use crate::core::framework::{Context, Plugin, Scope, Score};
+use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
 use crate::core::model::digest;
 use crate::core::resources::{Dimension, Dimensions};
 use crate::core::state::{ClusterState, NodeId, NodeSet, Nodes, Shape};
@@ -68,6 +68,23 @@ impl Score for Packing {
         leftovers
             .fold(0, i64::saturating_sub)
             .saturating_sub(opening)
+    }
+
+    fn has_scale(&self) -> bool {
+        true
+    }
+
+    /// Half of it for a node that is in use, and half for how little of the node is left over.
+    fn on_scale(&self, cx: &Context<'_>, node: NodeId) -> i64 {
+        const HALF: i64 = MAX_SCORE / 2;
+        let (nodes, weights) = (cx.state.nodes(), weights(cx));
+        let left = |one| nodes.free(node, one) - cx.shape.request.get(one);
+        let left = weights.sum(|one| left(one).max(0));
+        let all = weights.sum(|one| nodes.allocatable(node, one));
+        let lost = (i128::from(left) * i128::from(HALF)).checked_div(i128::from(all));
+        let lost = lost.and_then(|lost| i64::try_from(lost).ok()).unwrap_or(0);
+        let in_use = if nodes.in_use_by(node) > 0 { HALF } else { 0 };
+        in_use + (HALF - lost).clamp(0, HALF)
     }
 }
 
@@ -139,6 +156,20 @@ impl Weights {
             digest: digest::of(&by_resource),
             by_resource,
         }
+    }
+
+    /// Amounts of these resources together.
+    #[must_use]
+    pub fn sum(&self, amount: impl Fn(Dimension) -> i64) -> i64 {
+        let weighted = |one: &Weight| one.apply(amount(one.dimension));
+        let amounts = self.by_resource.iter().map(weighted);
+        amounts.fold(0, i64::saturating_add)
+    }
+
+    /// Another number where they differ.
+    #[must_use]
+    pub const fn digest(&self) -> u64 {
+        self.digest
     }
 }
 

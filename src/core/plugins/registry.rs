@@ -1,5 +1,6 @@
 //! Names to plugins, and the profile that runs when nothing is configured.
 
+use super::allocated::{LeastAllocated, MostAllocated};
 use super::default_binder::DefaultBinder;
 use super::exclusive::Exclusive;
 use super::gang_members::GangMembers;
@@ -54,10 +55,20 @@ pub fn queue_sorts() -> Vec<Arc<dyn QueueSort>> {
 /// The scores by name.
 #[must_use]
 pub fn scores() -> Vec<Arc<dyn Score>> {
+    vec![
+        Arc::new(Packing),
+        Arc::new(LeastAllocated),
+        Arc::new(MostAllocated),
+    ]
+}
+
+/// The scores that run when nothing is configured: packing.
+#[must_use]
+pub fn default_scores() -> Vec<Arc<dyn Score>> {
     vec![Arc::new(Packing)]
 }
 
-/// What runs when nothing is configured: everything built in.
+/// What runs when nothing is configured.
 #[must_use]
 pub fn default_profile() -> Profile {
     Profile {
@@ -70,7 +81,7 @@ pub fn default_profile() -> Profile {
             Arc::new(GangMembers),
         ],
         filter: with_the_gangs_own(filters()),
-        score: scores()
+        score: default_scores()
             .into_iter()
             .map(|plugin| Weighted { plugin, weight: 1 })
             .collect(),
