@@ -175,6 +175,7 @@ impl Engine {
                 spans,
                 wake_at,
                 more,
+                onto_kept: _,
             } = plan;
             for effect in effects {
                 self.lanes.submit(effect);

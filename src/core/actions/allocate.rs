@@ -285,6 +285,9 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         let why = Why::new("NotEnoughPods", "no member is left to be placed");
         return Err(Refusal::Own(why));
     }
+    let on = committed.assumed().map(|one| one.node).collect();
+    let onto_kept = reservation::onto_kept(cx, gang_id, &on);
+    cx.orders.onto_kept.extend(onto_kept);
     cx.agenda.nominated.remove(&gang_id);
     reservation::cancel(cx, gang_id);
     cx.orders.placed += placed as u64;

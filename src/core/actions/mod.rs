@@ -34,7 +34,7 @@ pub(super) use preempt::{HEADS, ends_at, surplus};
 pub use quota_words::behind;
 pub use record::{Asked, Disruption, KeptFor, Lost, Short, Sight, SparedGangs};
 pub use refresh::refresh;
-pub use reservation::{Reserved, cancel as cancel_reservation};
+pub use reservation::{OntoKept, Reserved, cancel as cancel_reservation};
 pub use restate::{AGAIN, Rounds, restate};
 pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 
@@ -83,6 +83,8 @@ pub struct Orders {
     pub attempts: u64,
     /// Heads of queues for which no place was reserved, as there were enough reservations.
     pub unreserved: u64,
+    /// Who goes onto nodes that are kept whole for others.
+    pub onto_kept: Vec<OntoKept>,
     /// What came of having others go.
     pub room: RoomCounts,
     /// What placements lose of which it is known how little they could.

@@ -277,6 +277,7 @@ impl Scheduler {
             effects,
             decisions,
             spans: orders.spans,
+            onto_kept: orders.onto_kept,
             wake_at: due.into_iter().flatten().min(),
             more,
         }
@@ -357,7 +358,7 @@ impl Scheduler {
     /// them, in worth.
     pub fn reserved(&self) -> impl Iterator<Item = (&str, u64)> {
         self.agenda.reserved.iter().map(|(gang, reserved)| {
-            let kept = self.state.weights().of(&reserved.kept());
+            let kept = reserved.worth(&self.state);
             (self.state.queue_name(*gang), kept)
         })
     }

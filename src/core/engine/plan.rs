@@ -1,6 +1,6 @@
 //! What a cycle says to do. A plan leaves no choice to whoever carries it out.
 
-use crate::core::actions::{Decision, Span};
+use crate::core::actions::{Decision, OntoKept, Span};
 use crate::core::model::{Bind, Evict, GangKey, PodKey, PodWaits, Source};
 use crate::core::units::Time;
 
@@ -14,6 +14,8 @@ pub struct Plan {
     pub decisions: Vec<Decision>,
     /// What is over and took how long, for histograms.
     pub spans: Vec<Span>,
+    /// Who is placed onto nodes that are kept whole for others, for the linter.
+    pub onto_kept: Vec<OntoKept>,
     /// When the next cycle is due if no event comes before; `None`: only an event can matter.
     pub wake_at: Option<Time>,
     /// The cycle stopped at its bound with work left: call it again at once.

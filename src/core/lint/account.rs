@@ -5,6 +5,7 @@ use super::roads::Roads;
 use crate::core::model::{
     BindOutcome, Event, EvictOutcome, GangKey, Labels, PodKey, PodPhase, PodSpec, TopologySpec,
 };
+use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Amounts by resource name; every pod requests one of `pods`.
@@ -41,6 +42,8 @@ pub(super) struct Pod {
     pub(super) evicting: bool,
     /// The last eviction was refused.
     pub(super) refused: bool,
+    /// How long it is protected, if it is on its own.
+    pub(super) lifetime: Option<Millis>,
     requests: Amounts,
 }
 
@@ -104,6 +107,8 @@ pub(super) struct Account {
     pub(super) topologies: BTreeMap<String, TopologySpec>,
     /// The links of those that are made of them.
     pub(super) roads: BTreeMap<String, Roads>,
+    /// The queues that give gangs a lifetime.
+    pub(super) with_lifetimes: BTreeSet<String>,
 }
 
 impl Account {
@@ -140,9 +145,12 @@ impl Account {
             }
             Event::BindResult(key, outcome) => self.bind_result(key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
-            Event::Queue(_)
-            | Event::QueueDeleted(_)
-            | Event::PriorityClass(_)
+            Event::Queue(spec) if spec.default_lifetime.is_some() => {
+                self.with_lifetimes.insert(spec.name.clone());
+            }
+            Event::Queue(spec) => _ = self.with_lifetimes.remove(&spec.name),
+            Event::QueueDeleted(name) => _ = self.with_lifetimes.remove(name),
+            Event::PriorityClass(_)
             | Event::PriorityClassDeleted(_)
             | Event::Namespace(_)
             | Event::NamespaceDeleted(_)
@@ -203,6 +211,7 @@ impl Account {
             ordered: before.as_ref().and_then(|pod| pod.ordered.clone()),
             evicting: before.as_ref().is_some_and(|pod| pod.evicting),
             refused: before.as_ref().is_some_and(|pod| pod.refused),
+            lifetime: spec.lifetime,
             requests,
         };
         self.put(spec.key.uid.clone(), pod);
@@ -357,6 +366,15 @@ impl Account {
             let used = found.used.get(resource).copied().unwrap_or(0);
             (used > i128::from(offered)).then(|| format!("{used} of {offered} {resource}"))
         })
+    }
+
+    /// How long a gang says that it is protected: `None` if it says nothing.
+    pub(super) fn lifetime(&self, gang: &GangKey) -> Option<Millis> {
+        if let Some(spec) = self.gangs.get(gang).and_then(|gang| gang.definition()) {
+            return spec.lifetime;
+        }
+        let mut members = self.members.get(gang)?.iter();
+        members.find_map(|uid| self.pods.get(uid)?.lifetime)
     }
 
     /// The members of a gang that hold a node and neither go nor were refused to.

@@ -3,6 +3,7 @@
 use super::Note;
 use super::account::{Account, Count};
 use super::gangs::Labels;
+use super::kept::may_be_there;
 use super::places::{near_enough, not_shared};
 use crate::core::engine::{Effect, GangPhase, GangStatus, MAX_MESSAGE, Outcome, Plan};
 use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
@@ -65,6 +66,9 @@ pub(super) fn look(
     }
     for gang in &preempted {
         notes.extend(kept_or_whole(account, gang));
+    }
+    for one in &plan.onto_kept {
+        notes.extend(may_be_there(account, one, now));
     }
     for decision in &plan.decisions {
         if let Outcome::Waits { reason, message } = &decision.outcome {

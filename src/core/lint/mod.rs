@@ -11,6 +11,7 @@
 mod account;
 mod checks;
 mod gangs;
+mod kept;
 mod places;
 mod roads;
 

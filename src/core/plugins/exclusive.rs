@@ -4,7 +4,7 @@ use crate::core::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verd
 use crate::core::model::Housemates;
 use crate::core::state::{ClusterState, NodeId, NodeSet, Pod, Shape};
 
-/// Filters out nodes that a gang has for itself, and for such a gang nodes on which others are. Pods
+/// Filters out nodes that a gang has for itself or is to have at a reserved time, and for such a gang nodes on which others are. Pods
 /// of DaemonSets, which are on every node, count for neither.
 #[derive(Debug)]
 pub(super) struct Exclusive;
@@ -26,14 +26,16 @@ impl Filter for Exclusive {
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
-        let apart = keeps_apart(cx.state, cx.shape, node);
+        let kept = cx.state.nodes().is_kept_whole(node);
+        let apart = kept || keeps_apart(cx.state, cx.shape, node);
         Verdict::fit_unless(apart, Reason::Exclusive)
     }
 
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
         let wanted = cx.state.shapes().constraints(cx.shape.constraints);
         let concerned = wanted.is_some_and(|wanted| wanted.housemates.is_some());
-        if concerned || cx.state.nodes().has_exclusive() {
+        let all = cx.state.nodes();
+        if concerned || all.has_exclusive() || all.has_kept_whole() {
             nodes.retain(|node| self.suits(cx, node));
         }
     }

@@ -88,8 +88,13 @@ impl ClusterState {
         Ok(())
     }
 
-    /// By how many pods a node is in use, and by how many that want it for their gang.
+    /// By how many pods a node is in use, and by how many that want it for their gang; while nothing
+    /// that is kept is shown, none looks kept.
     fn audit_use(&self, node: NodeId, pods: &BTreeSet<PodId>) -> Result<(), String> {
+        if self.nodes.is_kept_whole(node) {
+            let name = self.nodes.name(node);
+            return Err(format!("node {name} looks kept as a whole"));
+        }
         let pods = || pods.iter().filter_map(|id| self.pods.get(*id));
         let used = pods().filter(|pod| !pod.daemon).count();
         let exclusive = |pod: &&Pod| {

@@ -8,7 +8,7 @@ use super::ClusterState;
 use super::ids::{GangId, NodeId, PodId};
 use crate::core::model::HostPort;
 use crate::core::resources::Tally;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// For how many gangs room may be kept at once.
 pub const SLOTS: usize = 16;
@@ -39,6 +39,8 @@ impl View {
 pub struct Kept {
     /// Amounts by node of the place; of some there may be nothing.
     pub amounts: BTreeMap<NodeId, Tally>,
+    /// The nodes of which nobody is to have any part: those of a gang that wants them for itself.
+    pub whole: BTreeSet<NodeId>,
     /// Host ports, and for whom.
     pub ports: Vec<(NodeId, HostPort, PodId)>,
 }
@@ -91,6 +93,7 @@ impl ClusterState {
                 self.changes.gangs.insert(*gang);
                 if gone {
                     kept.amounts.remove(&node);
+                    kept.whole.remove(&node);
                     kept.ports.retain(|(one, ..)| *one != node);
                 }
             }

@@ -72,6 +72,8 @@ struct Row {
     ports: Vec<(HostPort, PodId)>,
     /// How many of its pods want it for their gang.
     exclusive: u32,
+    /// For how many gangs all of it looks taken, as it is kept for them.
+    kept_whole: u32,
     /// Whether the node was present once and was then deleted.
     deleted: bool,
 }
@@ -95,6 +97,8 @@ pub struct Nodes {
     in_use: Vec<u32>,
     /// How many pods want their node for their gang.
     exclusive: u32,
+    /// How often a node looks taken as a whole.
+    kept_whole: u32,
 }
 
 /// What a change of a node may do for those that wait.
@@ -254,6 +258,11 @@ impl Nodes {
             let ports = &mut self.rows[node.index()].ports;
             ports.push((port.clone(), *pod));
         }
+        for node in &kept.whole {
+            self.touched.note(*node);
+            self.kept_whole += 1;
+            self.rows[node.index()].kept_whole += 1;
+        }
     }
 
     /// Has it look free again.
@@ -262,6 +271,11 @@ impl Nodes {
         for (node, port, pod) in &kept.ports {
             let ports = &mut self.rows[node.index()].ports;
             ports.retain(|(one, of)| (one, of) != (port, pod));
+        }
+        for node in &kept.whole {
+            self.touched.note(*node);
+            self.kept_whole -= 1;
+            self.rows[node.index()].kept_whole -= 1;
         }
     }
 
@@ -346,6 +360,18 @@ impl Nodes {
     #[must_use]
     pub const fn has_exclusive(&self) -> bool {
         self.exclusive > 0
+    }
+
+    /// Whether all of a node looks taken, as it is kept for a gang that wants it for itself.
+    #[must_use]
+    pub fn is_kept_whole(&self, node: NodeId) -> bool {
+        self.rows[node.index()].kept_whole > 0
+    }
+
+    /// Whether any node does.
+    #[must_use]
+    pub const fn has_kept_whole(&self) -> bool {
+        self.kept_whole > 0
     }
 
     /// The host ports taken on a node, and by whom.

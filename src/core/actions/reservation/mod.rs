@@ -9,9 +9,12 @@
 //! Who reserved first is bound by nobody who reserved after it. A reservation is made anew whenever
 //! its gang is tried again in vain, and that is when nodes change or others leave at another time.
 
+mod onto;
 mod search;
 mod views;
 
+pub use onto::OntoKept;
+pub(super) use onto::onto_kept;
 pub(super) use views::{Claimant, Stay, Views};
 
 use super::agenda::{Agenda, OrderKey, Stage, Term};
@@ -48,6 +51,8 @@ pub struct Reserved {
     place: Vec<(PodId, NodeId)>,
     /// What of it is kept now, by node; of some there may be nothing.
     kept: BTreeMap<NodeId, Tally>,
+    /// The nodes of it that nobody else is to have any part of.
+    whole: BTreeSet<NodeId>,
     /// When it was looked for last.
     found_at: Time,
     /// Who was first has the lower number.
@@ -69,6 +74,23 @@ impl Reserved {
         sum
     }
 
+    /// What of the room that is free now is kept for it, in worth: of a node that it wants for itself
+    /// all that is free.
+    #[must_use]
+    pub fn worth(&self, state: &ClusterState) -> u64 {
+        let of_whole = self.whole.iter().map(|node| state.worth_left_on(*node));
+        let parts = self.kept.iter();
+        let parts = parts.filter(|(node, _)| !self.whole.contains(*node));
+        let of_parts = parts.map(|(_, amounts)| state.weights().of(amounts));
+        of_whole.chain(of_parts).fold(0, u64::saturating_add)
+    }
+
+    /// The nodes of the place that it wants for itself.
+    #[must_use]
+    pub const fn whole(&self) -> &BTreeSet<NodeId> {
+        &self.whole
+    }
+
     /// The nodes of the place.
     #[must_use]
     pub fn on(&self) -> BTreeSet<NodeId> {
@@ -77,8 +99,11 @@ impl Reserved {
 
     /// On how many nodes something is kept for it now.
     fn keeps(&self) -> usize {
-        let amounts = self.kept.values();
-        amounts.filter(|one| **one != Tally::default()).count()
+        let kept = self.kept.iter();
+        let some = |node: &NodeId, amounts: &Tally| {
+            self.whole.contains(node) || *amounts != Tally::default()
+        };
+        kept.filter(|(node, amounts)| some(node, amounts)).count()
     }
 }
 
@@ -229,12 +254,14 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, slot: usize, found: Found) {
     // One that has passed is now, and goes on being now.
     let now = cx.now;
     let later = |one: &Reserved| one.at.map(|at| at.max(now)) < found.at;
-    let changed = |one: &Reserved| one.kept != kept.amounts || later(one);
+    let changed =
+        |one: &Reserved| (&one.kept, &one.whole) != (&kept.amounts, &kept.whole) || later(one);
     let changed = before.as_ref().is_none_or(changed);
     let reserved = Reserved {
         at: found.at,
         place: found.place,
         kept: kept.amounts.clone(),
+        whole: kept.whole.clone(),
         found_at: cx.now,
         number,
         slot,
@@ -259,7 +286,8 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, slot: usize, found: Found) {
     }
 }
 
-/// What of a place has to be kept: what it needs beyond what becomes free there in time, with what
+/// What of a place has to be kept: all of the nodes that are wanted whole, for whoever came onto one
+/// would be in the way; of the others what it needs beyond what becomes free there in time, with what
 /// those need who reserved before.
 fn kept_of(cx: &Cycle<'_>, number: u64, found: &Found) -> Kept {
     let mut kept = Kept::default();
@@ -268,6 +296,9 @@ fn kept_of(cx: &Cycle<'_>, number: u64, found: &Found) -> Kept {
             kept.amounts.entry(*node).or_default().add(&shape.request);
             let ports = shape.ports.iter().cloned();
             kept.ports.extend(ports.map(|port| (*node, port, *pod)));
+            if cx.state.shapes().is_exclusive(shape) {
+                kept.whole.insert(*node);
+            }
         }
     }
     let earlier: Vec<&Reserved> = cx.agenda.reserved.values().collect();

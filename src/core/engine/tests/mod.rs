@@ -13,6 +13,7 @@ mod preempting;
 mod promises;
 mod ranks;
 mod sparing;
+mod whole;
 mod words;
 
 use super::*;

@@ -1,0 +1,48 @@
+//! Who goes onto nodes that are kept whole for others, for whoever checks that they may.
+
+use super::{Cycle, order_key, tier_of};
+use crate::core::model::GangKey;
+use crate::core::state::{GangId, NodeId};
+use crate::core::units::Time;
+use std::collections::BTreeSet;
+
+/// A gang was placed on nodes that are kept whole for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OntoKept {
+    /// Who was placed.
+    pub gang: GangKey,
+    /// For whom the nodes are kept.
+    pub kept_for: GangKey,
+    /// From when it is to have them; `None`: nobody knows.
+    pub at: Option<Time>,
+    /// Whether who was placed goes before it: it is ahead of it in their queue, or reserved before it, or
+    /// is of a higher tier.
+    pub goes_before: bool,
+}
+
+/// For whom nodes are kept whole onto which a gang is being placed.
+pub(in crate::core::actions) fn onto_kept(
+    cx: &Cycle<'_>,
+    gang_id: GangId,
+    on: &BTreeSet<NodeId>,
+) -> Vec<OntoKept> {
+    let others = || {
+        let all = cx.agenda.reserved.iter();
+        let all = all.filter(|(id, _)| **id != gang_id);
+        all.filter(|(_, one)| !one.whole.is_disjoint(on))
+    };
+    if others().next().is_none() {
+        return Vec::new();
+    }
+    let (key, tier) = (order_key(cx, gang_id), tier_of(cx, gang_id));
+    let own = cx.agenda.reserved.get(&gang_id).map(|own| own.number);
+    let found = others().map(|(id, other)| OntoKept {
+        gang: cx.state[gang_id].key.clone(),
+        kept_for: cx.state[*id].key.clone(),
+        at: other.at,
+        goes_before: own.is_some_and(|own| own < other.number)
+            || tier > other.tier
+            || key.queue == other.key.queue && key < other.key,
+    });
+    found.collect()
+}

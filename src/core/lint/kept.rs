@@ -1,0 +1,31 @@
+//! Whether somebody may be on nodes that are kept whole for another: by what PodGroups, pods and queues
+//! say of lifetimes.
+
+use super::Note;
+use super::account::Account;
+use crate::core::actions::OntoKept;
+use crate::core::units::{Millis, Time};
+
+/// Onto nodes that are kept whole for a gang goes who comes before it, who gives way at any time, or
+/// whose lifetime ends before that gang is to have them.
+pub(super) fn may_be_there(account: &Account, one: &OntoKept, now: Time) -> Option<Note> {
+    // Who has bound members is completed, or grows until its own end: when that began is not kept here.
+    let begins = account.staying(&one.gang).next().is_none();
+    if one.goes_before || !begins {
+        return None;
+    }
+    let until = match account.lifetime(&one.gang) {
+        Some(Millis(0)) => return None,
+        Some(span) => now + span,
+        // Its queue may give it one.
+        None if !account.with_lifetimes.is_empty() => return None,
+        None => Time(u64::MAX),
+    };
+    let late = one.at.is_none_or(|at| until > at);
+    late.then(|| {
+        format!(
+            "gang {} is placed on nodes that are kept whole for gang {}, and stays for longer",
+            one.gang, one.kept_for
+        )
+    })
+}
