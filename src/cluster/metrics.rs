@@ -70,6 +70,8 @@ pub struct Metrics {
     pub reserved_cores: GaugeVec,
     /// How often a head of a queue got no reservation, as there were enough.
     pub unreserved: IntCounter,
+    /// Searches for the domains of several subgroups that reached their bound.
+    pub choices_cut: IntCounter,
     /// Seconds from a gang's submission until its minimum got its place, by queue.
     pub gang_wait_seconds: HistogramVec,
     /// Seconds for which gangs were partly bound, by queue: until the minimum was bound, or the
@@ -167,6 +169,10 @@ impl Metrics {
                 ),
                 &["queue"],
             ))?,
+            choices_cut: make.counter(
+                "domain_choices_cut_total",
+                "Searches for the domains of several subgroups that reached their bound.",
+            )?,
             unreserved: make.counter(
                 "unreserved_heads_total",
                 "How often a head of a queue got no reservation, as there were enough.",

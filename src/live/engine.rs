@@ -244,6 +244,7 @@ impl Engine {
             gangs.set(i64::from(count));
         }
         raise(&metrics.unreserved, stats.unreserved);
+        raise(&metrics.choices_cut, stats.choices_cut);
         metrics.show_reserved(self.scheduler.reserved());
         metrics.gangs_waiting.set(gauge(stats.waiting));
         let since = stats.partial_since.map(|since| self.clock.instant(since));

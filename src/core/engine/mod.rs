@@ -21,8 +21,8 @@ mod words;
 
 pub use super::placement::PackingCounts;
 pub use crate::core::actions::{
-    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, Outcome, RoomCounts,
-    RoomNote, Span, SpanKind, Spared, SparedGangs,
+    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, OntoKept, Outcome,
+    RoomCounts, RoomNote, Span, SpanKind, Spared, SparedGangs,
 };
 pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
 pub use crate::core::placement::Neighbours;
@@ -226,6 +226,7 @@ impl Scheduler {
         self.stats.placements += orders.placed;
         self.stats.attempts += orders.attempts;
         self.stats.unreserved += orders.unreserved;
+        self.stats.choices_cut += self.placer.take_choices_cut();
         self.stats.room.add(&orders.room);
         self.stats.lost.add(&orders.lost);
         self.account_for_sweep(&swept, now);

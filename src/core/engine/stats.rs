@@ -23,6 +23,8 @@ pub struct Stats {
     pub sweep_rescues: u64,
     /// How often a head of a queue got no reservation, as there were enough.
     pub unreserved: u64,
+    /// How often a search for the domains of several subgroups was cut short.
+    pub choices_cut: u64,
     /// What came of having others make room.
     pub room: RoomCounts,
     /// What came of looking at all members of a gang at once.

@@ -3,7 +3,7 @@
 
 use super::Note;
 use super::account::Account;
-use crate::core::actions::OntoKept;
+use crate::core::engine::OntoKept;
 use crate::core::units::{Millis, Time};
 
 /// Onto nodes that are kept whole for a gang goes who comes before it, who gives way at any time, or

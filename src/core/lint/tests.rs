@@ -1,11 +1,13 @@
 //! The linter finds what it is there to find: each rule is broken once.
 
 use super::*;
+use crate::core::engine::OntoKept;
 use crate::core::engine::{Effect, Evict, EvictCause, GangPhase, GangStatus, Scheduler};
 use crate::core::model::{
     Bind, BindOutcome, GangKey, GangRef, GangSpec, NodeSpec, PodKey, PodSpec, PodWaits,
     SubgroupSpec,
 };
+use crate::core::units::Millis;
 
 /// A gang of two on a node for two, and a foreign pod beside it.
 struct World {
@@ -307,4 +309,46 @@ fn what_is_not_on_its_way_cannot_be_asked_back() {
         &World::new().look(vec![Effect::Recall(key("p0"))]),
         "not on its way",
     );
+}
+
+#[test]
+fn who_stays_too_long_on_nodes_that_are_kept_whole_is_found() {
+    let mut linter = Linter::default();
+    let gang = |name: &str| GangKey {
+        name: name.into(),
+        ..gang()
+    };
+    let onto = |at, goes_before| Plan {
+        onto_kept: vec![OntoKept {
+            gang: gang("g"),
+            kept_for: gang("alone"),
+            at,
+            goes_before,
+        }],
+        ..Plan::default()
+    };
+    let at = Some(Time(60_000));
+    let look = |linter: &mut Linter, lifetime, plan: &Plan| {
+        linter.hear(&Event::Gang(Box::new(GangSpec {
+            key: gang("g"),
+            min_available: 1,
+            lifetime,
+            ..GangSpec::default()
+        })));
+        linter.look(plan, Time::ZERO)
+    };
+    let late = [
+        (None, at),
+        (Some(60_001), at),
+        (Some(60_000), Some(Time(59_999))),
+        (Some(60_000), None),
+    ];
+    for (lifetime, at) in late {
+        let notes = look(&mut linter, lifetime.map(Millis), &onto(at, false));
+        found(&notes, "kept whole for gang a/alone, and stays for longer");
+        assert!(look(&mut linter, lifetime.map(Millis), &onto(at, true)).is_empty());
+    }
+    for (lifetime, at) in [(60_000, at), (0, at), (0, None)] {
+        assert!(look(&mut linter, Some(Millis(lifetime)), &onto(at, false)).is_empty());
+    }
 }

@@ -7,6 +7,7 @@
 //! opportunity. What a domain or a port has room for is known beforehand, so one that cannot hold the
 //! members costs nothing.
 
+use super::choice::Groups;
 use super::demand::Demand;
 use super::domain::Domain;
 use super::domains::share_out;
@@ -92,10 +93,16 @@ impl Placer {
             .sort_by_cached_key(|index| (narrow(index), Reverse(demand.largest_of(state, *index))));
         let minimum = |index: usize| demand.subgroups.get(index).map_or(0, |need| need.minimum);
         by_number.sort_by_key(|index| (narrow(index), Reverse(minimum(*index))));
+        let groups = Groups {
+            gang,
+            demand,
+            nears: &nears,
+            among,
+        };
         let start = statement.checkpoint();
         let mut closest = None;
         for order in [by_size, by_number] {
-            match self.place_each_group(statement, profile, gang, demand, (&order, &nears), among) {
+            match self.place_each_group(statement, profile, &groups, &order) {
                 Ok(()) => return Ok(()),
                 Err(shortage) => closest = further(closest, shortage),
             }
@@ -104,6 +111,10 @@ impl Placer {
         if (0..nears.len()).all(|index| at_most(&index).is_none()) {
             return self.place_in(statement, profile, demand, among);
         }
+        if self.choose_domains(statement, profile, &groups) {
+            return Ok(());
+        }
+        statement.roll_back(start);
         Err(closest.unwrap_or_default())
     }
 
@@ -112,27 +123,53 @@ impl Placer {
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
-        gang: GangId,
-        demand: &Demand,
-        (order, nears): (&[usize], &[Option<Closeness>]),
-        among: &Domain,
+        groups: &Groups<'_>,
+        order: &[usize],
     ) -> Result<(), Shortage> {
-        let mut left = demand.needed;
-        let of_all = |left: u32, shortage: Shortage| Shortage {
-            placed: Some(demand.needed - left + shortage.placed.unwrap_or(0)),
-            needed: demand.needed,
-            ..shortage
-        };
+        let left = groups.demand.needed;
+        let left = self.place_minima(statement, profile, groups, order, left)?;
+        self.place_rest(statement, profile, groups, order, left)
+    }
+
+    /// Places the minima of some subgroups; says how many members are left to be placed of so many.
+    pub(super) fn place_minima(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        groups: &Groups<'_>,
+        order: &[usize],
+        mut left: u32,
+    ) -> Result<u32, Shortage> {
+        let (gang, demand) = (groups.gang, groups.demand);
         for index in order {
             let part = demand.minimum_of(*index);
             if part.needed > 0 {
-                let group = (gang, *index);
-                let found =
-                    self.place_group(statement, profile, group, &part, nears[*index], among);
-                found.map_err(|shortage| of_all(left, shortage))?;
+                let near = groups.nears[*index];
+                let found = self.place_group(
+                    statement,
+                    profile,
+                    (gang, *index),
+                    &part,
+                    near,
+                    groups.among,
+                );
+                found.map_err(|shortage| of_all(demand, left, shortage))?;
                 left = left.saturating_sub(part.needed);
             }
         }
+        Ok(left)
+    }
+
+    /// Places so many members more, of whatever subgroup has room for them.
+    pub(super) fn place_rest(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        groups: &Groups<'_>,
+        order: &[usize],
+        mut left: u32,
+    ) -> Result<(), Shortage> {
+        let (gang, demand) = (groups.gang, groups.demand);
         let mut last = None;
         for index in order {
             let mut at_once = left;
@@ -141,8 +178,8 @@ impl Placer {
                 else {
                     break;
                 };
-                let group = (gang, *index);
-                match self.place_group(statement, profile, group, &part, nears[*index], among) {
+                let (group, near) = ((gang, *index), groups.nears[*index]);
+                match self.place_group(statement, profile, group, &part, near, groups.among) {
                     Ok(()) => left -= part.needed,
                     Err(_) if part.needed > 1 => at_once = 1,
                     Err(shortage) => {
@@ -154,7 +191,7 @@ impl Placer {
         }
         match left {
             0 => Ok(()),
-            left => Err(of_all(left, last.unwrap_or_default())),
+            left => Err(of_all(demand, left, last.unwrap_or_default())),
         }
     }
 
@@ -234,7 +271,7 @@ impl Placer {
     }
 
     /// Places members in one set of nodes, in as few of the domains or ports inside it as can be.
-    fn place_at(
+    pub(super) fn place_at(
         &mut self,
         statement: &mut Statement<'_>,
         profile: &Profile,
@@ -297,7 +334,7 @@ impl Placer {
         }
     }
 
-    fn rooms(
+    pub(super) fn rooms(
         &mut self,
         state: &ClusterState,
         profile: &Profile,
@@ -322,6 +359,15 @@ impl Placer {
             by_shape,
             needed: u64::from(demand.needed),
         }
+    }
+}
+
+/// The shortage of some members as one of all, of whom so many are left to be placed.
+fn of_all(demand: &Demand, left: u32, shortage: Shortage) -> Shortage {
+    Shortage {
+        placed: Some(demand.needed - left + shortage.placed.unwrap_or(0)),
+        needed: demand.needed,
+        ..shortage
     }
 }
 

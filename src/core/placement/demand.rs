@@ -160,6 +160,23 @@ impl Demand {
         seen.len()
     }
 
+    /// Whether two subgroups ask for the same: as many members, of the same shapes.
+    pub(super) fn are_alike(&self, one: usize, other: usize) -> bool {
+        let shapes = |subgroup: usize| {
+            let own = self.members.iter().filter(|one| one.subgroup == subgroup);
+            let mut shapes: Vec<ShapeId> = own.map(|one| one.shape).collect();
+            shapes.sort_unstable();
+            shapes
+        };
+        let need = |subgroup: usize| self.subgroups.get(subgroup);
+        need(one) == need(other) && shapes(one) == shapes(other)
+    }
+
+    /// Whether nodes refused one of the members lately.
+    pub(super) fn anybody_avoids(&self) -> bool {
+        self.members.iter().any(|one| one.avoids)
+    }
+
     /// The subgroup of the first member.
     pub(super) fn first_group(&self) -> usize {
         self.members.first().map_or(0, |one| one.subgroup)

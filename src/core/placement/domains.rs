@@ -3,10 +3,45 @@
 use super::capacity::Capacity;
 use super::search::{Candidate, Rank, Search, Shortlist, Spot};
 use crate::core::framework::{DomainRoom, Inside};
-use crate::core::state::{Common, DomainId, Id, Reach, Tree};
+use crate::core::state::{Common, DomainId, Id, NodeId, Reach, Tree};
 use std::cmp::Reverse;
 
+/// A domain of a tree, that of a single node included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    Node(NodeId),
+    Domain(DomainId),
+}
+
+impl From<Place> for Spot {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Node(node) => Self::Node(node),
+            Place::Domain(id) => Self::Domain(id),
+        }
+    }
+}
+
 impl Search<'_> {
+    /// All domains of a height that may hold the members, those with least room beyond that first, and
+    /// how many were looked at.
+    pub(super) fn all_of_height(&self, tree: &Tree, height: Reach) -> (Vec<Place>, u64) {
+        let spots = self.common().map(|common| self.spots(tree, common, height));
+        let spots = spots.unwrap_or_default();
+        let looked_at = spots.len() as u64;
+        let may_hold = |spot: Spot| {
+            let ((room, enough), place) = match spot {
+                Spot::Node(node) => (self.room_on(node), Place::Node(node)),
+                Spot::Domain(id) => (self.room_in(tree, id), Place::Domain(id)),
+                Spot::Group(_) => return None,
+            };
+            enough.then_some((room, place))
+        };
+        let mut all: Vec<(u64, Place)> = spots.into_iter().filter_map(may_hold).collect();
+        all.sort_unstable();
+        (all.into_iter().map(|(_, place)| place).collect(), looked_at)
+    }
+
     /// For how many pods there is room in a domain, and whether that may be enough.
     pub(super) fn room_in(&self, tree: &Tree, id: DomainId) -> (u64, bool) {
         match (tree.domain(id), self.inside) {

@@ -6,6 +6,7 @@
 //! The search over whole gangs (packing, topology) has its place here.
 
 mod capacity;
+mod choice;
 mod clique;
 mod close;
 mod demand;

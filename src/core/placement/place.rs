@@ -72,7 +72,10 @@ pub struct Placer {
     scores: Vec<i64>,
     questions_left: usize,
     /// Nobody asks why something does not fit.
-    silent: bool,
+    pub(super) silent: bool,
+    /// What the search for a choice of domains may cost still, and how often that was not enough.
+    pub(super) choice_work: u64,
+    pub(super) choices_cut: u64,
     /// Only these nodes are looked at.
     within: Option<NodeSet>,
     /// Nobody asks where something fits, either.
@@ -156,6 +159,7 @@ impl Placer {
         demand: &Demand,
     ) -> Result<(), Shortage> {
         let Some(domains) = domains(statement.state(), profile, gang) else {
+            self.begin_choices(demand);
             return self.place_close(statement, profile, gang, demand);
         };
         let mut best = None;

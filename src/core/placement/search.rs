@@ -81,6 +81,11 @@ pub(super) struct Steps {
 }
 
 impl Rooms {
+    /// That for each shape.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Arc<Capacity>> {
+        self.by_shape.iter().map(|(room, _)| room)
+    }
+
     /// For how many pods there is room where there is so much for each shape, and whether that may be
     /// enough for the members.
     pub(super) fn sum(&self, room: impl Fn(&Capacity) -> u64) -> (u64, bool) {
@@ -215,6 +220,14 @@ impl<'a> Search<'a> {
             _ => {}
         }
         best.take()
+    }
+
+    /// What those who have a place have in common, in a tree.
+    pub(super) const fn common(&self) -> Option<Common> {
+        match &self.way {
+            Way::Tree(common) => Some(*common),
+            Way::Nowhere | Way::Graph(_) => None,
+        }
     }
 
     pub(super) fn is_inside(&self, node: NodeId) -> bool {

@@ -3,6 +3,7 @@
 mod admission;
 mod backfill;
 mod binding;
+mod choice;
 mod elastic;
 mod explaining;
 mod jobs;

@@ -40,7 +40,7 @@ fn placed_at(name: &str, cpus: i64, block: &str, rack: &str) -> NodeSpec {
 }
 
 impl Story {
-    fn with_fabric() -> Self {
+    pub(super) fn with_fabric() -> Self {
         let mut story = Self::new();
         story.tell(Event::Topology(Box::new(fabric())));
         story
@@ -56,7 +56,7 @@ impl Story {
         said.next().unwrap()
     }
 
-    fn at(&mut self, name: &str, cpus: i64, block: &str, rack: &str) {
+    pub(super) fn at(&mut self, name: &str, cpus: i64, block: &str, rack: &str) {
         self.tell(Event::Node(placed_at(name, cpus, block, rack)));
     }
 }
@@ -375,7 +375,7 @@ fn who_runs_says_how_near_its_members_are_and_what_it_leaves_now() {
         (near.hops, near.domain.as_deref()),
         (Some(2), Some("block=a,rack=1"))
     );
-    assert_eq!(near.limit, Some(("rack".to_owned(), 2)));
+    assert_eq!(near.limit, Some((Some("rack".to_owned()), 2)));
     assert_eq!((found.own_nodes, found.lost), (2, 2 * CORE));
     // Who comes to one of its nodes takes what is free there from what it leaves.
     story.submit(PodSpec {

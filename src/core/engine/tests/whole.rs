@@ -2,8 +2,6 @@
 
 use super::jobs::{Job, job, story};
 use super::*;
-use crate::core::actions::OntoKept;
-use crate::core::lint::Linter;
 
 /// A job with a lifetime in seconds; `None` is for ever.
 fn lasting<'a>(name: &'a str, cpus: i64, seconds: Option<u64>) -> Job<'a> {
@@ -89,7 +87,7 @@ fn all_that_is_free_of_a_node_that_is_reserved_as_a_whole_is_kept() {
 }
 
 #[test]
-fn who_is_ahead_takes_a_node_that_is_reserved_as_a_whole_and_the_linter_knows() {
+fn who_is_ahead_takes_a_node_that_is_reserved_as_a_whole() {
     let mut story = world(|spec| spec.exclusive = true);
     story.submit(PodSpec {
         priority: Some(1),
@@ -100,25 +98,4 @@ fn who_is_ahead_takes_a_node_that_is_reserved_as_a_whole_and_the_linter_knows() 
     let one = &plan.onto_kept[0];
     assert_eq!(one.kept_for, key("alone"));
     assert!(one.goes_before);
-    let mut linter = Linter::default();
-    let about = |change: &dyn Fn(&mut OntoKept)| {
-        let mut plan = Plan {
-            onto_kept: plan.onto_kept.clone(),
-            ..Plan::default()
-        };
-        change(&mut plan.onto_kept[0]);
-        plan
-    };
-    let now = story.now;
-    assert_eq!(linter.look(&about(&|_| {}), now), Vec::<String>::new());
-    let behind = about(&|one| one.goes_before = false);
-    assert!(linter.look(&behind, now)[0].contains("stays for longer"));
-    // With a lifetime that ends before it is fine.
-    linter.hear(&Event::Pod(Box::new(PodSpec {
-        lifetime: Some(Millis(60_000)),
-        ..pod("ahead", None, 2)
-    })));
-    assert_eq!(linter.look(&behind, now), Vec::<String>::new());
-    let earlier = about(&|one| (one.goes_before, one.at) = (false, Some(Time(59_999))));
-    assert!(linter.look(&earlier, now)[0].contains("stays for longer"));
 }
