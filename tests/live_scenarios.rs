@@ -166,7 +166,11 @@ impl<'a> Play<'a> {
         while let Some(act) = acts.next_if(|act| act.at.is_zero()) {
             self.act(&act);
         }
-        let muster = self.cluster.muster();
+        let kubeconfig = self.cluster.plane.kubeconfig();
+        let policy = expect.policy().unwrap();
+        let muster = self
+            .cluster
+            .muster_with(&kubeconfig, None, |options| options.policy = policy);
         eventually("Muster is ready", || muster.health.problems().is_empty());
         self.start = Instant::now();
         let limit = Duration::from_secs(expect.within_seconds);

@@ -5,9 +5,8 @@
 #[path = "support/expect.rs"]
 mod expect;
 
-use expect::{Observed, ObservedGang, ObservedPod, short_name, split};
+use expect::{Expect, Observed, ObservedGang, ObservedPod, short_name, split};
 use muster::api::convert::Reading;
-use muster::core::engine::Policy;
 use muster::core::units::Time;
 use muster::sim::driver::Driver;
 use muster::sim::network::Network;
@@ -30,7 +29,7 @@ fn files() -> Vec<PathBuf> {
 const STILL: u64 = 2;
 
 /// Plays a scenario as long as it is given: what only a safety net mends much later is missed.
-fn play(name: &str, text: &str, within_seconds: u64) -> (Observed, Vec<String>) {
+fn play(name: &str, text: &str, expect: &Expect) -> (Observed, Vec<String>) {
     let reading = Reading {
         scheduler_names: vec!["muster".to_owned()],
     };
@@ -40,8 +39,8 @@ fn play(name: &str, text: &str, within_seconds: u64) -> (Observed, Vec<String>) 
     };
     let scenario = load(&[source], &reading).unwrap();
     assert_eq!(scenario.warnings, Vec::<String>::new(), "{name}");
-    let mut driver = Driver::new(scenario, Policy::default(), Network::calm(0));
-    let end = driver.run(Time::from_secs(within_seconds + STILL), |_| {});
+    let mut driver = Driver::new(scenario, expect.policy().unwrap(), Network::calm(0));
+    let end = driver.run(Time::from_secs(expect.within_seconds + STILL), |_| {});
     let violations = driver.ledger().violations.clone();
     let millis = |seconds: f64| (seconds * 1000.0).round() as u64;
     let report = report(&mut driver, end);
@@ -86,7 +85,7 @@ fn every_scenario_comes_out_as_it_expects() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).unwrap();
         let (scenario, expect) = split(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (seen, violations) = play(&name, scenario, expect.within_seconds);
+        let (seen, violations) = play(&name, scenario, &expect);
         let found = expect.check(&seen).into_iter().chain(violations);
         wrong.extend(found.map(|line| format!("{name}: {line}")));
     }

@@ -70,6 +70,12 @@ pub struct Metrics {
     pub reserved_cores: GaugeVec,
     /// How often a head of a queue got no reservation, as there were enough.
     pub unreserved: IntCounter,
+    /// Gangs that were moved so that others have room.
+    pub moved_gangs: IntCounter,
+    /// Pods of theirs.
+    pub moved_pods: IntCounter,
+    /// Those whose pods were not made again while their place was held.
+    pub moved_late: IntCounter,
     /// Searches for the domains of several subgroups that reached their bound.
     pub choices_cut: IntCounter,
     /// Seconds from a gang's submission until its minimum got its place, by queue.
@@ -169,6 +175,18 @@ impl Metrics {
                 ),
                 &["queue"],
             ))?,
+            moved_gangs: make.counter(
+                "defragmentation_gangs_total",
+                "Gangs moved to other nodes so that another had room.",
+            )?,
+            moved_pods: make.counter(
+                "defragmentation_pods_total",
+                "Pods of gangs that were moved to other nodes so that another had room.",
+            )?,
+            moved_late: make.counter(
+                "defragmentation_late_total",
+                "Moved gangs that were not back while their place was held.",
+            )?,
             choices_cut: make.counter(
                 "domain_choices_cut_total",
                 "Searches for the domains of several subgroups that reached their bound.",

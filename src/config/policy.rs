@@ -2,7 +2,7 @@
 
 use super::values::{FilterPoint, PluginName, Point, QueueSortPoint, ScorePoint};
 use super::{ConfigError, SchedulerConfiguration, Usage};
-use crate::core::engine::Policy;
+use crate::core::engine::{MoveLimits, Policy};
 use crate::core::framework::{Plugin, Profile, Weighted};
 use crate::core::plugins::registry;
 use crate::core::resources::{Measure, Worth};
@@ -14,6 +14,17 @@ impl SchedulerConfiguration {
     pub fn names(&self) -> Vec<String> {
         let names = self.scheduler_names.iter().cloned();
         names.map(String::from).collect()
+    }
+
+    fn moves(&self) -> Option<MoveLimits> {
+        let chosen = &self.defragmentation;
+        chosen.enabled.then(|| MoveLimits {
+            max_pods: chosen.max_pods.get(),
+            after: chosen.after.millis(),
+            interval: chosen.interval.millis(),
+            rest: chosen.rest.millis(),
+            hold: chosen.hold.millis(),
+        })
     }
 
     fn worth(&self) -> Worth {
@@ -58,6 +69,7 @@ impl SchedulerConfiguration {
             worth: self.worth(),
             half_life: self.half_life.millis(),
             default_queue: self.default_queue,
+            moves: self.moves(),
         })
     }
 }

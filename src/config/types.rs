@@ -44,6 +44,9 @@ pub struct SchedulerConfiguration {
     #[serde(default)]
     #[schemars(with = "String")]
     pub half_life: Span<1, 31_536_000, 3_600>,
+    /// Whether running gangs are moved to other nodes so that another has room.
+    #[serde(default)]
+    pub defragmentation: Defragmentation,
     /// Where metrics and health are served.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -64,6 +67,29 @@ pub enum Usage {
     Weighted,
     /// The one that is the largest part of the cluster's.
     Dominant,
+}
+
+/// Whether running gangs are moved to other nodes so that another has room, and how much.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Defragmentation {
+    /// Whether any are.
+    pub enabled: bool,
+    /// How many pods are moved at most for one gang.
+    #[schemars(with = "u32")]
+    pub max_pods: Bounded<1, 1_000, 32>,
+    /// How long a gang waits before others are moved for it.
+    #[schemars(with = "String")]
+    pub after: Span<0, 86_400, 30>,
+    /// How long it takes at least from one time that gangs are moved to the next.
+    #[schemars(with = "String")]
+    pub interval: Span<1, 86_400, 300>,
+    /// For how long a gang that was moved, or for which others were, stays where it is.
+    #[schemars(with = "String")]
+    pub rest: Span<1, 2_592_000, 3_600>,
+    /// How long a moved gang's new place is held at most until its pods have been made again.
+    #[schemars(with = "String")]
+    pub hold: Span<1, 3_600, 120>,
 }
 
 /// The version of the format.
@@ -147,6 +173,7 @@ impl Default for SchedulerConfiguration {
             usage_weights: BTreeMap::new(),
             default_queue: yes(),
             half_life: Span::default(),
+            defragmentation: Defragmentation::default(),
             listen: Address::default(),
             leader_election: LeaderElection::default(),
             profile: Profile::default(),

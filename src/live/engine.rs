@@ -245,6 +245,9 @@ impl Engine {
         }
         raise(&metrics.unreserved, stats.unreserved);
         raise(&metrics.choices_cut, stats.choices_cut);
+        raise(&metrics.moved_gangs, stats.moves.gangs);
+        raise(&metrics.moved_pods, stats.moves.pods);
+        raise(&metrics.moved_late, stats.moves.late);
         metrics.show_reserved(self.scheduler.reserved());
         metrics.gangs_waiting.set(gauge(stats.waiting));
         let since = stats.partial_since.map(|since| self.clock.instant(since));

@@ -14,7 +14,7 @@ mod lifetimes;
 mod oracle;
 mod world;
 
-use muster::core::engine::Policy;
+use muster::core::engine::{MoveLimits, Policy};
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Met, Network, Rates};
@@ -37,6 +37,20 @@ const CALM: Millis = Millis(600_000);
 /// A run is cut off here: it cannot come to rest.
 const MAX_STEPS: u32 = 500_000;
 
+/// In every other run gangs are moved, sooner and more often than anybody would have it.
+fn moves(random: &mut Random) -> Option<MoveLimits> {
+    random.per_mille(500).then(|| MoveLimits {
+        max_pods: 1 + u32::try_from(random.below(8)).unwrap_or(0),
+        interval: Millis(1_000 + random.below(20_000)),
+        rest: Millis(1_000 + random.below(120_000)),
+        after: Millis(random.below(5_000)),
+        hold: Millis(1_000 + random.below(30_000)),
+    })
+}
+
+/// How many gangs were moved, by those who scheduled last.
+static MOVED: AtomicU64 = AtomicU64::new(0);
+
 /// What a seed stands for.
 fn driver(seed: u64, trace: bool) -> Driver {
     let mut random = Random::new(seed);
@@ -46,7 +60,11 @@ fn driver(seed: u64, trace: bool) -> Driver {
         eprintln!("{rates:?}");
     }
     let network = Network::faulty(rates, random.split(), FAULTS);
-    let mut driver = Driver::new(scenario, Policy::default(), network);
+    let policy = Policy {
+        moves: moves(&mut random.split()),
+        ..Policy::default()
+    };
+    let mut driver = Driver::new(scenario, policy, network);
     if random.per_mille(600) {
         driver = driver.with_standby();
     }
@@ -71,6 +89,9 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         }
     }
     at_rest(&driver, until)?;
+    let brain = driver.brain();
+    let moves = brain.map_or(0, |brain| brain.scheduler().stats().moves.gangs);
+    MOVED.fetch_add(moves, Ordering::Relaxed);
     Ok(*driver.met())
 }
 
@@ -154,6 +175,9 @@ fn every_seed_ends_whole_and_quiet() {
         failed.len()
     );
     assert_met(&met.into_inner().unwrap());
+    let moved = MOVED.load(Ordering::Relaxed);
+    println!("gangs moved: {moved}");
+    assert!(moved >= seeds / 100, "gangs moved: only {moved}");
 }
 
 /// A suite without faults would prove nothing: each kind must have been met often.

@@ -173,10 +173,12 @@ fn queues(random: &mut Random, entries: &mut Vec<Entry>) {
     } else {
         Reservation::None
     };
+    let movable = random.per_mille(500).then_some(true);
     let queue = |name: &str, tier| {
         Object::Queue(QueueSpec {
             reservation,
             reserve_after: Millis(30_000),
+            movable,
             name: name.to_owned(),
             tier,
             // What a queue may hold stands in nobody's way here: who fits is to start.

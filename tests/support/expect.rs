@@ -5,6 +5,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
+use muster::config::SchedulerConfiguration;
+use muster::core::engine::Policy;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,9 @@ pub struct Expect {
     /// All must hold after so many seconds, and still hold two seconds later.
     #[serde(default = "Expect::default_within")]
     pub within_seconds: u64,
+    /// With which configuration it is played; without one, the defaults.
+    #[serde(default)]
+    pub configuration: Option<SchedulerConfiguration>,
     /// Pods that were bound at some time.
     #[serde(default)]
     pub bound: Vec<String>,
@@ -88,6 +93,21 @@ pub struct ObservedGang {
     pub scheduled_at: Option<u64>,
     /// The largest number of hops between two of its pods, when last it had one.
     pub hops: Option<u32>,
+}
+
+impl Expect {
+    /// By what is decided.
+    ///
+    /// # Errors
+    /// When the configuration names a plugin that does not exist.
+    pub fn policy(&self) -> Result<Policy, String> {
+        let policy = self
+            .configuration
+            .as_ref()
+            .map(SchedulerConfiguration::policy);
+        let policy = policy.transpose().map_err(|error| error.to_string())?;
+        Ok(policy.unwrap_or_default())
+    }
 }
 
 /// Takes a file apart: the scenario, and what it expects.

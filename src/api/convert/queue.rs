@@ -58,6 +58,7 @@ pub fn queue(queue: &crd::Queue) -> QueueSpec {
         }),
         default_lifetime,
         min_runtime,
+        movable: preemption.and_then(|one| one.movable),
         order: match spec.order {
             crd::QueueOrder::Priority => QueueOrder::Priority,
             crd::QueueOrder::Fifo => QueueOrder::Fifo,

@@ -150,6 +150,11 @@ pub struct QueuePreemption {
         r"self.size() <= 64 && self.matches('^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|ms|s|m|h))+)$')"
     ).message("must be a duration such as 90s, 1h30m or 0s"))]
     pub min_runtime: Option<String>,
+
+    /// Whether its gangs may be moved to other nodes so that another gang has room, where the
+    /// configuration lets gangs be moved. Without it: what the nearest queue above it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub movable: Option<bool>,
 }
 
 /// In which order gangs leave a queue.

@@ -364,6 +364,7 @@ pub(super) const fn lost(why: Lost) -> &'static str {
         Lost::Claimed(Claim::Expired) => "PastItsLifetime",
         Lost::Claimed(Claim::Due) => "Due",
         Lost::Claimed(Claim::Lower) => "LowerPriority",
+        Lost::Moved => "Moved",
         Lost::NotCompleted => "NotCompleted",
     }
 }

@@ -433,7 +433,7 @@ pub struct Disruption {
     pub by: Option<String>,
     /// Of which queue.
     pub by_queue: Option<String>,
-    /// Why it: `Surplus`, `PastItsLifetime`, `Due`, `LowerPriority` or `NotCompleted`.
+    /// Why it: `Surplus`, `PastItsLifetime`, `Due`, `LowerPriority`, `Moved` or `NotCompleted`.
     pub why: String,
     /// How many of its pods were told to go.
     pub pods: u32,

@@ -4,7 +4,7 @@ use super::agenda::{Awaited, Block, Stage, Want};
 use super::park::{park, park_without_room, want_of};
 use super::record::Short;
 use super::refresh::queue_or_wait;
-use super::{Cycle, admit, finish, preempt, reservation};
+use super::{Cycle, admit, finish, moves, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::Reason;
 use crate::core::model::Why;
@@ -178,7 +178,8 @@ fn find_room_later(
 ) {
     note_shortage(cx, gang_id, shortage, shared);
     let mut why = explain(cx.state, gang_id, shortage);
-    if let Some(leaving) = preempt::make_room(cx, gang_id) {
+    let leaving = preempt::make_room(cx, gang_id);
+    if let Some(leaving) = leaving.or_else(|| moves::make_room(cx, gang_id)) {
         // What it is charged it is charged from then on.
         cx.state.charge_budget(gang_id, charge);
         reservation::cancel(cx, gang_id);
@@ -290,6 +291,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     cx.orders.onto_kept.extend(onto_kept);
     cx.agenda.nominated.remove(&gang_id);
     reservation::cancel(cx, gang_id);
+    moves::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;
     finish::permit(cx, gang_id, committed).map_err(Refusal::Own)
 }

@@ -9,6 +9,7 @@ mod allocate;
 mod back_off;
 mod decision;
 mod finish;
+mod moves;
 mod park;
 mod partial;
 mod preempt;
@@ -27,6 +28,7 @@ pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, 
 pub use allocate::allocate;
 pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::{ask_again, give_back};
+pub use moves::{MoveCounts, MoveLimits, Moves};
 pub(super) use partial::repairs_until;
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND, what_happened};
 pub use preempt::{Asker, Claim, Judge, RoomCounts, RoomNote, Spared, Verdict};
@@ -34,7 +36,9 @@ pub(super) use preempt::{HEADS, ends_at, surplus};
 pub use quota_words::behind;
 pub use record::{Asked, Disruption, KeptFor, Lost, Short, Sight, SparedGangs};
 pub use refresh::refresh;
-pub use reservation::{OntoKept, Reserved, cancel as cancel_reservation};
+pub use reservation::{
+    OntoKept, Reserved, cancel as cancel_reservation, forget as forget_reservation,
+};
 pub use restate::{AGAIN, Rounds, restate};
 pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 

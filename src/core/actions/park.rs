@@ -48,6 +48,7 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
     let admitted = cx.agenda.progress(gang_id).admitted;
     let agenda = &cx.agenda;
     let held = agenda.nominated.contains(&gang_id) || agenda.reserved.contains_key(&gang_id);
+    let held = held || agenda.moves.holds_for(gang_id);
     if held || !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
         return None;
     }

@@ -100,6 +100,8 @@ pub enum Lost {
     Surplus,
     /// Others needed the room, and had this claim to it.
     Claimed(Claim),
+    /// It fits elsewhere as well, and another has room then.
+    Moved,
     /// It could not be completed.
     NotCompleted,
 }

@@ -8,7 +8,7 @@ use super::agenda::{Progress, RefusedRelease, Release, Stage};
 use super::back_off::back_off_from_release;
 use super::partial::what_happened;
 use super::record::{Disruption, Lost};
-use super::{Cycle, Outcome, recall, reservation};
+use super::{Cycle, Outcome, moves, recall, reservation};
 use crate::core::model::{Evict, EvictCause, Why, cut};
 use crate::core::state::{
     ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Standing, Subgroup,
@@ -137,13 +137,20 @@ pub(super) fn call_off(cx: &mut Cycle<'_>, gang_id: GangId) {
     progress.release = None;
     progress.disrupted = None;
     progress.disruption = None;
+    moves::drop_hold(cx, gang_id);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }
 
 fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
     let counts = cx.state[gang_id].counts();
     if counts.holding() == 0 && counts.of(Standing::Assumed) == 0 {
-        back_off_from_release(cx, gang_id);
+        if cx.agenda.moves.holds_for(gang_id) {
+            // Its place is held for it: it does not wait.
+            cx.agenda.progress_mut(gang_id).retry_at = Some(cx.now);
+            cx.agenda.at(cx.now, gang_id);
+        } else {
+            back_off_from_release(cx, gang_id);
+        }
         cx.state.expel(gang_id);
         let progress = cx.agenda.progress_mut(gang_id);
         progress.admitted = false;

@@ -2,7 +2,7 @@
 
 use super::agenda::Stage;
 use super::preempt::{HEADS, RoomNote};
-use super::{Cycle, refresh::queue, reservation};
+use super::{Cycle, moves, refresh::queue, reservation};
 use crate::core::state::{GangId, NodeId, Place, PodId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,6 +84,7 @@ fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> b
 
 /// Looks again at the gangs whose time has come: ends back-offs and forgives binds that came back.
 pub fn fire_timers(cx: &mut Cycle<'_>) {
+    moves::drop_late_holds(cx);
     for gang_id in cx.agenda.take_due(cx.now) {
         let Some(gang) = cx.state.gang(gang_id) else {
             continue;

@@ -21,8 +21,8 @@ mod words;
 
 pub use super::placement::PackingCounts;
 pub use crate::core::actions::{
-    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, OntoKept, Outcome,
-    RoomCounts, RoomNote, Span, SpanKind, Spared, SparedGangs,
+    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, MoveCounts,
+    MoveLimits, OntoKept, Outcome, RoomCounts, RoomNote, Span, SpanKind, Spared, SparedGangs,
 };
 pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
 pub use crate::core::placement::Neighbours;
@@ -39,7 +39,7 @@ pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
     Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate, ask_again,
-    cancel_reservation, fire_timers, give_back, partial_since, refresh, restate, wake_heads,
+    fire_timers, forget_reservation, give_back, partial_since, refresh, restate, wake_heads,
     wake_parked, wake_who_moved_up,
 };
 use crate::core::framework::Profile;
@@ -66,6 +66,8 @@ pub struct Policy {
     pub half_life: Millis,
     /// Whether the default queue is there without anybody declaring it.
     pub default_queue: bool,
+    /// Whether gangs are moved to other nodes so that another has room, and how much.
+    pub moves: Option<MoveLimits>,
 }
 
 impl Default for Policy {
@@ -76,6 +78,7 @@ impl Default for Policy {
             worth: Worth::default(),
             half_life: DEFAULT_HALF_LIFE,
             default_queue: true,
+            moves: None,
         }
     }
 }
@@ -124,11 +127,13 @@ impl Scheduler {
         if !policy.default_queue {
             state.do_without_default_queue();
         }
+        let mut agenda = Agenda::default();
+        agenda.moves.limits = policy.moves;
         Self {
             policy,
             state,
             placer: Placer::default(),
-            agenda: Agenda::default(),
+            agenda,
             voice: Voice::default(),
             rounds: Rounds::default(),
             next_sweep: None,
@@ -376,6 +381,7 @@ impl Scheduler {
             gangs: self.voice.census.phases(),
             waiting: self.agenda.waiting_len() as u64,
             packing: self.placer.packing_counts(),
+            moves: self.agenda.moves.counts,
             partial_since: partial_since(&self.state, &self.agenda),
             ..self.stats
         }
@@ -390,7 +396,7 @@ fn take_in(
 ) -> Changes {
     let mut changes = cycle.state.take_changes();
     for id in std::mem::take(&mut changes.removed) {
-        cancel_reservation(cycle, id);
+        forget_reservation(cycle, id);
         if let Some(held) = cycle.agenda.forget(id) {
             give_back(cycle, held);
         }

@@ -1,7 +1,7 @@
 //! What the scheduler counts, for metrics.
 
 use super::plan::PHASES;
-use crate::core::actions::{LostSums, RoomCounts};
+use crate::core::actions::{LostSums, MoveCounts, RoomCounts};
 use crate::core::placement::PackingCounts;
 use crate::core::units::Time;
 
@@ -31,6 +31,8 @@ pub struct Stats {
     pub packing: PackingCounts,
     /// What placements lose of which it is known how little they could.
     pub lost: LostSums,
+    /// What came of moving gangs.
+    pub moves: MoveCounts,
     /// Gangs by phase, in the order of [`GangPhase`](super::GangPhase).
     pub gangs: [u32; PHASES],
     /// Gangs that wait for a place, those that back off included.

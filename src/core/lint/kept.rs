@@ -10,7 +10,8 @@ use crate::core::units::{Millis, Time};
 /// whose lifetime ends before that gang is to have them.
 pub(super) fn may_be_there(account: &Account, one: &OntoKept, now: Time) -> Option<Note> {
     // Who has bound members is completed, or grows until its own end: when that began is not kept here.
-    let begins = account.staying(&one.gang).next().is_none();
+    let gang = account.gangs.get(&one.gang);
+    let begins = gang.is_none_or(|gang| gang.everybody().secured() == 0);
     if one.goes_before || !begins {
         return None;
     }

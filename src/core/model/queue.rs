@@ -34,6 +34,9 @@ pub struct QueueSpec {
     pub default_lifetime: Option<Millis>,
     /// `spec.preemption.minRuntime`: for so long from its start nobody has a gang of it go.
     pub min_runtime: Option<Millis>,
+    /// `spec.preemption.movable`: whether its gangs may be moved; `None`: as the nearest queue above it
+    /// says.
+    pub movable: Option<bool>,
     /// `spec.order`.
     pub order: QueueOrder,
     /// `spec.reservation`: whether its head is passed by.
@@ -97,6 +100,7 @@ impl Default for QueueSpec {
             excess_budget: None,
             default_lifetime: None,
             min_runtime: None,
+            movable: None,
             order: QueueOrder::default(),
             reservation: Reservation::default(),
             reserve_after: DEFAULT_RESERVE_AFTER,

@@ -62,6 +62,17 @@ impl Demand {
         demand
     }
 
+    /// The minimum, and as many more members as there are of a gang that is to be placed as a whole.
+    #[must_use]
+    pub fn everybody(state: &ClusterState, gang_id: GangId, members: u32) -> Self {
+        let mut demand = Self::minimum(state, gang_id);
+        let minima: Vec<Need> = demand.subgroups;
+        let uniform_orders = demand.orders;
+        demand = Self::new(state, gang_id, minima, members.max(demand.needed));
+        demand.orders = uniform_orders;
+        demand
+    }
+
     /// One member more.
     #[must_use]
     pub fn surplus(state: &ClusterState, gang_id: GangId) -> Self {

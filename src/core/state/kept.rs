@@ -13,13 +13,28 @@ use std::collections::{BTreeMap, BTreeSet};
 /// For how many gangs room may be kept at once.
 pub const SLOTS: usize = 16;
 
+/// For how many gangs that were moved places may be held at once: in the slots after those.
+pub const HOLDS: usize = 8;
+
 /// Whose kept room looks taken: one bit a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct View(u16);
+pub struct View(u32);
 
 impl View {
     /// All that is free can be had.
     pub const OPEN: Self = Self(0);
+
+    /// Nothing that is kept for anybody can be had.
+    pub const ALL: Self = Self((1 << (SLOTS + HOLDS)) - 1);
+
+    /// The same, not bound by one slot.
+    #[must_use]
+    pub const fn without(self, slot: Option<usize>) -> Self {
+        match slot {
+            Some(slot) => Self(self.0 & !(1 << slot)),
+            None => self,
+        }
+    }
 
     /// The same, bound by one slot more.
     #[must_use]
@@ -48,7 +63,7 @@ pub struct Kept {
 /// All that is kept, and what of it the nodes show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeptRoom {
-    slots: [Option<(GangId, Kept)>; SLOTS],
+    slots: [Option<(GangId, Kept)>; SLOTS + HOLDS],
     shown: View,
 }
 

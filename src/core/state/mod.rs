@@ -34,7 +34,7 @@ pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{
     ConstraintsId, DomainId, GangId, Id, NodeId, PodId, PortId, QueueId, ShapeId, Slab, TopologyId,
 };
-pub use kept::{Kept, SLOTS, View};
+pub use kept::{HOLDS, Kept, SLOTS, View};
 pub use near::Near;
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};

@@ -347,6 +347,16 @@ impl ClusterState {
         }
     }
 
+    /// Thinks a pod that holds a node off it, as if it waited for one.
+    pub fn displace(&mut self, id: PodId) {
+        self.set_place(id, Place::None);
+    }
+
+    /// Has a pod that was thought off its node back there.
+    pub fn put_home(&mut self, id: PodId, node: NodeId) {
+        self.set_place(id, Place::Bound(node));
+    }
+
     /// Notes how far the eviction of a pod is.
     pub fn set_eviction(&mut self, id: PodId, eviction: Eviction) {
         let before = self.footprint(id);

@@ -6,7 +6,7 @@
 //! carried out.
 
 use super::framework::{Profile, Reason, Reserve};
-use super::state::{ClusterState, GangId, NodeId, Pod, PodId};
+use super::state::{ClusterState, GangId, NodeId, Place, Pod, PodId};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +29,10 @@ enum Step {
     Lifted(PodId),
     /// One that was thought away was put back.
     PutBack(PodId),
+    /// A pod that holds this node was thought off it, as if it waited.
+    Displaced(PodId, NodeId),
+    /// One that was thought off it is back.
+    Home(PodId, NodeId),
     /// No room is held for a pod any more, which was on this node.
     Withdrawn(PodId, NodeId),
     /// A plugin was asked to reserve what that takes.
@@ -41,6 +45,8 @@ impl Step {
             Self::Assumed(step) => state.unassume(step.pod),
             Self::Lifted(pod) => state.put_back(*pod),
             Self::PutBack(pod) => state.lift(*pod),
+            Self::Displaced(pod, node) => state.put_home(*pod, *node),
+            Self::Home(pod, _) => state.displace(*pod),
             Self::Withdrawn(pod, node) => state.nominate(*pod, *node),
             Self::Reserved(step, plugin) => plugin.unreserve(state, step.pod, step.node),
         }
@@ -60,6 +66,8 @@ impl fmt::Debug for Step {
             Self::Assumed(step) => step.fmt(f),
             Self::Lifted(pod) => write!(f, "{pod:?} lifted"),
             Self::PutBack(pod) => write!(f, "{pod:?} put back"),
+            Self::Displaced(pod, node) => write!(f, "{pod:?} off {node:?}"),
+            Self::Home(pod, node) => write!(f, "{pod:?} back on {node:?}"),
             Self::Withdrawn(pod, node) => write!(f, "{pod:?} withdrawn from {node:?}"),
             Self::Reserved(step, plugin) => write!(f, "{} for {step:?}", plugin.name()),
         }
@@ -147,6 +155,27 @@ impl<'s> Statement<'s> {
         if self.state.pod(pod).is_some_and(|pod| pod.lifted) {
             self.state.put_back(pod);
             self.log.push(Step::PutBack(pod));
+        }
+    }
+
+    /// Thinks a pod that holds a node off it, so that it can be placed like one that waits. Only to plan:
+    /// a statement in which somebody is off its node is never committed.
+    pub fn displace(&mut self, pod: PodId) {
+        if let Some(Place::Bound(node)) = self.state.pod(pod).map(|pod| pod.place) {
+            self.state.displace(pod);
+            self.log.push(Step::Displaced(pod, node));
+        }
+    }
+
+    /// Has a pod that was thought off its node back there.
+    pub fn put_home(&mut self, pod: PodId, node: NodeId) {
+        if self
+            .state
+            .pod(pod)
+            .is_some_and(|pod| pod.place == Place::None)
+        {
+            self.state.put_home(pod, node);
+            self.log.push(Step::Home(pod, node));
         }
     }
 

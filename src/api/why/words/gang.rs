@@ -439,6 +439,7 @@ fn disruption(page: &mut Page, gang: &Gang, one: &Disruption, clock: Clock) {
     };
     let why = match one.why.as_str() {
         "Surplus" => "they were beyond its minimum",
+        "Moved" => "it fitted elsewhere as well",
         "PastItsLifetime" => "it was past its lifetime, and its queue over its fair share",
         "Due" => "it was past its lifetime, and its room was promised to the first of a queue",
         "LowerPriority" => "its priority was lower, in the same queue",

@@ -364,6 +364,7 @@ fn every_reason_has_words() {
         Lost::Claimed(Claim::Expired),
         Lost::Claimed(Claim::Due),
         Lost::Claimed(Claim::Lower),
+        Lost::Moved,
         Lost::NotCompleted,
     ];
     for code in losses.map(convert::lost) {

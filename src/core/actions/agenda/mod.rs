@@ -18,6 +18,7 @@ pub use queued::{Awaited, Lane};
 pub(super) use running::Term;
 pub use taken::Taken;
 
+use super::moves::Moves;
 use super::reservation::{Renewal, Reserved, Views};
 use crate::core::fairness::Contest;
 use crate::core::placement::Demand;
@@ -94,6 +95,8 @@ pub struct Agenda {
     running: Running,
     /// Somebody leaves at another time than was known.
     terms_changed: bool,
+    /// Whom others were moved for, and whose place is held until it comes back.
+    pub moves: Moves,
     /// Gangs that are partly bound, and not under release.
     pub partial: BTreeSet<GangId>,
 }
@@ -162,8 +165,12 @@ impl Agenda {
 
     /// What is reserved now, for what who waits may take.
     pub(super) const fn views(&self, now: Time) -> Views<'_> {
-        let reserved = &self.reserved;
-        Views { reserved, now }
+        let (reserved, moves) = (&self.reserved, &self.moves);
+        Views {
+            reserved,
+            moves,
+            now,
+        }
     }
 
     /// A gang got a place, or was not tried for all with its want: the next may get one.
@@ -545,6 +552,9 @@ impl Agenda {
             |id: &&GangId| state.gang(**id).is_none() && !state.changes().removed.contains(id);
         if let Some(gone) = self.reserved.keys().find(forgotten) {
             return Err(format!("{gone:?} has reserved, and is gone"));
+        }
+        if let Some(gone) = self.moves.holds.keys().find(forgotten) {
+            return Err(format!("a place is held for {gone:?}, which is gone"));
         }
         let same = anew.queued == self.queued
             && anew.parked.all() == self.parked.all()

@@ -131,6 +131,10 @@ pub struct Progress {
     pub asked: Option<Box<Asked>>,
     /// For whom room is kept that it did not get.
     pub kept_for: Option<KeptFor>,
+    /// The mark of the nodes when it was last found out whether others can be moved for it, and the time.
+    pub moves_looked: Option<(u64, Time)>,
+    /// Until when it is not moved, and nobody is moved for it.
+    pub still_until: Option<Time>,
     /// How it last lost its place, until it runs again; or some of its members since it runs.
     pub disruption: Option<Disruption>,
 }

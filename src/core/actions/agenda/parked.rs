@@ -43,7 +43,7 @@ impl Likeness {
             shape,
             size,
             tier: i32::MIN,
-            stay: Stay::Exempt,
+            stay: Stay::GivesWay,
             limit: None,
         }
     }

@@ -339,6 +339,12 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Why nothing is asked of it, whoever asks: it has just started, is critical for the system, or may
+    /// not be deleted.
+    pub(in crate::core::actions) fn protects(&self, id: GangId, gang: &Gang) -> Option<Spared> {
+        self.is_protected(id, gang)
+    }
+
     fn is_protected(&self, id: GangId, gang: &Gang) -> Option<Spared> {
         if let Some(at) = self.protected_until(id, gang).filter(|at| *at > self.now) {
             return Some(Spared::MinRuntime(at));

@@ -14,6 +14,7 @@ mod plan;
 mod shares;
 mod victims;
 
+pub(super) use budgets::Spending;
 pub(in crate::core) use judge::ends_at;
 pub use judge::{Asker, Claim, Judge, Spared, Verdict};
 pub(super) use leaving::leaving;
@@ -26,7 +27,7 @@ use super::{Cycle, release};
 use crate::core::model::{Evict, EvictCause, Why, counted};
 use crate::core::state::{Eviction, GangId, NodeId, PodId};
 use crate::core::units::Time;
-use budgets::Spending;
+pub(super) use plan::has_room_on;
 use plan::{NoPlan, Plan};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -232,13 +232,20 @@ impl Search<'_, '_> {
 
 /// Whether a pod that was thought away still has room on its node.
 fn has_room_for(state: &ClusterState, id: PodId) -> bool {
-    let (Some(pod), Some(shape)) = (state.pod(id), state.shape_of(id)) else {
+    let Some(pod) = state.pod(id) else {
         return false;
     };
     if !pod.lifted {
         return true;
     }
-    let Some(node) = pod.place.node() else {
+    pod.place
+        .node()
+        .is_some_and(|node| has_room_on(state, id, node))
+}
+
+/// Whether a pod has room on a node on which it was before.
+pub(in crate::core::actions) fn has_room_on(state: &ClusterState, id: PodId, node: NodeId) -> bool {
+    let Some(shape) = state.shape_of(id) else {
         return false;
     };
     let nodes = state.nodes();

@@ -20,7 +20,7 @@ pub(super) use views::{Claimant, Stay, Views};
 use super::agenda::{Agenda, OrderKey, Stage, Term};
 use super::preempt::ends_at;
 use super::record::KeptFor;
-use super::{Cycle, refresh::order_key, refresh::queue};
+use super::{Cycle, moves, refresh::order_key, refresh::queue};
 use crate::core::model::{Lifetime, QueueOrder, Reservation as Policy, counted};
 use crate::core::resources::Tally;
 use crate::core::state::{ClusterState, GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
@@ -85,6 +85,11 @@ impl Reserved {
         of_whole.chain(of_parts).fold(0, u64::saturating_add)
     }
 
+    /// Where it is kept in the state.
+    pub(in crate::core::actions) const fn slot(&self) -> usize {
+        self.slot
+    }
+
     /// The nodes of the place that it wants for itself.
     #[must_use]
     pub const fn whole(&self) -> &BTreeSet<NodeId> {
@@ -109,7 +114,7 @@ impl Reserved {
 
 /// What a gang may take of the room that is free.
 pub(super) fn view_of(cx: &Cycle<'_>, gang_id: GangId) -> View {
-    if cx.agenda.reserved.is_empty() {
+    if cx.agenda.reserved.is_empty() && cx.agenda.moves.holds.is_empty() {
         return View::OPEN;
     }
     cx.agenda.views(cx.now).of(Claimant {
@@ -122,8 +127,10 @@ pub(super) fn view_of(cx: &Cycle<'_>, gang_id: GangId) -> View {
 /// For how long a gang would hold what it asks for.
 pub(super) fn stay_of(cx: &Cycle<'_>, gang_id: GangId) -> Stay {
     let gang = &cx.state[gang_id];
-    if gang.lifetime.is_zero() || gang.is_partly_bound() {
-        Stay::Exempt
+    if gang.is_partly_bound() {
+        Stay::Completes
+    } else if gang.lifetime.is_zero() {
+        Stay::GivesWay
     } else if gang.missing() == 0 {
         Stay::Grows(cx.agenda.term(gang_id).and_then(|term| term.end))
     } else {
@@ -210,7 +217,7 @@ pub(super) fn may_clear_its_place(state: &ClusterState, agenda: &Agenda, gang_id
 /// Whether a gang is the first of its queue's line, but for those that nothing can help. One that
 /// gives way at any time does not count: what it got it could not keep, and two of them could have each
 /// other go for ever.
-fn heads_its_queue(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> bool {
+pub(super) fn heads_its_queue(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> bool {
     let Some(queue) = state[gang_id].queue else {
         return false;
     };
@@ -321,6 +328,12 @@ fn kept_of(cx: &Cycle<'_>, number: u64, found: &Found) -> Kept {
         }
     }
     kept
+}
+
+/// A gang is gone: nothing is reserved or held for it any more.
+pub fn forget(cx: &mut Cycle<'_>, gang_id: GangId) {
+    cancel(cx, gang_id);
+    moves::drop_hold(cx, gang_id);
 }
 
 /// Reserves nothing for a gang any more.
@@ -493,12 +506,16 @@ pub(super) fn note_term(cx: &mut Cycle<'_>, gang_id: GangId) {
 /// For whom room is kept that a gang may not take.
 pub(super) fn kept_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<KeptFor> {
     let view = view_of(cx, gang_id);
-    let others = cx.agenda.reserved.iter();
-    let mut others = others.filter(|(_, one)| view.has(one.slot) && one.keeps() > 0);
-    let (first, one) = others.next()?;
+    let reserved = cx.agenda.reserved.iter();
+    let reserved = reserved.map(|(id, one)| (id, one.slot, one.keeps()));
+    let held = cx.agenda.moves.holds.iter();
+    let held = held.map(|(id, one)| (id, one.slot, one.nodes.len()));
+    let others = reserved.chain(held);
+    let mut others = others.filter(|(_, slot, nodes)| view.has(*slot) && *nodes > 0);
+    let (first, _, nodes) = others.next()?;
     Some(KeptFor {
         first: cx.state.gang_title(*first),
-        nodes: one.keeps(),
+        nodes,
         others: others.count(),
     })
 }

@@ -5,7 +5,7 @@ use crate::core::actions::preempt::leaving;
 use crate::core::framework::Profile;
 use crate::core::placement::{Demand, Placer};
 use crate::core::resources::Tally;
-use crate::core::state::{GangId, NodeId, PodId, Standing, View};
+use crate::core::state::{GangId, NodeId, PodId, Standing};
 use crate::core::transaction::{Checkpoint, Statement};
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -45,7 +45,8 @@ pub(super) fn whenever(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Found> {
 /// Finds the smallest number of departures after which the gang has a place: more room is never
 /// worse.
 fn search(cx: &mut Cycle<'_>, gang_id: GangId, whenever: bool) -> Option<Found> {
-    cx.state.show(View::OPEN);
+    // Who was moved comes back to what is held for it.
+    cx.state.show(cx.agenda.moves.view(gang_id));
     let number = cx.agenda.reserved.get(&gang_id).map(|own| own.number);
     let agenda = &*cx.agenda;
     let now = cx.now;

@@ -2,6 +2,7 @@
 
 use super::Reserved;
 use crate::core::actions::agenda::OrderKey;
+use crate::core::actions::moves::Moves;
 use crate::core::state::{GangId, QueueId, View};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;
@@ -9,9 +10,10 @@ use std::collections::BTreeMap;
 /// For how long a gang would hold what it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::core::actions) enum Stay {
-    /// No reservation keeps it from room: it gives it back at any time, or is partly bound and has to
-    /// be completed.
-    Exempt,
+    /// Nothing that is kept keeps it from room: it is partly bound and has to be completed.
+    Completes,
+    /// No reservation keeps it from room: it gives it back at any time.
+    GivesWay,
     /// For so long from its start; `None`: for ever.
     Starts(Option<Millis>),
     /// It runs, wants to grow, and ends then; `None`: never.
@@ -31,6 +33,7 @@ pub(in crate::core::actions) struct Claimant {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::core::actions) struct Views<'a> {
     pub(in crate::core::actions) reserved: &'a BTreeMap<GangId, Reserved>,
+    pub(in crate::core::actions) moves: &'a Moves,
     pub(in crate::core::actions) now: Time,
 }
 
@@ -39,12 +42,14 @@ impl Views<'_> {
     pub(in crate::core::actions) fn of(&self, who: Claimant) -> View {
         let Claimant { key, tier, stay } = who;
         let (end, starts) = match stay {
-            Stay::Exempt => return View::OPEN,
+            Stay::Completes => return View::OPEN,
+            Stay::GivesWay => return self.moves.view(key.gang),
             Stay::Grows(end) => (end, false),
             Stay::Starts(span) => (span.map(|span| self.now + span), true),
         };
         let own = self.reserved.get(&key.gang).map(|own| own.number);
-        let mut view = View::OPEN;
+        // Who was moved is to have its new place, whoever else could use it.
+        let mut view = self.moves.view(key.gang);
         for (id, other) in self.reserved {
             let later = own.is_some_and(|own| own < other.number);
             let ahead = starts && key.queue == other.key.queue && key < other.key;

@@ -42,6 +42,7 @@ fn view(world: &mut World, head: GangId, tier: i32, stay: Stay) -> View {
     (key.arrival, key.gang) = (key.arrival + 1, GangId::from_index(1_000));
     let views = Views {
         reserved: &world.agenda.reserved,
+        moves: &world.agenda.moves,
         now: world.now,
     };
     views.of(Claimant { key, tier, stay })
@@ -58,7 +59,7 @@ fn who_ends_in_time_gives_way_or_stands_higher_may_take_all_and_nobody_else() {
     );
     assert_ne!(view(&mut world, head, 0, starts(51)), View::OPEN);
     assert_ne!(view(&mut world, head, 0, Stay::Starts(None)), View::OPEN);
-    assert_eq!(view(&mut world, head, 0, Stay::Exempt), View::OPEN);
+    assert_eq!(view(&mut world, head, 0, Stay::GivesWay), View::OPEN);
     assert_eq!(view(&mut world, head, 1, Stay::Starts(None)), View::OPEN);
     let grows = |seconds| Stay::Grows(Some(Time::ZERO + Millis::from_secs(seconds)));
     assert_eq!(view(&mut world, head, 0, grows(60)), View::OPEN);
@@ -72,6 +73,7 @@ fn a_reservation_that_is_cancelled_keeps_nothing() {
     let views = |world: &World| {
         let views = Views {
             reserved: &world.agenda.reserved,
+            moves: &world.agenda.moves,
             now: world.now,
         };
         views.head_of(world.state.queue_of(head))

@@ -8,6 +8,7 @@ mod elastic;
 mod explaining;
 mod jobs;
 mod linked;
+mod moving;
 mod near;
 mod placing;
 mod preempting;

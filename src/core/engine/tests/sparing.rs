@@ -21,7 +21,7 @@ impl Story {
         gone
     }
 
-    fn budget(&mut self, name: &str, app: &str, allowed: u32) {
+    pub(super) fn budget(&mut self, name: &str, app: &str, allowed: u32) {
         let requirements = vec![LabelRequirement {
             key: "app".into(),
             holds: LabelCondition::In(vec![app.into()]),
