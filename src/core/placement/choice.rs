@@ -346,7 +346,13 @@ impl Placer {
             .filter_map(|id| state.shapes().get(*id))
             .collect();
         let local = shapes.iter().all(|shape| profile.is_local(shape));
-        if !one_topology || !fresh || !local || groups.demand.anybody_avoids() {
+        // Nodes of which not all are looked at are not alike either.
+        if self.within.is_some()
+            || !one_topology
+            || !fresh
+            || !local
+            || groups.demand.anybody_avoids()
+        {
             return None;
         }
         let requests = shapes.iter().flat_map(|shape| shape.request.iter());

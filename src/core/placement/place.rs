@@ -77,7 +77,7 @@ pub struct Placer {
     pub(super) choice_work: u64,
     pub(super) choices_cut: u64,
     /// Only these nodes are looked at.
-    within: Option<NodeSet>,
+    pub(super) within: Option<NodeSet>,
     /// Nobody asks where something fits, either.
     pub(super) asks_only: bool,
     /// What may be searched in this cycle still.

@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn unequal_members_find_nodes_wherever_a_choice_of_nodes_holds_them(
-        nodes in prop::collection::vec(1..9_i64, 1..7),
+        mut nodes in prop::collection::vec(1..9_i64, 1..7),
         parts in parts(1..4_i64),
     ) {
         let mut story = Story::with_fabric();
@@ -94,7 +94,7 @@ proptest! {
             story.at(&format!("n{index}"), *cpus, "b", &(index % 2).to_string());
         }
         story.parts(&parts, 0, 0);
-        let fits = fit(&parts, &mut nodes.clone());
+        let fits = fit(&parts, &mut nodes);
         prop_assert_eq!(!story.run().is_empty(), fits);
         prop_assert_eq!(story.scheduler.stats().choices_cut, 0);
     }
