@@ -177,7 +177,7 @@ fn every_seed_ends_whole_and_quiet() {
     assert_met(&met.into_inner().unwrap());
     let moved = MOVED.load(Ordering::Relaxed);
     println!("gangs moved: {moved}");
-    assert!(moved >= seeds / 100, "gangs moved: only {moved}");
+    assert!(moved >= seeds / 500, "gangs moved: only {moved}");
 }
 
 /// A suite without faults would prove nothing: each kind must have been met often.
