@@ -83,7 +83,7 @@ impl Neighbours {
 /// and who was refused by a node of late.
 ///
 /// The sum of the hops from each member to the next is no larger than before, and the least there is
-/// where a subgroup's members are all equal and none runs yet.
+/// where a subgroup's members are all equal, none runs yet, and the topology has levels.
 pub fn line_up(statement: &mut Statement<'_>, profile: &Profile, gang: GangId) {
     let state = statement.state();
     let movable = |step: Assumed| {

@@ -5,21 +5,27 @@
 //! level. On a tree no other walk over the same nodes makes fewer hops: of each level it crosses as many
 //! borders as there are domains, less one, and none crosses fewer.
 
-use super::{Graph, Network, NodeId, Nodes, Topology, Tree};
+use super::{Network, NodeId, Nodes, Topology, Tree};
 use std::cmp::Ordering;
 
 impl Topology {
     /// Puts nodes in order: domains by the value of their label, from the widest level on; inside the
     /// narrowest by the node's name. Numbers in values and names count as numbers: `rack-2` is before
-    /// `rack-10`. Nodes in no domain are last. In a graph there are no domains: nodes with the same links
-    /// are next to each other, and who is near whom else is not in the order.
+    /// `rack-10`. In a network of links those with the same links are next to each other. Nodes that are
+    /// nowhere in it are last.
     pub fn put_in_order(&self, nodes: &mut [NodeId], all: &Nodes) {
-        let by_place = |one, other| match self.network() {
-            Network::Tree(tree) => by_domain(tree, one, other),
-            Network::Graph(graph) => by_port(graph, one, other),
-        };
         nodes.sort_unstable_by(|one, other| {
-            by_place(*one, *other)
+            let by_place = match self.network() {
+                Network::Tree(tree) => by_domain(tree, *one, *other),
+                Network::Graph(graph) => {
+                    let port = |node: NodeId| {
+                        let port = graph.port_of(node);
+                        (port.is_none(), port)
+                    };
+                    port(*one).cmp(&port(*other))
+                }
+            };
+            by_place
                 .then_with(|| natural(all.name(*one), all.name(*other)))
                 .then(one.cmp(other))
         });
@@ -33,12 +39,6 @@ impl Topology {
         }
         self.network().hops([one, other])
     }
-}
-
-/// The order in which the links of two nodes became known; nodes without links are last.
-fn by_port(graph: &Graph, one: NodeId, other: NodeId) -> Ordering {
-    let (one, other) = (graph.port_of(one), graph.port_of(other));
-    other.is_some().cmp(&one.is_some()).then(one.cmp(&other))
 }
 
 /// The order of the widest domains that two nodes do not have in common.
