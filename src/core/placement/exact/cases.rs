@@ -45,10 +45,10 @@ pub(super) fn cases(
     let mut after = vec![vec![0_i64; held.len()]; classes.len() + 1];
     for (at, class) in classes.iter().enumerate().rev() {
         let count = i64::from(problem.nodes[*class].count);
-        for measure in 0..held.len() {
-            let most = bounds.most[*class][measure].saturating_mul(count);
-            after[at][measure] = after[at + 1][measure].saturating_add(most);
-        }
+        let most = bounds.most[*class].iter();
+        let sums = after[at + 1].iter().zip(most);
+        let sums = sums.map(|(sum, most)| sum.saturating_add(most.saturating_mul(count)));
+        after[at] = sums.collect();
     }
     let mut maker = Maker {
         problem,
