@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn read(spec: Value) -> TopologySpec {
+    fn read(spec: &Value) -> TopologySpec {
         let object = json!({
             "apiVersion": "muster.dev/v1alpha1", "kind": "Topology",
             "metadata": {"name": "t"}, "spec": spec,
@@ -88,7 +88,7 @@ mod tests {
         topology(&serde_json::from_value(object).unwrap())
     }
 
-    fn refused(spec: Value) -> String {
+    fn refused(spec: &Value) -> String {
         let object = json!({
             "apiVersion": "muster.dev/v1alpha1", "kind": "Topology",
             "metadata": {"name": "t"}, "spec": spec,
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_link_counts_for_one_hop_where_it_says_nothing_else() {
         let spec =
-            read(json!({"links": [{"a": "s", "b": "n1"}, {"a": "s", "b": "n2", "cost": 7}]}));
+            read(&json!({"links": [{"a": "s", "b": "n1"}, {"a": "s", "b": "n2", "cost": 7}]}));
         assert_eq!(spec.invalid, None);
         let costs: Vec<u32> = spec.links.iter().map(|one| one.cost).collect();
         assert_eq!(costs, [1, 7]);
@@ -111,8 +111,8 @@ mod tests {
     fn levels_and_links_exclude_each_other_and_one_of_them_has_to_be() {
         let both = json!({"levels": [{"nodeLabel": "rack"}], "links": [{"a": "s", "b": "n"}]});
         for spec in [both, json!({})] {
-            assert!(refused(spec.clone()).contains("needs either levels or links"));
-            assert!(read(spec).invalid.is_some());
+            assert!(refused(&spec).contains("needs either levels or links"));
+            assert!(read(&spec).invalid.is_some());
         }
     }
 
@@ -120,11 +120,11 @@ mod tests {
     fn costs_that_are_negative_zero_or_huge_are_refused() {
         for cost in [-1, 0, 1_000_001] {
             let spec = json!({"links": [{"a": "s", "b": "n", "cost": cost}]});
-            assert!(refused(spec.clone()).contains("must be between 1 and 1000000"));
+            assert!(refused(&spec).contains("must be between 1 and 1000000"));
             let problem = "spec.links[0].cost: must be between 1 and 1000000";
-            assert_eq!(read(spec).invalid.as_deref(), Some(problem));
+            assert_eq!(read(&spec).invalid.as_deref(), Some(problem));
         }
         let spec = json!({"links": [{"a": "", "b": "n"}]});
-        assert!(refused(spec).contains("must have between 1 and 253 characters"));
+        assert!(refused(&spec).contains("must have between 1 and 253 characters"));
     }
 }

@@ -80,9 +80,7 @@ fn all_hops(count: usize, names: &[String], links: &[Link]) -> Vec<Vec<u64>> {
         hops[a][b] = hops[a][b].min(u64::from(one.cost));
         hops[b][a] = hops[b][a].min(u64::from(one.cost));
     }
-    for one in 0..names.len() {
-        hops[one][one] = 0;
-    }
+    (0..names.len()).for_each(|one| hops[one][one] = 0);
     for over in 0..names.len() {
         for from in 0..names.len() {
             for to in 0..names.len() {
