@@ -18,6 +18,7 @@ pub mod requests;
 pub mod said;
 pub mod slim;
 pub mod status;
+pub mod topologies;
 pub mod upstream;
 pub mod volcano;
 pub mod why;

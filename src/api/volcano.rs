@@ -39,7 +39,7 @@ pub struct PodGroupStatus {
     pub conditions: Vec<SeenCondition>,
 }
 
-/// `spec` of Volcano's PodGroup. Role minima (`minTaskMember`, `subGroupPolicy`) are not read.
+/// `spec` of Volcano's PodGroup. Role minima (`minTaskMember`) are not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodGroupSpec {
@@ -52,17 +52,33 @@ pub struct PodGroupSpec {
     /// Room that must be free before it is admitted. Keys may be those of resource quotas.
     #[serde(deserialize_with = "nullable")]
     pub min_resources: Texts,
-    /// Network topology, which is not honoured.
+    /// How close together its pods have to be, or should.
+    pub network_topology: Option<NetworkTopology>,
+    /// Groups inside of it, of which only is read what cannot be honoured.
+    #[serde(deserialize_with = "nullable")]
+    pub sub_group_policy: Vec<SubGroupPolicy>,
+}
+
+/// One of `spec.subGroupPolicy`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SubGroupPolicy {
+    /// How close together the pods of each of its groups have to be, or should.
     pub network_topology: Option<NetworkTopology>,
 }
 
 /// `spec.networkTopology`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct NetworkTopology {
     /// `hard` (or nothing) or `soft`.
     #[serde(deserialize_with = "nullable")]
     pub mode: String,
+    /// The highest tier of a HyperNode that may hold them.
+    pub highest_tier_allowed: Option<i64>,
+    /// The same by the name of the tier.
+    #[serde(deserialize_with = "nullable")]
+    pub highest_tier_name: String,
 }
 
 impl kube::Resource for PodGroup {

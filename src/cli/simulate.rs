@@ -375,7 +375,7 @@ status: {allocatable: {cpu: 4, pods: 10}}
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
 metadata: {name: g}
-spec: {minMember: 1, networkTopology: {mode: hard}}
+spec: {minMember: 1, networkTopology: {mode: firm}}
 ---
 apiVersion: v1
 kind: Pod

@@ -9,8 +9,8 @@ use crate::api::kinds::Subject;
 use crate::api::said::Said;
 use crate::cluster::attempt::Answer;
 use crate::core::model::{
-    Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
-    QueueSpec, Source, TopologySpec,
+    Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec,
+    PriorityClassSpec, QueueSpec, Source, TopologySpec,
 };
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -89,6 +89,7 @@ pub struct Server {
     gangs: BTreeMap<(GangKey, Source), GangSpec>,
     queues: BTreeMap<String, QueueSpec>,
     topologies: BTreeMap<String, TopologySpec>,
+    hyper_nodes: BTreeMap<String, HyperNodeSpec>,
     classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
     budgets: BTreeMap<(String, String), BudgetPlan>,
@@ -138,6 +139,8 @@ impl Server {
                 let all = classes.chain(namespaces).chain(budgets);
                 let topologies = self.topologies.values();
                 let topologies = topologies.map(|topology| self.of_topology(topology));
+                let hyper_nodes = self.hyper_nodes.values().cloned().map(Box::new);
+                let all = all.chain(hyper_nodes.map(Event::HyperNode));
                 all.map(Told::plain).chain(topologies).collect()
             }
         }
@@ -175,9 +178,10 @@ impl Server {
     fn of_topology(&self, topology: &TopologySpec) -> Told {
         let subject = Subject::Topology(topology.uid.clone());
         let said = self.said_of(&subject);
+        let ours = topology.origin.is_ours();
         Told {
             event: Event::Topology(Box::new(topology.clone())),
-            says: Some((subject, Some(said))),
+            says: ours.then_some((subject, Some(said))),
         }
     }
 
@@ -285,6 +289,11 @@ impl Server {
             let own = subgroups.find(|one| Some(&one.name) == pod.spec.subgroup.as_ref());
             spec.exclusive || own.is_some_and(|one| one.exclusive)
         })
+    }
+
+    /// The HyperNodes.
+    pub fn hyper_nodes(&self) -> impl Iterator<Item = &HyperNodeSpec> {
+        self.hyper_nodes.values()
     }
 
     /// The topologies.
@@ -400,6 +409,10 @@ impl Server {
         }
         let told = self.of_topology(&topology);
         self.tell(Stream::Others, told);
+        if !topology.origin.is_ours() {
+            self.topologies.insert(topology.name.clone(), topology);
+            return;
+        }
         let object = Object::Topology(topology.name.clone());
         self.by_uid.insert(topology.uid.clone(), object);
         self.topologies.insert(topology.name.clone(), topology);
@@ -409,8 +422,27 @@ impl Server {
     pub fn delete_topology(&mut self, name: &str) {
         if let Some(topology) = self.topologies.remove(name) {
             let event = Event::TopologyDeleted(name.to_owned());
+            if !topology.origin.is_ours() {
+                self.tell_plain(Stream::Others, event);
+                return;
+            }
             let subject = Subject::Topology(topology.uid);
             self.tell_gone(Stream::Others, event, subject);
+        }
+    }
+
+    /// Creates or changes a HyperNode.
+    pub fn put_hyper_node(&mut self, hyper_node: HyperNodeSpec) {
+        let event = Event::HyperNode(Box::new(hyper_node.clone()));
+        self.tell_plain(Stream::Others, event);
+        self.hyper_nodes.insert(hyper_node.name.clone(), hyper_node);
+    }
+
+    /// Deletes a HyperNode.
+    pub fn delete_hyper_node(&mut self, name: &str) {
+        if self.hyper_nodes.remove(name).is_some() {
+            let event = Event::HyperNodeDeleted(name.to_owned());
+            self.tell_plain(Stream::Others, event);
         }
     }
 

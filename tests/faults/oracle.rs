@@ -227,7 +227,8 @@ fn places_near_enough(
 ) -> Option<i64> {
     let wish = server.gang(gang).and_then(|spec| spec.topology.as_ref());
     let most = wish.and_then(|wish| wish.max_hops);
-    if most.is_some() && server.topologies().next().is_none() {
+    let is_said = server.topologies().next().is_some() || server.hyper_nodes().next().is_some();
+    if most.is_some() && !is_said {
         return None;
     }
     // The hops of a rack are two.

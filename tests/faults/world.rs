@@ -2,9 +2,10 @@
 //! and some is edited on the way.
 
 use muster::core::model::{
-    GangKey, GangRef, GangSpace, GangSpec, HostPort, LabelCondition, LabelRequirement, Level, Link,
-    NodeSpec, PodLabels, PodSpec, PriorityClassSpec, QueueSpec, Rank, Reservation, Source,
-    SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
+    GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
+    LabelRequirement, LabelSelector, Level, Link, NodeChoice, NodeSpec, PodLabels, PodSpec,
+    PriorityClassSpec, QueueSpec, Rank, Reservation, Source, SubgroupSpec, Taint, Toleration,
+    TolerationOperator, TopologySpec, TopologyWish,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
@@ -101,7 +102,7 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         entries.push(node(format!("n{index}"), cpu, random.per_mille(250)));
     }
     let topology = topology(random, &mut entries);
-    let has_topology = topology.is_some();
+    let has_topology = !topology.is_empty();
     entries.extend(topology);
     queues(random, &mut entries);
     budget(random, &mut entries);
@@ -128,8 +129,9 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
     }
 }
 
-/// Racks, and in some worlds a topology of them, which may come late or go.
-fn topology(random: &mut Random, entries: &mut [Entry]) -> Option<Entry> {
+/// Racks, and in some worlds a topology of them, which may come late or go: one of ours, or Volcano's
+/// HyperNodes.
+fn topology(random: &mut Random, entries: &mut [Entry]) -> Vec<Entry> {
     let mut links = Vec::new();
     for entry in entries.iter_mut() {
         if let Object::Node(node) = &mut entry.object {
@@ -142,7 +144,12 @@ fn topology(random: &mut Random, entries: &mut [Entry]) -> Option<Entry> {
             node.labels.insert("rack".to_owned(), rack);
         }
     }
-    random.per_mille(500).then(|| {
+    if !random.per_mille(500) {
+        return Vec::new();
+    }
+    let objects = if random.per_mille(400) {
+        hyper_nodes()
+    } else {
         let mut topology = TopologySpec {
             name: "racks".to_owned(),
             ..TopologySpec::default()
@@ -154,16 +161,50 @@ fn topology(random: &mut Random, entries: &mut [Entry]) -> Option<Entry> {
             topology.levels.push(Level {
                 label: "rack".to_owned(),
                 hops: 2,
+                ..Level::default()
             });
         }
-        let late = random.per_mille(200);
-        let at = if late { random.below(10_000) } else { 0 };
-        let mut topology = entry(at, Object::Topology(topology));
-        topology.delete_at = random
-            .per_mille(200)
-            .then(|| Time(at + 1 + random.below(20_000)));
-        topology
-    })
+        vec![Object::Topology(topology)]
+    };
+    let at = |random: &mut Random| match random.per_mille(200) {
+        true => random.below(10_000),
+        false => 0,
+    };
+    let goes = random.per_mille(200);
+    let came = objects.into_iter().map(|object| {
+        let mut came = entry(at(random), object);
+        came.delete_at = goes.then(|| Time(came.at.0 + 1 + random.below(20_000)));
+        came
+    });
+    came.collect()
+}
+
+/// A HyperNode for each rack, and two wider ones that say more than is so.
+fn hyper_nodes() -> Vec<Object> {
+    let of = |name: String, tier, nodes, members| {
+        Object::HyperNode(Box::new(HyperNodeSpec {
+            name,
+            tier,
+            nodes,
+            members,
+            ..HyperNodeSpec::default()
+        }))
+    };
+    let names = |to: u64| (0..to).map(|rack| format!("rack-{rack}")).collect();
+    let racks = (0..3).map(|rack: u64| {
+        let requirements = vec![LabelRequirement {
+            key: "rack".to_owned(),
+            holds: LabelCondition::In(vec![rack.to_string()]),
+        }];
+        let chosen = NodeChoice::Labelled(LabelSelector { requirements });
+        of(format!("rack-{rack}"), 1, vec![chosen], Vec::new())
+    });
+    let nobody = vec![NodeChoice::Named("n99".to_owned())];
+    let wider = [
+        of("room".to_owned(), 2, nobody, names(2)),
+        of("hall".to_owned(), 3, Vec::new(), names(4)),
+    ];
+    racks.chain(wider).collect()
 }
 
 /// Two queues, of which one may come late, go and come again; and a class that may be late.

@@ -15,7 +15,7 @@ pub(crate) const ON_PODS: [(&str, &str, &str); 3] = [
     (
         "Invalid",
         "invalid-0",
-        "spec.networkTopology is not supported yet",
+        "spec.networkTopology: highestTierAllowed and highestTierName exclude each other",
     ),
     (
         "AtMaximum",
@@ -127,7 +127,7 @@ const GROUPS: &str = r"
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
 metadata: {name: invalid}
-spec: {minMember: 1, networkTopology: {mode: hard}}
+spec: {minMember: 1, networkTopology: {highestTierAllowed: 1, highestTierName: rack}}
 ---
 apiVersion: muster.dev/v1alpha1
 kind: PodGroup

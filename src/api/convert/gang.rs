@@ -1,6 +1,6 @@
 //! PodGroups of all kinds into one gang model.
 
-use super::{created, filled, topology};
+use super::{created, filled, topologies, topology};
 use crate::api::requests::{Reader, in_core_units};
 use crate::api::slim::{Text, Texts};
 use crate::api::{crd, duration, names, upstream, volcano};
@@ -59,14 +59,18 @@ pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
 pub fn volcano_gang(group: &volcano::PodGroup) -> GangSpec {
     let spec = &group.spec;
     let mut problems = Vec::new();
-    if spec
-        .network_topology
-        .as_ref()
-        .is_some_and(|topology| topology.mode != "soft")
-    {
-        problems.push("spec.networkTopology is not supported yet".to_owned());
-    }
+    let wish = spec.network_topology.as_ref();
+    let wish = wish.and_then(|wish| topologies::wish(wish, &mut problems));
+    let of_groups = spec.sub_group_policy.iter().enumerate();
+    problems.extend(of_groups.filter_map(|(index, group)| {
+        let hard = group
+            .network_topology
+            .as_ref()
+            .is_some_and(|one| one.is_bound());
+        hard.then(|| format!("spec.subGroupPolicy[{index}].networkTopology is not supported yet"))
+    }));
     GangSpec {
+        topology: wish,
         min_available: count(
             "spec.minMember",
             spec.min_member.unwrap_or(0),
@@ -323,12 +327,17 @@ mod tests {
         let gang = volcano(json!(null));
         assert_eq!((gang.min_available, gang.invalid), (0, None));
         assert!(volcano(json!({"minMember": -1})).invalid.is_some());
-        assert!(volcano(json!({"networkTopology": {}})).invalid.is_some());
-        assert!(
-            volcano(json!({"networkTopology": {"mode": "soft"}}))
-                .invalid
-                .is_none()
-        );
+    }
+
+    #[test]
+    fn volcanos_groups_inside_a_group_are_refused_where_they_have_to_be_close() {
+        let with =
+            |topology: Value| volcano(json!({"subGroupPolicy": [{"networkTopology": topology}]}));
+        let hard = with(json!({"mode": "hard", "highestTierAllowed": 1}));
+        let problem = "spec.subGroupPolicy[0].networkTopology is not supported yet";
+        assert_eq!(hard.invalid.as_deref(), Some(problem));
+        assert_eq!(with(json!({"mode": "soft"})).invalid, None);
+        assert_eq!(with(json!(null)).invalid, None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod gang;
 mod pod;
 mod policy;
 mod queue;
+mod topologies;
 mod topology;
 mod unsupported;
 
@@ -17,6 +18,7 @@ pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;
+pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
 
 use super::slim;

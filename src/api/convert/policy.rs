@@ -21,7 +21,7 @@ pub fn disruption_budget(budget: &slim::PodDisruptionBudget) -> DisruptionBudget
     }
 }
 
-fn selector(selector: &slim::LabelSelector) -> Option<LabelSelector> {
+pub(super) fn selector(selector: &slim::LabelSelector) -> Option<LabelSelector> {
     let equal = selector.match_labels.iter().map(|(key, value)| {
         Some(LabelRequirement {
             key: key.clone(),

@@ -2,7 +2,7 @@
 
 use super::filled;
 use crate::api::crd;
-use crate::core::model::{HOSTNAME, Level, Link, MAX_COST, TopologySpec, TopologyWish};
+use crate::core::model::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
 
 /// A Topology. Hops that do not fall from level to level make it invalid, and costs out of bounds.
 #[must_use]
@@ -26,6 +26,7 @@ pub fn topology(topology: &crd::Topology) -> TopologySpec {
         levels.push(Level {
             label: level.node_label.clone(),
             hops,
+            ..Level::default()
         });
     }
     let links = links(&topology.spec.links, &mut problems);
@@ -34,6 +35,7 @@ pub fn topology(topology: &crd::Topology) -> TopologySpec {
     }
     TopologySpec {
         name: meta.name.clone().unwrap_or_default(),
+        origin: Origin::Muster,
         uid: meta.uid.clone().unwrap_or_default(),
         generation: meta.generation.unwrap_or(0),
         levels,
@@ -72,6 +74,7 @@ pub(super) fn wish(said: Option<&crd::TopologyConstraint>) -> Option<TopologyWis
         max_hops: said.max_hops.map(|hops| u32::try_from(hops).unwrap_or(0)),
         required_level: filled(said.required_level.as_ref()),
         preferred_level: filled(said.preferred_level.as_ref()),
+        ..TopologyWish::default()
     })
 }
 

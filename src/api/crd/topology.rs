@@ -148,7 +148,8 @@ pub struct TopologyStatus {
     "has(self.name) || has(self.maxHops) || has(self.requiredLevel) || has(self.preferredLevel)"
 ).message("says nothing"))]
 pub struct TopologyConstraint {
-    /// The Topology. Without it: the only one there is.
+    /// The Topology: ours by its name, those of others as kueue:NAME, kai:NAME and volcano:hypernodes.
+    /// Without it: the only one there is, ours before those of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 253))]
     #[x_kube(validation = Rule::new("self.size() >= 1 && self.size() <= 253")

@@ -11,7 +11,7 @@ mod watchable;
 pub use identity::{Identity, Subject};
 pub use watchable::Watchable;
 
-use super::{crd, slim, upstream, volcano};
+use super::{crd, slim, topologies, upstream, volcano};
 use k8s_openapi::api::{core, policy, scheduling};
 use kube::core::{DeserializeGuard, NamespaceResourceScope};
 use schemars::JsonSchema;
@@ -101,6 +101,13 @@ watched_kinds! {
     /// `scheduling.k8s.io/v1beta1` PodGroup, where it is served.
     UpstreamPodGroups, "podgroups.scheduling.k8s.io", optional,
         guarded upstream::PodGroup, scheduling::v1beta1::PodGroup;
+    /// `topology.volcano.sh/v1alpha1` HyperNode, where it is served.
+    HyperNodes, "hypernodes.topology.volcano.sh", optional, guarded topologies::HyperNode, Value;
+    /// `kueue.x-k8s.io/v1beta2` Topology, where it is served.
+    KueueTopologies, "topologies.kueue.x-k8s.io", optional,
+        guarded topologies::KueueTopology, Value;
+    /// `kai.scheduler/v1alpha1` Topology, where it is served.
+    KaiTopologies, "topologies.kai.scheduler", optional, guarded topologies::KaiTopology, Value;
 }
 
 impl Kind {
@@ -173,7 +180,10 @@ mod tests {
                 Kind::Namespaces,
                 Kind::PriorityClasses,
                 Kind::Queues,
-                Kind::Topologies
+                Kind::Topologies,
+                Kind::HyperNodes,
+                Kind::KueueTopologies,
+                Kind::KaiTopologies
             ]
         );
     }

@@ -3,8 +3,8 @@
 use super::{Identity, Kind, Subject};
 use crate::api::protobuf::{Decode, FromProtobuf};
 use crate::api::said::{self, Said};
-use crate::api::{Reading, convert, crd, slim, upstream, volcano};
-use crate::core::model::{Event, GangKey, GangSpace, PodKey, Source};
+use crate::api::{Reading, convert, crd, slim, topologies, upstream, volcano};
+use crate::core::model::{Event, GangKey, GangSpace, Origin, PodKey, Source};
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -261,6 +261,46 @@ impl Watchable for upstream::PodGroup {
 
     fn subject(uid: &str) -> Option<Subject> {
         Some(Subject::Gang(Source::Upstream, uid.to_owned()))
+    }
+}
+
+impl Watchable for topologies::HyperNode {
+    const KIND: Kind = Kind::HyperNodes;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        convert::hyper_node(&self).map(|one| Event::HyperNode(Box::new(one)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::HyperNodeDeleted(object.name)
+    }
+}
+
+impl Watchable for topologies::KueueTopology {
+    const KIND: Kind = Kind::KueueTopologies;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        let (meta, spec) = (&self.metadata, &self.spec);
+        let topology = convert::topology_of_others(Origin::Kueue, meta, spec);
+        Ok(Event::Topology(Box::new(topology)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::TopologyDeleted(convert::name_of_others(Origin::Kueue, &object.name))
+    }
+}
+
+impl Watchable for topologies::KaiTopology {
+    const KIND: Kind = Kind::KaiTopologies;
+
+    fn exists(self, _: &Reading) -> Result<Event, String> {
+        let (meta, spec) = (&self.metadata, &self.spec);
+        let topology = convert::topology_of_others(Origin::Kai, meta, spec);
+        Ok(Event::Topology(Box::new(topology)))
+    }
+
+    fn gone(object: Identity) -> Event {
+        Event::TopologyDeleted(convert::name_of_others(Origin::Kai, &object.name))
     }
 }
 

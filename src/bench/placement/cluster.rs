@@ -54,6 +54,7 @@ impl Cluster {
             }
         }
         let level = |(label, hops): (&str, u32)| Level {
+            aliases: Vec::new(),
             label: label.to_owned(),
             hops,
         };

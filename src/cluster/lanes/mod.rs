@@ -105,6 +105,14 @@ impl Lanes {
             Effect::GangStatus(status) => self.slow.want(Word::Gang(Box::new(status))),
             Effect::QueueStatus(status) => self.slow.want(Word::Queue(status)),
             Effect::TopologyStatus(status) => self.slow.want(Word::Topology(status)),
+            Effect::TopologyDoubt(doubt) => {
+                let (topology, doubt) = (doubt.topology, doubt.message);
+                tracing::warn!(
+                    topology,
+                    doubt,
+                    "a topology of others may not be what was meant"
+                );
+            }
         }
     }
 

@@ -32,7 +32,8 @@ pub use explain::{
     Runs, Short, Start, Taker, Waits,
 };
 pub use plan::{
-    Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus, TopologyStatus,
+    Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus, TopologyDoubt,
+    TopologyStatus,
 };
 pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;

@@ -40,6 +40,8 @@ pub enum Effect {
     QueueStatus(QueueStatus),
     /// A Topology's status is another than before.
     TopologyStatus(TopologyStatus),
+    /// Something odd about a topology of another project, on which nothing is written.
+    TopologyDoubt(TopologyDoubt),
 }
 
 /// The status of one PodGroup object.
@@ -100,6 +102,15 @@ pub struct QueueStatus {
     pub budget_left: u64,
     /// Whether gangs may start in it: condition `Ready`.
     pub ready: Condition,
+}
+
+/// What an admin may not have meant of a topology of another project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyDoubt {
+    /// As what PodGroups name it.
+    pub topology: String,
+    /// What is odd about it.
+    pub message: String,
 }
 
 /// The status of one Topology object.

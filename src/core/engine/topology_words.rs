@@ -1,14 +1,38 @@
 //! What is said of topologies.
 
-use super::plan::{Condition, TopologyStatus};
+use super::plan::{Condition, TopologyDoubt, TopologyStatus};
 use super::words::condition;
 use crate::core::model::counted;
 use crate::core::state::{ClusterState, Network, Topology};
+use std::collections::BTreeMap;
 
-/// The statuses of all topologies.
+/// What is odd about the topologies of others, where it is another than was `said` before.
+pub(super) fn doubts(
+    state: &ClusterState,
+    said: &mut BTreeMap<String, String>,
+) -> Vec<TopologyDoubt> {
+    let doubts = state.topologies().doubts_of_others(state.nodes());
+    let odd = doubts.into_iter().filter(|(_, doubts)| !doubts.is_empty());
+    let now: BTreeMap<String, String> = odd
+        .map(|(name, doubts)| (name.to_owned(), doubts.join("; ")))
+        .collect();
+    let news = now
+        .iter()
+        .filter(|(name, doubts)| said.get(*name) != Some(doubts));
+    let news = news.map(|(name, doubts)| TopologyDoubt {
+        topology: name.clone(),
+        message: doubts.clone(),
+    });
+    let news = news.collect();
+    *said = now;
+    news
+}
+
+/// The statuses of all topologies of ours.
 pub(super) fn statuses(state: &ClusterState) -> Vec<TopologyStatus> {
     let topologies = state.topologies().iter();
-    topologies.map(|(_, one)| status(state, one)).collect()
+    let ours = topologies.filter(|(_, one)| one.spec.origin.is_ours());
+    ours.map(|(_, one)| status(state, one)).collect()
 }
 
 fn status(state: &ClusterState, topology: &Topology) -> TopologyStatus {

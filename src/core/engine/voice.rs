@@ -52,6 +52,8 @@ pub(super) struct Voice {
     untold: BTreeSet<GangId>,
     /// Topologies are other than they were.
     topologies: bool,
+    /// What was said to be odd about the topologies of others.
+    doubts: BTreeMap<String, String>,
     pub(super) census: Census,
 }
 
@@ -111,6 +113,9 @@ impl Voice {
         if std::mem::take(&mut self.topologies) {
             let topologies = topology_words::statuses(state);
             let effects = topologies.into_iter().map(Effect::TopologyStatus);
+            outlet.effects.extend(effects);
+            let doubts = topology_words::doubts(state, &mut self.doubts);
+            let effects = doubts.into_iter().map(Effect::TopologyDoubt);
             outlet.effects.extend(effects);
         }
     }

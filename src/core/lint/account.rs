@@ -3,7 +3,8 @@
 use super::gangs::Gangs;
 use super::roads::Roads;
 use crate::core::model::{
-    BindOutcome, Event, EvictOutcome, GangKey, Labels, PodKey, PodPhase, PodSpec, TopologySpec,
+    BindOutcome, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, PodKey, PodPhase, PodSpec,
+    TopologySpec,
 };
 use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,6 +110,7 @@ pub(super) struct Account {
     pub(super) roads: BTreeMap<String, Roads>,
     /// The queues that give gangs a lifetime.
     pub(super) with_lifetimes: BTreeSet<String>,
+    pub(super) hyper_nodes: BTreeMap<String, HyperNodeSpec>,
 }
 
 impl Account {
@@ -143,6 +145,10 @@ impl Account {
                 self.topologies.remove(name);
                 self.roads.remove(name);
             }
+            Event::HyperNode(spec) => {
+                self.hyper_nodes.insert(spec.name.clone(), (**spec).clone());
+            }
+            Event::HyperNodeDeleted(name) => _ = self.hyper_nodes.remove(name),
             Event::BindResult(key, outcome) => self.bind_result(key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
             Event::Queue(spec) if spec.default_lifetime.is_some() => {
@@ -341,6 +347,11 @@ impl Account {
     /// A label of a node.
     pub(super) fn label(&self, node: &str, label: &str) -> Option<&String> {
         self.nodes.get(node)?.labels.get(label)
+    }
+
+    /// The labels of a node.
+    pub(super) fn labels(&self, node: &str) -> Option<&Labels> {
+        self.nodes.get(node).map(|node| &node.labels)
     }
 
     /// The pods on a node, and those on their way to it.

@@ -43,7 +43,10 @@ pub(super) fn look(
                 }
             }
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
-            Effect::GangStatus(_) | Effect::QueueStatus(_) | Effect::TopologyStatus(_) => {}
+            Effect::GangStatus(_)
+            | Effect::QueueStatus(_)
+            | Effect::TopologyStatus(_)
+            | Effect::TopologyDoubt(_) => {}
         }
     }
     for effect in &plan.effects {

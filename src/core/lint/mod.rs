@@ -11,6 +11,7 @@
 mod account;
 mod checks;
 mod gangs;
+mod hyper_nodes;
 mod kept;
 mod places;
 mod roads;

@@ -4,9 +4,12 @@
 use super::Note;
 use super::account::{Account, Pod};
 use super::gangs::Labels;
+use super::hyper_nodes;
 use crate::core::model::{
-    Bind, GangKey, GangSpace, GangSpec, HOSTNAME, TopologySpec, TopologyWish,
+    Bind, GangKey, GangSpace, GangSpec, HOSTNAME, HYPER_NODES, Level, Origin, TopologySpec,
+    TopologyWish, level_of_tier,
 };
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// No members are placed further from each other than their PodGroup or subgroup allows.
@@ -36,12 +39,9 @@ pub(super) fn near_enough(account: &Account, key: &GangKey, added_to: &Labels) -
 
 /// How some nodes are not what is wished of them, in words.
 fn too_far(account: &Account, wish: &TopologyWish, nodes: &BTreeSet<String>) -> Option<String> {
-    let mut named = account.topologies.values().filter(|one| match &wish.name {
-        Some(name) => one.name == *name,
-        None => one.invalid.is_none(),
-    });
-    let (Some(topology), None) = (named.next(), named.next()) else {
-        return Some("although it is not clear how near it has to be".to_owned());
+    let Some(topology) = meant(account, wish) else {
+        let unclear = || "although it is not clear how near it has to be".to_owned();
+        return (!wish.if_there).then(unclear);
     };
     if nodes.len() < 2 {
         return None;
@@ -54,21 +54,50 @@ fn too_far(account: &Account, wish: &TopologyWish, nodes: &BTreeSet<String>) -> 
         let far = roads.beyond(nodes, most)?;
         return Some(format!("more than {most} hops apart: {far:?}"));
     }
-    let common = common_levels(account, topology, nodes);
-    let hops = common
-        .checked_sub(1)
-        .map(|level| topology.levels[level].hops);
+    let common = match topology.origin {
+        Origin::Volcano => hyper_nodes::in_common(account, nodes),
+        _ => topology.levels[..common_levels(account, &topology, nodes)].to_vec(),
+    };
+    let hops = common.last().map(|level| level.hops);
     let required = wish.required_level.as_ref();
-    let missed = required.filter(|label| {
-        let mut within = topology.levels[..common].iter();
-        !within.any(|level| level.label == **label)
-    });
+    let missed = required.filter(|name| !common.iter().any(|level| level.is_called(name)));
     if let Some(label) = missed {
         return Some(format!("to several domains of {label}: {nodes:?}"));
+    }
+    if let Some(tier) = wish.highest_tier {
+        let of_tier = level_of_tier(tier, Vec::new()).hops;
+        let is_bound = hyper_nodes::widest(account).is_some_and(|one| of_tier <= one.hops);
+        if is_bound && hops.is_none_or(|hops| hops > of_tier) {
+            return Some(format!("above tier {tier}: {nodes:?}"));
+        }
     }
     let most = wish.max_hops?;
     let beyond = hops.is_none_or(|hops| hops > most);
     beyond.then(|| format!("{hops:?} hops apart, and {most} are allowed: {nodes:?}"))
+}
+
+/// The topology that a wish is about: the one it names, or the only one, ours before those of others.
+fn meant<'a>(account: &'a Account, wish: &TopologyWish) -> Option<Cow<'a, TopologySpec>> {
+    let of_hyper_nodes = || {
+        let levels = hyper_nodes::widest(account).into_iter();
+        let levels: Vec<Level> = levels.collect();
+        let there = !levels.is_empty();
+        there.then(|| TopologySpec {
+            name: HYPER_NODES.to_owned(),
+            origin: Origin::Volcano,
+            levels,
+            ..TopologySpec::default()
+        })
+    };
+    let all = account.topologies.values().map(Cow::Borrowed);
+    let mut all: Vec<_> = all.chain(of_hyper_nodes().map(Cow::Owned)).collect();
+    all.retain(|one| one.invalid.is_none());
+    if let Some(name) = &wish.name {
+        all.retain(|one| one.name == *name);
+    } else if all.iter().any(|one| one.origin.is_ours()) {
+        all.retain(|one| one.origin.is_ours());
+    }
+    all.pop().filter(|_| all.is_empty())
 }
 
 /// In how many levels, from the widest on, all of several nodes are in one domain.

@@ -4,7 +4,7 @@
 //! finds out by itself what changed. Each is applied with the time at which it came.
 
 use super::{DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source, TopologySpec};
-use super::{GangKey, GangSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
+use super::{GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,10 @@ pub enum Event {
     Topology(Box<TopologySpec>),
     /// The topology of this name is gone.
     TopologyDeleted(String),
+    /// A HyperNode appeared or changed.
+    HyperNode(Box<HyperNodeSpec>),
+    /// The HyperNode of this name is gone.
+    HyperNodeDeleted(String),
     /// A priority class appeared or changed.
     PriorityClass(PriorityClassSpec),
     /// The priority class of this name is gone.

@@ -9,6 +9,7 @@ pub mod digest;
 mod effect;
 mod event;
 mod gang;
+mod hyper_node;
 mod node;
 mod pod;
 mod queue;
@@ -27,6 +28,9 @@ pub use constraints::{
 pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome};
 pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
+pub use hyper_node::{
+    HYPER_NODES, HyperNodeSpec, MAX_TIERS, NamePattern, NodeChoice, level_of_tier,
+};
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use queue::{
@@ -36,7 +40,7 @@ pub use queue::{
 };
 pub use rank::Rank;
 pub use text::{MAX_MESSAGE, counted, cut};
-pub use topology::{HOSTNAME, Level, Link, MAX_COST, TopologySpec, TopologyWish};
+pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
 pub use why::Why;
 
 use std::collections::BTreeMap;

@@ -5,6 +5,8 @@
 pub struct TopologySpec {
     /// Its name.
     pub name: String,
+    /// Whose it is.
+    pub origin: Origin,
     /// `metadata.uid`.
     pub uid: String,
     /// `metadata.generation`.
@@ -18,14 +20,47 @@ pub struct TopologySpec {
     pub invalid: Option<String>,
 }
 
+/// Whose object a topology was read from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Our own Topology.
+    #[default]
+    Muster,
+    /// Kueue's Topology.
+    Kueue,
+    /// KAI's Topology.
+    Kai,
+    /// Volcano's HyperNodes, all of them: which domains a node is in they say themselves, not its
+    /// labels.
+    Volcano,
+}
+
+impl Origin {
+    /// Whether it is our own. On an object of others nothing is written.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Self::Muster)
+    }
+}
+
 /// A level of a tree: nodes with the same value of the label, and of those of the wider levels, are
 /// in one domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
     /// The label; [`HOSTNAME`] makes each node a domain of its own.
     pub label: String,
+    /// Other names that a gang may call it by.
+    pub aliases: Vec<String>,
     /// The hops between two nodes that have no narrower domain in common.
     pub hops: u32,
+}
+
+impl Level {
+    /// Whether a gang that says this means the level.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.label == name || self.aliases.iter().any(|one| one == name)
+    }
 }
 
 /// A link between two nodes, two switches, or a node and a switch. What has the name of a node is that
@@ -57,4 +92,9 @@ pub struct TopologyWish {
     pub required_level: Option<String>,
     /// The same if there is such a place.
     pub preferred_level: Option<String>,
+    /// All pods in one HyperNode of this tier or of a lower one; anywhere if no HyperNode is of a higher
+    /// tier or of this one.
+    pub highest_tier: Option<u32>,
+    /// Without such a Topology nothing is wished.
+    pub if_there: bool,
 }

@@ -153,8 +153,14 @@ pub(super) fn share_out(
         Some(Inside::MostRoomFirst) => most_room_first(inner, members),
         _ => fill(inner, members),
     };
+    let mut left = members;
     for (id, members) in shares {
         share_out(tree, room, id, members, order, parts);
+        left -= members;
+    }
+    // What is left goes to nodes that are in none of the narrower domains.
+    if left > 0 {
+        parts.push((id, left));
     }
 }
 

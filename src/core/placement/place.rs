@@ -42,10 +42,16 @@ impl Confined {
     /// In the words of a topology.
     pub(super) fn in_words(state: &ClusterState, near: Closeness, closest: Option<String>) -> Self {
         let topology = state.topologies().get(near.topology);
+        let doubts = || {
+            let doubts = state.topologies().doubts(near.topology, state.nodes());
+            let some = near.at_most.is_some_and(|reach| reach > 0) && !doubts.is_empty();
+            let some = some.then(|| format!(" (where {})", doubts.join("; ")));
+            some.unwrap_or_default()
+        };
         let to = topology.zip(near.at_most);
         Self {
             to: to
-                .map(|(one, reach)| one.nearness(reach))
+                .map(|(one, reach)| one.nearness(reach) + &doubts())
                 .unwrap_or_default(),
             closest,
         }

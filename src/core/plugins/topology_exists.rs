@@ -37,8 +37,9 @@ impl PreEnqueue for TopologyExists {
                 let message = format!("spec.topology names no Topology, and {there}");
                 Why::new("TopologyNotFound", &message)
             }
-            WishError::Invalid(name) => {
-                let message = format!("Topology \"{name}\" is not Ready: its condition says why");
+            WishError::Invalid(name, problem) => {
+                let problem = problem.as_deref().unwrap_or("its condition says why");
+                let message = format!("Topology \"{name}\" is not Ready: {problem}");
                 Why::new("TopologyNotReady", &message)
             }
             WishError::NoLevel(name, label, levels) => {

@@ -1,6 +1,6 @@
 //! What gangs wish of topologies, and how near their members are to each other.
 
-use super::topologies::{Closeness, WishError};
+use super::topologies::{Closeness, Moved, WishError};
 use super::{ClusterState, Gang, GangId, NodeId, Subgroup};
 use std::collections::BTreeSet;
 
@@ -75,12 +75,29 @@ impl ClusterState {
         }
     }
 
+    /// HyperNodes came, changed or went. Who waits may fit on the nodes that are elsewhere now, or others
+    /// there may have to go for them.
+    pub(super) fn hyper_nodes_changed(&mut self, moved: Option<Moved>) {
+        let Some(moved) = moved else { return };
+        self.topologies_changed(moved.declared);
+        self.changes.topologies = true;
+        self.changes.rules |= !moved.nodes.is_empty();
+        for node in moved.nodes {
+            self.changes.nodes.insert(node);
+            self.touch_gangs_on(node);
+        }
+    }
+
     /// A node came, changed or went.
     pub(super) fn tell_topologies(&mut self, node: NodeId) {
-        if !self.topologies.hear(node, &self.nodes) {
-            return;
+        if self.topologies.hear(node, &self.nodes) {
+            self.changes.topologies = true;
+            self.touch_gangs_on(node);
         }
-        self.changes.topologies = true;
+    }
+
+    /// Something may be said of those who run here: they may be nearer to each other, or further apart.
+    fn touch_gangs_on(&mut self, node: NodeId) {
         let pods = self.nodes.pods(node).iter();
         let gangs: BTreeSet<GangId> = pods.filter_map(|pod| self.pod(*pod)?.gang).collect();
         self.changes.gangs.extend(gangs);

@@ -143,6 +143,14 @@ impl ClusterState {
                 let changed = self.topologies.remove(&name);
                 self.topologies_changed(changed);
             }
+            Event::HyperNode(spec) => {
+                let moved = self.topologies.upsert_hyper_node(*spec, &self.nodes);
+                self.hyper_nodes_changed(moved);
+            }
+            Event::HyperNodeDeleted(name) => {
+                let moved = self.topologies.remove_hyper_node(&name, &self.nodes);
+                self.hyper_nodes_changed(moved);
+            }
             Event::PriorityClass(spec) => {
                 if self.priority_classes.get(&spec.name) != Some(&spec) {
                     self.priority_classes.insert(spec.name.clone(), spec);

@@ -66,6 +66,8 @@ impl Driver {
             }
             Effect::QueueStatus(status) => brain.want(Word::Queue(status), now),
             Effect::TopologyStatus(status) => brain.want(Word::Topology(status), now),
+            // On a cluster the log has it.
+            Effect::TopologyDoubt(_) => {}
         }
     }
 

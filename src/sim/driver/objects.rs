@@ -34,6 +34,7 @@ impl Driver {
             Object::Gang(gang) => self.put_gang(*gang),
             Object::Queue(queue) => self.server.put_queue(queue),
             Object::Topology(topology) => self.server.put_topology(topology),
+            Object::HyperNode(hyper_node) => self.server.put_hyper_node(*hyper_node),
             Object::PriorityClass(class) => self.server.put_class(class),
             Object::Namespace(namespace) => self.server.put_namespace(namespace),
             Object::Budget(budget) => self.server.put_budget(*budget),
@@ -71,6 +72,7 @@ impl Driver {
                 }
             }
             Object::Topology(topology) => self.server.delete_topology(&topology.name),
+            Object::HyperNode(hyper_node) => self.server.delete_hyper_node(&hyper_node.name),
             Object::PriorityClass(class) => self.server.delete_class(&class.name),
             Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
             Object::Budget(budget) => {

@@ -16,6 +16,7 @@ enum Object {
     Gang(GangKey, Source),
     Queue(String),
     Topology(String),
+    HyperNode(String),
     PriorityClass(String),
     Namespace(String),
     Budget(String, String),
@@ -140,6 +141,12 @@ fn about(event: &Event) -> Option<(Object, Option<Event>)> {
             (Object::Topology(name), Some(gone))
         }
         Event::TopologyDeleted(name) => (Object::Topology(name.clone()), None),
+        Event::HyperNode(hyper_node) => {
+            let name = hyper_node.name.clone();
+            let gone = Event::HyperNodeDeleted(name.clone());
+            (Object::HyperNode(name), Some(gone))
+        }
+        Event::HyperNodeDeleted(name) => (Object::HyperNode(name.clone()), None),
         Event::PriorityClass(class) => {
             let name = class.name.clone();
             let gone = Event::PriorityClassDeleted(name.clone());

@@ -1,6 +1,6 @@
 //! Nodes in their domains, in the order in which people count: `r2` comes before `r10`.
 
-use crate::core::model::{HOSTNAME, Labels, TopologySpec};
+use crate::core::model::{HOSTNAME, Labels, Origin, TopologySpec};
 use crate::sim::server::Server;
 use std::cmp::Ordering;
 
@@ -27,7 +27,11 @@ impl Chosen {
         };
         let found = match named {
             Some(name) => all.iter().find(|one| one.name == name).copied(),
-            None => valid.first().copied(),
+            // Our own before those of others, as for a PodGroup that names none.
+            None => valid
+                .iter()
+                .copied()
+                .min_by_key(|one| !one.origin.is_ours()),
         };
         let Some(found) = found else {
             let words = named.map_or_else(
@@ -42,9 +46,15 @@ impl Chosen {
             };
         };
         let labels = found.levels.iter().map(|level| level.label.clone());
-        let levels: Vec<String> = labels.filter(|label| label != HOSTNAME).collect();
+        // Which HyperNodes a node is in its labels do not say.
+        let by_label = found.origin != Origin::Volcano;
+        let levels: Vec<String> = labels
+            .filter(|label| by_label && label != HOSTNAME)
+            .collect();
         let short: Vec<&str> = levels.iter().map(|label| short(label)).collect();
-        let mut words = if levels.is_empty() {
+        let mut words = if !by_label {
+            "HyperNodes are not drawn: all nodes are in one place".to_owned()
+        } else if levels.is_empty() {
             format!(
                 "Topology {} has no domains: all nodes are in one place",
                 found.name

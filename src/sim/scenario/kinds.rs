@@ -195,6 +195,7 @@ fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
         Event::Gang(gang) => Object::Gang(gang),
         Event::Queue(queue) => Object::Queue(*queue),
         Event::Topology(topology) => Object::Topology(*topology),
+        Event::HyperNode(hyper_node) => Object::HyperNode(hyper_node),
         Event::PriorityClass(class) => Object::PriorityClass(class),
         Event::Namespace(namespace) => Object::Namespace(namespace),
         Event::DisruptionBudget(spec) => Object::Budget(Box::new(BudgetPlan {
@@ -206,6 +207,7 @@ fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
         | Event::GangDeleted(..)
         | Event::QueueDeleted(_)
         | Event::TopologyDeleted(_)
+        | Event::HyperNodeDeleted(_)
         | Event::PriorityClassDeleted(_)
         | Event::NamespaceDeleted(_)
         | Event::DisruptionBudgetDeleted(..)

@@ -1,8 +1,8 @@
 //! A scenario as plain data. Copies are stamped and jobs are expanded; nothing is checked here.
 
 use crate::core::model::{
-    DisruptionBudgetSpec, GangSpec, NamespaceSpec, NodeSpec, PodSpec, PriorityClassSpec, QueueSpec,
-    TopologySpec,
+    DisruptionBudgetSpec, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodSpec,
+    PriorityClassSpec, QueueSpec, TopologySpec,
 };
 use crate::core::units::{Millis, Time};
 
@@ -44,6 +44,8 @@ pub enum Object {
     Queue(QueueSpec),
     /// A topology.
     Topology(TopologySpec),
+    /// A HyperNode of Volcano.
+    HyperNode(Box<HyperNodeSpec>),
     /// A priority class.
     PriorityClass(PriorityClassSpec),
     /// A namespace.

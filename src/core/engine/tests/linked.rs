@@ -244,7 +244,7 @@ proptest! {
         size in 1..3_i64,
         cap in prop::option::of(0..8_u32),
     ) {
-        let level = |label: &str, hops| Level { label: label.into(), hops };
+        let level = |label: &str, hops| Level { label: label.into(), hops, ..Level::default() };
         let levels = TopologySpec {
             levels: vec![level("net", 6), level("block", 4), level("rack", 2), level(HOSTNAME, 0)],
             ..linked(Vec::new())

@@ -10,6 +10,7 @@ mod jobs;
 mod linked;
 mod moving;
 mod near;
+mod others;
 mod placing;
 mod preempting;
 mod promises;

@@ -9,6 +9,7 @@ fn level(label: &str, hops: u32) -> Level {
     Level {
         label: label.into(),
         hops,
+        ..Level::default()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Topologies: how far nodes are from each other.
 
+mod by_label;
 mod graph;
+mod hyper_nodes;
 mod links;
 mod order;
 mod tree;
@@ -11,8 +13,12 @@ pub use tree::{Common, Domain, Tree};
 
 use super::ids::{Id, NodeId, Slab, TopologyId};
 use super::nodes::Nodes;
-use crate::core::model::{HOSTNAME, TopologySpec, TopologyWish, counted};
-use std::collections::BTreeMap;
+use crate::core::model::{
+    HOSTNAME, HYPER_NODES, HyperNodeSpec, Origin, TopologySpec, TopologyWish, counted,
+    level_of_tier,
+};
+use hyper_nodes::HyperNodes;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A topology.
 #[derive(Clone, Debug)]
@@ -40,8 +46,8 @@ pub type Reach = u32;
 pub enum WishError {
     /// There is no Topology of this name.
     NotFound(String),
-    /// The Topology cannot be valid.
-    Invalid(String),
+    /// The Topology cannot be valid. Why, where it has no condition that says so.
+    Invalid(String, Option<String>),
     /// Something is wished, without a name, and there is not one Topology but so many.
     Unnamed(usize),
     /// The Topology has no level of this label; the ones it has.
@@ -90,8 +96,9 @@ impl Closeness {
 pub struct Topologies {
     all: Slab<TopologyId, Topology>,
     by_name: BTreeMap<String, TopologyId>,
-    /// Those that can be valid.
-    valid: usize,
+    /// Those of ours that can be valid, and those of others.
+    valid: [usize; 2],
+    hyper_nodes: HyperNodes,
     /// How many networks there ever were: ids are given out again.
     made: u32,
 }
@@ -105,7 +112,8 @@ impl Topologies {
             if before.spec == spec {
                 return false;
             }
-            if before.spec.levels == spec.levels && before.spec.links == spec.links {
+            let same = before.spec.levels == spec.levels && before.spec.links == spec.links;
+            if same && before.spec.origin == spec.origin {
                 before.spec = spec;
                 self.recount();
                 return true;
@@ -116,7 +124,10 @@ impl Topologies {
         }
         let name = spec.name.clone();
         self.made += 1;
-        let network = Network::new(&spec, self.made, nodes);
+        let mut network = Network::new(&spec, self.made);
+        for node in nodes.present().iter() {
+            network.seat(spec.origin, &mut self.hyper_nodes, node, nodes);
+        }
         let id = self.all.insert(Topology { spec, network });
         self.by_name.insert(name, id);
         self.recount();
@@ -134,28 +145,102 @@ impl Topologies {
     }
 
     fn recount(&mut self) {
-        let valid = self
-            .all
-            .iter()
-            .filter(|(_, one)| one.spec.invalid.is_none());
-        self.valid = valid.count();
+        self.valid = [0; 2];
+        for (_, one) in self.all.iter() {
+            if one.spec.invalid.is_none() {
+                self.valid[usize::from(!one.spec.origin.is_ours())] += 1;
+            }
+        }
+    }
+
+    /// Takes over the declaration of a HyperNode; `None` if it is the same as before.
+    pub(super) fn upsert_hyper_node(
+        &mut self,
+        spec: HyperNodeSpec,
+        nodes: &Nodes,
+    ) -> Option<Moved> {
+        let touched = self.hyper_nodes.upsert(spec, nodes)?;
+        Some(self.follow_hyper_nodes(&touched, nodes))
+    }
+
+    /// The HyperNode of this name is gone; `None` if it was not there.
+    pub(super) fn remove_hyper_node(&mut self, name: &str, nodes: &Nodes) -> Option<Moved> {
+        let touched = self.hyper_nodes.remove(name)?;
+        Some(self.follow_hyper_nodes(&touched, nodes))
+    }
+
+    /// Some HyperNodes are other than they were, and these nodes may be elsewhere.
+    fn follow_hyper_nodes(&mut self, touched: &BTreeSet<NodeId>, nodes: &Nodes) -> Moved {
+        let levels = self.hyper_nodes.levels();
+        let known = self.by_name.get(HYPER_NODES).copied();
+        let known = known.and_then(|id| self.all.get_mut(id));
+        let declared = match known {
+            Some(known) if known.spec.levels == levels => {
+                let mut moved = Vec::new();
+                for node in touched {
+                    let before = known.network.version();
+                    let hyper_nodes = &mut self.hyper_nodes;
+                    let network = &mut known.network;
+                    network.seat(Origin::Volcano, hyper_nodes, *node, nodes);
+                    if known.network.version() != before {
+                        moved.push(*node);
+                    }
+                }
+                return Moved {
+                    declared: false,
+                    nodes: moved,
+                };
+            }
+            _ if levels.is_empty() => self.remove(HYPER_NODES),
+            _ => {
+                let spec = TopologySpec {
+                    name: HYPER_NODES.to_owned(),
+                    origin: Origin::Volcano,
+                    levels,
+                    ..TopologySpec::default()
+                };
+                self.upsert(spec, nodes)
+            }
+        };
+        Moved {
+            declared,
+            nodes: Vec::new(),
+        }
     }
 
     /// Hears of a node that came, changed or went. Says whether a domain has other nodes now.
     pub(super) fn hear(&mut self, node: NodeId, nodes: &Nodes) -> bool {
+        let here = nodes.present().contains(node);
+        let labels = here.then(|| &nodes.facts(node).labels);
+        let odd = self.hyper_nodes.version();
+        self.hyper_nodes.hear(node, nodes.name(node), labels);
         let mut moved = false;
         for (_, one) in self.all.iter_mut() {
             let before = one.network.version();
-            one.network.set(node, nodes);
+            let origin = one.spec.origin;
+            one.network.seat(origin, &mut self.hyper_nodes, node, nodes);
             moved |= one.network.version() != before;
         }
-        moved
+        moved || self.hyper_nodes.version() != odd
     }
 
     /// Makes all networks anew and compares.
     pub(super) fn audit(&self, nodes: &Nodes) -> Result<(), String> {
+        let mut hyper_nodes = self.hyper_nodes.anew(nodes);
+        let (known, anew) = (self.hyper_nodes.described(), hyper_nodes.described());
+        if known != anew {
+            return Err(format!("HyperNodes: {known}, not {anew}"));
+        }
+        let levels = self.by_name.get(HYPER_NODES).and_then(|id| self.get(*id));
+        let levels = levels.map(|one| one.spec.levels.clone());
+        if levels.unwrap_or_default() != hyper_nodes.levels() {
+            return Err("HyperNodes: other tiers than their topology has levels".to_owned());
+        }
         for (_, one) in self.iter() {
-            let anew = Network::new(&one.spec, 0, nodes);
+            let mut anew = Network::new(&one.spec, 0);
+            for node in nodes.present().iter() {
+                anew.seat(one.spec.origin, &mut hyper_nodes, node, nodes);
+            }
             let (known, anew) = (one.network.described(), anew.described());
             if known != anew {
                 let name = &one.spec.name;
@@ -180,23 +265,57 @@ impl Topologies {
     /// Whether there is none that counts.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.valid == 0
+        self.valid[0] == 0 && self.valid[1] == 0
     }
 
-    /// How many there are that count.
+    /// Between how many one that names none would have to choose: ours, and only where there is none of
+    /// ours, those of others.
     #[must_use]
     pub const fn count(&self) -> usize {
-        self.valid
+        match self.valid {
+            [0, of_others] => of_others,
+            [ours, _] => ours,
+        }
     }
 
     /// The only one that counts, if there is one: of who names none, it says what is near.
     #[must_use]
     pub fn only(&self) -> Option<TopologyId> {
-        if self.valid != 1 {
+        if self.count() != 1 {
             return None;
         }
-        let mut valid = self.iter().filter(|(_, one)| one.spec.invalid.is_none());
+        let ours = self.valid[0] > 0;
+        let counts =
+            |one: &Topology| one.spec.invalid.is_none() && one.spec.origin.is_ours() == ours;
+        let mut valid = self.iter().filter(|(_, one)| counts(one));
         valid.next().map(|(id, _)| id)
+    }
+
+    /// What an admin may not have meant of a topology on which nothing is written.
+    #[must_use]
+    pub fn doubts(&self, id: TopologyId, nodes: &Nodes) -> &[String] {
+        let found = self.get(id).map(|one| one.spec.origin);
+        match found {
+            Some(Origin::Volcano) => self.hyper_nodes.doubts(nodes),
+            _ => &[],
+        }
+    }
+
+    /// What an admin may not have meant of the topologies of others, by their names.
+    #[must_use]
+    pub fn doubts_of_others(&self, nodes: &Nodes) -> Vec<(&str, Vec<String>)> {
+        let of_others = self.iter().filter(|(_, one)| !one.spec.origin.is_ours());
+        let doubts = of_others.map(|(_, one)| {
+            let mut doubts: Vec<String> = one.spec.invalid.clone().into_iter().collect();
+            if one.spec.origin == Origin::Volcano {
+                doubts.extend_from_slice(self.hyper_nodes.doubts(nodes));
+            }
+            if let Network::Tree(tree) = &one.network {
+                doubts.extend(tree.not_nested());
+            }
+            (one.spec.name.as_str(), doubts)
+        });
+        doubts.collect()
     }
 
     /// What a wish means: a place in one domain no wider than it allows. Without a wish the only
@@ -205,7 +324,15 @@ impl Topologies {
     /// # Errors
     /// Why it means nothing.
     pub fn closeness(&self, wish: Option<&TopologyWish>) -> Result<Option<Closeness>, WishError> {
-        let Some(wish) = wish else {
+        let is_there = |name: &String| {
+            let found = self.by_name.get(name).and_then(|id| self.get(*id));
+            found.is_some_and(|one| one.spec.invalid.is_none())
+        };
+        let meant = |wish: &&TopologyWish| {
+            let name = wish.name.as_ref().filter(|_| wish.if_there);
+            name.is_none_or(is_there)
+        };
+        let Some(wish) = wish.filter(meant) else {
             let anywhere = |topology| Closeness {
                 topology,
                 at_most: None,
@@ -217,12 +344,17 @@ impl Topologies {
                 let id = self.by_name.get(name).copied();
                 id.ok_or_else(|| WishError::NotFound(name.clone()))?
             }
-            None => self.only().ok_or(WishError::Unnamed(self.valid))?,
+            None => self.only().ok_or(WishError::Unnamed(self.count()))?,
         };
-        let found = self.get(topology);
-        let Some(found) = found.filter(|one| one.spec.invalid.is_none()) else {
-            return Err(WishError::Invalid(wish.name.clone().unwrap_or_default()));
+        let name = || wish.name.clone().unwrap_or_default();
+        let Some(found) = self.get(topology) else {
+            return Err(WishError::NotFound(name()));
         };
+        if let Some(problem) = &found.spec.invalid {
+            let unsaid = !found.spec.origin.is_ours();
+            let problem = unsaid.then(|| problem.clone());
+            return Err(WishError::Invalid(name(), problem));
+        }
         let level_of = |label: &String| {
             let name = || found.spec.name.clone();
             match &found.network {
@@ -236,31 +368,29 @@ impl Topologies {
         wish.preferred_level.as_ref().map(level_of).transpose()?;
         let required = wish.required_level.as_ref().map(level_of).transpose()?;
         let capped = wish.max_hops.map(|most| found.reach_within(most));
-        let at_most = match (required, capped) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        let tier = wish.highest_tier.and_then(|tier| found.within_tier(tier));
+        let at_most = required.into_iter().chain(capped).chain(tier).min();
         Ok(Some(Closeness { topology, at_most }))
     }
 }
 
 impl Network {
-    fn new(spec: &TopologySpec, serial: u32, nodes: &Nodes) -> Self {
-        let mut network = if spec.links.is_empty() {
+    fn new(spec: &TopologySpec, serial: u32) -> Self {
+        if spec.links.is_empty() {
             Self::Tree(Tree::new(&spec.levels, serial))
         } else {
             Self::Graph(Graph::new(&spec.links, serial))
-        };
-        for node in nodes.present().iter() {
-            network.set(node, nodes);
         }
-        network
     }
 
-    /// Takes over what a node is now.
-    fn set(&mut self, node: NodeId, nodes: &Nodes) {
+    /// Takes over what a node is now: its labels, its HyperNodes or its name.
+    fn seat(&mut self, origin: Origin, hyper_nodes: &mut HyperNodes, node: NodeId, nodes: &Nodes) {
         let here = nodes.present().contains(node);
         match self {
+            Self::Tree(tree) if origin == Origin::Volcano => {
+                let path = hyper_nodes.path(node);
+                tree.place(node, Some(&path));
+            }
             Self::Tree(tree) => tree.set(node, here.then(|| &nodes.facts(node).labels)),
             Self::Graph(graph) => graph.set(node, here.then(|| nodes.name(node))),
         }
@@ -332,9 +462,9 @@ impl Topology {
     /// The height of the level of a label.
     fn level(&self, tree: &Tree, label: &str) -> Option<Reach> {
         let mut levels = tree.levels().iter();
-        let level = levels.position(|one| one.label == label);
+        let level = levels.position(|one| one.is_called(label));
         let host = self.spec.levels.last();
-        let host = host.filter(|last| last.label == HOSTNAME && label == HOSTNAME);
+        let host = host.filter(|last| last.label == HOSTNAME && last.is_called(label));
         let height = level.map(|level| tree.height(level)).or(host.map(|_| 0))?;
         Reach::try_from(height).ok()
     }
@@ -364,6 +494,14 @@ impl Topology {
         level.map_or("node", |level| &level.label)
     }
 
+    /// How far the nodes of a HyperNode of this tier or a lower one may reach; `None` where all are:
+    /// beyond the highest tier there is, Volcano takes the whole cluster for one HyperNode.
+    fn within_tier(&self, tier: u32) -> Option<Reach> {
+        let most = level_of_tier(tier, Vec::new()).hops;
+        let widest = self.spec.levels.first().map_or(0, |widest| widest.hops);
+        (most <= widest).then(|| self.reach_within(most))
+    }
+
     /// How people say that pods are that near: `in one rack of Topology fabric`.
     #[must_use]
     pub fn nearness(&self, reach: Reach) -> String {
@@ -377,4 +515,13 @@ impl Topology {
             ),
         }
     }
+}
+
+/// What a change of HyperNodes moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// Whether there are other tiers than before: all nodes may be elsewhere.
+    pub(super) declared: bool,
+    /// If not, these nodes are in other domains.
+    pub(super) nodes: Vec<NodeId>,
 }

@@ -41,24 +41,25 @@ impl Topology {
     }
 }
 
-/// The order of the widest domains that two nodes do not have in common.
+/// The order of the widest domains that two nodes do not have in common; who is in no narrower one is
+/// last.
 fn by_domain(tree: &Tree, one: NodeId, other: NodeId) -> Ordering {
-    let (mut one, mut other) = match (tree.narrowest(one), tree.narrowest(other)) {
-        (Some(one), Some(other)) => (one, other),
-        (one, other) => return other.is_some().cmp(&one.is_some()),
+    let path = |node| {
+        let narrowest = tree.narrowest(node).into_iter();
+        let mut path: Vec<_> = narrowest.flat_map(|id| tree.above(id)).collect();
+        path.reverse();
+        path
     };
-    let mut order = Ordering::Equal;
-    while one != other {
-        let (Some(left), Some(right)) = (tree.domain(one), tree.domain(other)) else {
-            break;
-        };
-        order = natural(&left.value, &right.value);
-        let (Some(above_one), Some(above_other)) = (left.parent, right.parent) else {
-            break;
-        };
-        (one, other) = (above_one, above_other);
+    let (one, other) = (path(one), path(other));
+    let mut pairs = one.iter().zip(&other);
+    match pairs.find(|((id, _), (other, _))| id != other) {
+        Some(((id, domain), (other, beside))) => {
+            let by_level = domain.level.cmp(&beside.level).reverse();
+            let by_value = natural(&domain.value, &beside.value);
+            by_level.then(by_value).then(id.cmp(other))
+        }
+        None => other.len().cmp(&one.len()),
     }
-    order
 }
 
 /// The order of texts in which numbers count as numbers; equal ones are equal texts.

@@ -29,7 +29,7 @@ pub struct Tree {
     /// From the widest to the narrowest, without the level of the single node.
     levels: Vec<Level>,
     domains: Slab<DomainId, Domain>,
-    by_path: BTreeMap<(Option<DomainId>, String), DomainId>,
+    by_path: BTreeMap<(Option<DomainId>, usize, String), DomainId>,
     /// The narrowest domain of each node.
     narrowest: Vec<Option<DomainId>>,
     version: u64,
@@ -50,19 +50,27 @@ impl Tree {
     /// Takes over a node's labels; `None` if it is gone. Without levels there are no domains: what is
     /// known is that a node is near itself.
     pub(super) fn set(&mut self, node: NodeId, labels: Option<&Labels>) {
+        let values = labels.and_then(|labels| self.values(labels));
+        self.place(node, values.as_deref());
+    }
+
+    /// Puts a node into a domain of each of these levels, from the widest on, with these values; `None`
+    /// takes it out. Levels may be left out.
+    pub(super) fn place(&mut self, node: NodeId, path: Option<&[(usize, &str)]>) {
         if self.levels.is_empty() {
             return;
         }
         if self.narrowest.len() <= node.index() {
             self.narrowest.resize(node.index() + 1, None);
         }
-        let values = labels.and_then(|labels| self.values(labels));
+        let path = path.filter(|path| !path.is_empty());
         let before = self.narrowest[node.index()];
-        let stays = match (&values, before) {
+        let stays = match (path, before) {
             (None, None) => true,
-            (Some(values), Some(domain)) => {
-                let path = self.above(domain).map(|(_, one)| one.value.as_str());
-                path.eq(values.iter().rev().copied())
+            (Some(path), Some(domain)) => {
+                let above = self.above(domain);
+                let above = above.map(|(_, one)| (one.level, one.value.as_str()));
+                above.eq(path.iter().rev().copied())
             }
             _ => false,
         };
@@ -73,25 +81,29 @@ impl Tree {
         if let Some(domain) = before {
             self.take_out(domain, node);
         }
-        self.narrowest[node.index()] = values.and_then(|values| self.put_in(&values, node));
+        self.narrowest[node.index()] = path.and_then(|path| self.put_in(path, node));
     }
 
     /// The values of all levels' labels, if the node has all of them.
-    fn values<'a>(&self, labels: &'a Labels) -> Option<Vec<&'a str>> {
-        let value = |level: &Level| labels.get(&level.label).map(String::as_str);
-        self.levels.iter().map(value).collect()
+    fn values<'a>(&self, labels: &'a Labels) -> Option<Vec<(usize, &'a str)>> {
+        let levels = self.levels.iter().enumerate();
+        let value = |(index, level): (usize, &Level)| {
+            let value = labels.get(&level.label)?;
+            Some((index, value.as_str()))
+        };
+        levels.map(value).collect()
     }
 
-    fn put_in(&mut self, values: &[&str], node: NodeId) -> Option<DomainId> {
+    fn put_in(&mut self, path: &[(usize, &str)], node: NodeId) -> Option<DomainId> {
         let mut parent = None;
-        for (level, value) in values.iter().enumerate() {
-            let path = (parent, (*value).to_owned());
+        for &(level, value) in path {
+            let path = (parent, level, value.to_owned());
             let id = match self.by_path.get(&path) {
                 Some(id) => *id,
                 None => {
                     let id = self.domains.insert(Domain {
                         level,
-                        value: path.1.clone(),
+                        value: path.2.clone(),
                         parent,
                         ..Domain::default()
                     });
@@ -117,7 +129,8 @@ impl Tree {
             domain.nodes.remove(node);
             domain.size -= 1;
             if domain.size == 0 {
-                let path = (domain.parent, std::mem::take(&mut domain.value));
+                let value = std::mem::take(&mut domain.value);
+                let path = (domain.parent, domain.level, value);
                 self.by_path.remove(&path);
                 self.domains.remove(id);
             }
