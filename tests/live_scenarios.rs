@@ -65,6 +65,7 @@ fn play(next: impl Fn() -> Option<PathBuf>, tell: impl Fn(Vec<String>)) {
     let cluster = Cluster::beside_others(|builder| builder.upstream_pod_groups(true));
     cluster.apply_folder("crds");
     cluster.apply(include_str!("support/volcano-podgroups.yaml"));
+    cluster.apply(include_str!("support/topologies-of-others.yaml"));
     let admin = Admin::of(&cluster.plane);
     while let Some(path) = next() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -381,8 +382,9 @@ impl<'a> Play<'a> {
         }
         // What one file leaves behind takes part in the next.
         let groups = GROUPS.map(|group| format!("/apis/{group}/podgroups"));
-        let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES, TOPOLOGIES].map(str::to_owned);
-        for path in groups.into_iter().chain(others) {
+        let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES].map(str::to_owned);
+        let topologies = TOPOLOGIES.map(str::to_owned);
+        for path in groups.into_iter().chain(others).chain(topologies) {
             let took = eventually(&format!("nothing is left in {path}"), || {
                 self.list(&path).is_empty()
             });
@@ -402,7 +404,12 @@ const GROUPS: [&str; 3] = [
 ];
 
 const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
-const TOPOLOGIES: &str = "/apis/muster.dev/v1alpha1/topologies";
+const TOPOLOGIES: [&str; 4] = [
+    "/apis/muster.dev/v1alpha1/topologies",
+    "/apis/kueue.x-k8s.io/v1beta2/topologies",
+    "/apis/kai.scheduler/v1alpha1/topologies",
+    "/apis/topology.volcano.sh/v1alpha1/hypernodes",
+];
 
 /// Where objects of this kind and namespace are.
 fn path(object: &Value) -> String {
@@ -418,6 +425,7 @@ fn path(object: &Value) -> String {
         "PriorityClass" => format!("{base}/priorityclasses"),
         "Queue" => format!("{base}/queues"),
         "Topology" => format!("{base}/topologies"),
+        "HyperNode" => format!("{base}/hypernodes"),
         "Pod" => scoped("pods"),
         "PodGroup" => scoped("podgroups"),
         "PodDisruptionBudget" => scoped("poddisruptionbudgets"),
