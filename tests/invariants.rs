@@ -201,6 +201,7 @@ impl World {
                 let spec = TopologySpec {
                     name: "racks".into(),
                     levels: vec![Level {
+                        aliases: Vec::new(),
                         label: "rack".into(),
                         hops: 2,
                     }],

@@ -18,6 +18,7 @@ impl Story {
     fn with_racks(racks: &[&str], nodes: &str, cpus: i64) -> Self {
         let mut story = Self::new();
         let level = |label: &str, hops| Level {
+            aliases: Vec::new(),
             label: label.into(),
             hops,
         };

@@ -80,6 +80,7 @@ impl World {
         let mut state = ClusterState::default();
         let mut tell = |event| state.apply(Time::ZERO, event);
         let level = |label: &str, hops| Level {
+            aliases: Vec::new(),
             label: label.into(),
             hops,
         };

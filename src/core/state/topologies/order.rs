@@ -144,6 +144,7 @@ mod tests {
     fn nodes_are_in_the_order_of_their_domains_and_then_of_their_names() {
         let mut state = ClusterState::default();
         let level = |label: &str, hops| Level {
+            aliases: Vec::new(),
             label: label.into(),
             hops,
         };
