@@ -37,21 +37,23 @@ const MIX: [(i64, i64); 8] = [
 pub(crate) fn cluster(nodes: usize) -> Scheduler {
     let mut scheduler = Scheduler::default();
     for index in 0..nodes {
-        scheduler.apply(
-            Time::ZERO,
-            Event::Node(NodeSpec {
-                name: format!("node-{index}"),
-                allocatable: vec![
-                    ("cpu".to_owned(), NODE_CPU),
-                    ("memory".to_owned(), NODE_MEMORY),
-                    ("pods".to_owned(), NODE_PODS),
-                ],
-                ..NodeSpec::default()
-            }),
-        );
+        scheduler.apply(Time::ZERO, Event::Node(node(index)));
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
+}
+
+/// An empty node.
+pub(crate) fn node(index: usize) -> NodeSpec {
+    NodeSpec {
+        name: format!("node-{index}"),
+        allocatable: vec![
+            ("cpu".to_owned(), NODE_CPU),
+            ("memory".to_owned(), NODE_MEMORY),
+            ("pods".to_owned(), NODE_PODS),
+        ],
+        ..NodeSpec::default()
+    }
 }
 
 /// What GPUs are called.
