@@ -301,7 +301,9 @@ impl Known {
     /// only while they are right.
     fn shortage_of(&self, cx: &mut Cycle<'_>, gang_id: GangId, want: Want) -> Shortage {
         let exact = self.as_of == cx.orders.placed;
-        let member = cx.state[gang_id].pending.first();
+        // The same as if it had been tried itself: its words hang on what is, not on who was first.
+        let placed = exact.then_some(self.shortage.placed).flatten();
+        let member = cx.state[gang_id].pending.after(placed.unwrap_or(0));
         let diagnosis = if exact {
             self.shortage.diagnosis.clone()
         } else {
@@ -309,7 +311,7 @@ impl Known {
         };
         Shortage {
             member,
-            placed: exact.then_some(self.shortage.placed).flatten(),
+            placed,
             needed: want.size,
             diagnosis,
             confined: self.shortage.confined.clone(),

@@ -93,6 +93,17 @@ impl Pending {
         created.min().map(|(_, id)| id)
     }
 
+    /// Who is tried after so many others, where all are equal; the first where they are not.
+    #[must_use]
+    pub fn after(&self, others: u32) -> Option<PodId> {
+        if self.only_class().is_none() {
+            return self.first();
+        }
+        let (_, mut members) = self.classes().next()?;
+        let turn = members.nth(others as usize);
+        turn.map(|(_, _, id)| id).or_else(|| self.first())
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {

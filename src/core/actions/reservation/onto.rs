@@ -20,7 +20,7 @@ pub struct OntoKept {
     pub goes_before: bool,
 }
 
-/// For whom nodes are kept whole onto which a gang is being placed.
+/// For whom nodes are kept whole onto which a gang is being placed that begins now.
 pub(in crate::core::actions) fn onto_kept(
     cx: &Cycle<'_>,
     gang_id: GangId,
@@ -31,7 +31,10 @@ pub(in crate::core::actions) fn onto_kept(
         let all = all.filter(|(id, _)| **id != gang_id);
         all.filter(|(_, one)| !one.whole.is_disjoint(on))
     };
-    if others().next().is_none() {
+    // Whose binds came back, and who was promised its room before: until when it stays was looked at
+    // then.
+    let began = cx.agenda.progress(gang_id).scheduled_at.is_some();
+    if began || cx.agenda.nominated.contains(&gang_id) || others().next().is_none() {
         return Vec::new();
     }
     let (key, tier) = (order_key(cx, gang_id), tier_of(cx, gang_id));
