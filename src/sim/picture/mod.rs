@@ -1,8 +1,8 @@
 //! What `--svg` writes, and what the page of `--html` draws its cluster by: the cluster as its tree,
 //! what runs where, and what is left.
 //!
-//! [`tree`] puts the nodes into their domains, [`layout`] gives them places on a sheet, [`scene`] says
-//! what is there at a moment, [`svg`] writes it down. Only `svg` knows how it looks.
+//! `tree` puts the nodes into their domains, `layout` gives them places on a sheet, `scene` says
+//! what is there at a moment, `svg` writes it down. Only `svg` knows how it looks.
 
 pub mod layout;
 pub mod palette;

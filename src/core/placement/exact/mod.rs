@@ -5,10 +5,10 @@
 //! what ends a search is work done, never time: the answer is the same on every machine. A search that
 //! ends early has the best layout it found, and a bound that no layout is below.
 //!
-//! A layout is a way to choose members (where more are there than are needed, [`choices`]), a number of
-//! nodes of each class to be opened ([`cases`]), and what goes to each node ([`walk`]). What nodes that
+//! A layout is a way to choose members (where more are there than are needed, `choices`), a number of
+//! nodes of each class to be opened (`cases`), and what goes to each node (`walk`). What nodes that
 //! are opened leave free is fixed by the first two but for members that go to nodes in use. So cases are
-//! gone through by what they lose at least ([`bounds`]), and the first layout that loses no more than the
+//! gone through by what they lose at least (`bounds`), and the first layout that loses no more than the
 //! next case is the best.
 
 mod bounds;
