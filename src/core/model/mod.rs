@@ -10,6 +10,7 @@ mod effect;
 mod event;
 mod gang;
 mod hyper_node;
+mod natural;
 mod node;
 mod pod;
 mod queue;
@@ -31,6 +32,7 @@ pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
 pub use hyper_node::{
     HYPER_NODES, HyperNodeSpec, MAX_TIERS, NamePattern, NodeChoice, level_of_tier,
 };
+pub use natural::natural;
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use queue::{

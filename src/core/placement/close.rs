@@ -3,9 +3,9 @@
 //! Sets of nodes are tried from the smallest reach upward (`search.rs`): domains of a tree by their
 //! height (`domains.rs`), ports of a graph by the hops between them (`ports.rs`). So the first that holds
 //! the members has the fewest hops between any two. Among those of one reach those come first that have
-//! least room beyond what is asked for, and of equal domains those in the fullest wider ones; of the first few the one counts that loses the least
-//! opportunity. What a domain or a port has room for is known beforehand, so one that cannot hold the
-//! members costs nothing.
+//! least room beyond what is asked for, and of equal domains those in the fullest wider ones; of the first
+//! few the one counts that loses the least opportunity. What a domain or a port has room for is known
+//! beforehand, so one that cannot hold the members costs nothing.
 
 use super::choice::Groups;
 use super::demand::Demand;

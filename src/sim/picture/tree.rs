@@ -1,8 +1,7 @@
 //! Nodes in their domains, in the order in which people count: `r2` comes before `r10`.
 
-use crate::core::model::{HOSTNAME, Labels, Origin, TopologySpec};
+use crate::core::model::{HOSTNAME, Labels, Origin, TopologySpec, natural};
 use crate::sim::server::Server;
-use std::cmp::Ordering;
 
 /// By which Topology the picture has its domains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,41 +164,6 @@ pub fn grow(nodes: &[(&str, &Labels)], levels: &[String]) -> Domain {
         root.domains.push(outside);
     }
     root
-}
-
-/// Compares as people count; texts that differ are never equal.
-fn natural(a: &str, b: &str) -> Ordering {
-    let (mut left, mut right) = (a, b);
-    loop {
-        let (one, other) = (token(&mut left), token(&mut right));
-        let order = match (one, other) {
-            (None, None) => return a.cmp(b),
-            (Some(one), Some(other)) => match (number(one), number(other)) {
-                (Some(one), Some(other)) => (one.len(), one).cmp(&(other.len(), other)),
-                _ => one.cmp(other),
-            },
-            (one, other) => one.is_some().cmp(&other.is_some()),
-        };
-        if order != Ordering::Equal {
-            return order;
-        }
-    }
-}
-
-/// Takes the next run of digits, or of what are none, off a text.
-fn token<'a>(text: &mut &'a str) -> Option<&'a str> {
-    let first = text.chars().next()?;
-    let digits = first.is_ascii_digit();
-    let end = text.find(|one: char| one.is_ascii_digit() != digits);
-    let (token, rest) = text.split_at(end.unwrap_or(text.len()));
-    *text = rest;
-    Some(token)
-}
-
-/// The digits of a number without leading zeros.
-fn number(token: &str) -> Option<&str> {
-    let digits = token.starts_with(|one: char| one.is_ascii_digit());
-    digits.then(|| token.trim_start_matches('0'))
 }
 
 #[cfg(test)]
