@@ -290,6 +290,10 @@ fn runs(from: &core::Runs) -> json::Runs {
         near: from.near.iter().map(near).collect(),
         own_nodes: from.own_nodes,
         lost_opportunity: Some(cores(from.lost)),
+        packed: from.packed.map(|one| json::Packed {
+            lost: cores(one.lost),
+            at_least: cores(one.at_least),
+        }),
         surplus: from.surplus,
         worth: cores(from.worth),
         protection: protection(from.protection),

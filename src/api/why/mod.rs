@@ -12,7 +12,7 @@ mod words;
 pub use convert::{gang, queue};
 pub use types::{
     Ahead, Asked, Bound, Child, ClockKind, Closest, ConditionSaid, Could, Disruption, Gang, Held,
-    Holder, KeptFor, Lack, Lender, Members, Near, NearLimit, NodeCount, Place, PlaceHolder,
+    Holder, KeptFor, Lack, Lender, Members, Near, NearLimit, NodeCount, Packed, Place, PlaceHolder,
     Protection, Queue, QueueBooks, Reason, RoomHeld, Runs, Short, SparedCount, Start, Waits,
 };
 pub use words::{gang as gang_in_words, queue as queue_in_words};

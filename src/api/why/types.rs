@@ -356,6 +356,8 @@ pub struct Runs {
     pub own_nodes: usize,
     /// What is free on those, in cores' worth; `null`: whoever was asked does not say it.
     pub lost_opportunity: Option<f64>,
+    /// What the placement of its minimum lost; `null`: it is not known.
+    pub packed: Option<Packed>,
     /// Members beyond the minimum.
     pub surplus: u32,
     /// What it holds, in cores' worth.
@@ -366,6 +368,16 @@ pub struct Runs {
     pub queue_over: f64,
     /// To whom it could lose what.
     pub could_lose: Vec<Could>,
+}
+
+/// What a placement lost, in cores' worth.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Packed {
+    /// What stayed free on the nodes that it opened.
+    pub lost: f64,
+    /// What any placement of these members on these nodes had to lose.
+    pub at_least: f64,
 }
 
 /// How near to each other some members are.

@@ -3,7 +3,7 @@
 use super::agenda::Stage;
 use super::park::park;
 use super::refresh::queue_or_wait;
-use super::{Cycle, Outcome, SpanKind, reservation};
+use super::{Cycle, LostSums, Outcome, SpanKind, reservation};
 use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
 use crate::core::model::{Bind, Why};
 use crate::core::placement::{Lost, Neighbours};
@@ -142,6 +142,10 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     progress.room = None;
     if progress.scheduled_at.is_none() {
         progress.scheduled_at = Some(now);
+        progress.packed = at_least.map(|at_least| LostSums {
+            lost: lost.opportunity,
+            at_least,
+        });
         let submitted = cx.state[gang_id].submitted;
         cx.measure(gang_id, SpanKind::Waiting, submitted.unwrap_or(now));
     }

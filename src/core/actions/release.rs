@@ -91,6 +91,7 @@ fn begin(
     let progress = cx.agenda.progress_mut(gang_id);
     progress.ran_with = None;
     progress.scheduled_at = None;
+    progress.packed = None;
     progress.retry_at = None;
     let why = match cause {
         EvictCause::Release => Why::new("Released", &message),

@@ -3,8 +3,8 @@
 use super::time::{Clock, span};
 use super::{Page, books, kept, list, many, protected, spared, worth};
 use crate::api::why::{
-    Asked, Could, Disruption, Gang, Held, KeptFor, Members, Near, NodeCount, Place, PlaceHolder,
-    Runs, Short, Start, Waits,
+    Asked, Could, Disruption, Gang, Held, KeptFor, Members, Near, NodeCount, Packed, Place,
+    PlaceHolder, Runs, Short, Start, Waits,
 };
 use crate::core::model::counted;
 
@@ -357,6 +357,9 @@ fn running(page: &mut Page, runs: &Runs, clock: Clock) {
     if let Some(lost) = runs.lost_opportunity {
         page.line("Leaves", &leaves(runs.own_nodes, lost));
     }
+    if let Some(one) = &runs.packed {
+        page.line("Packed", &packed(one));
+    }
     page.line("Protected", &protected(&runs.protection, clock));
     let mut title = "Could lose";
     for one in &runs.could_lose {
@@ -401,6 +404,16 @@ fn leaves(own_nodes: usize, lost: f64) -> String {
     }
     let (worth, nodes) = (worth(lost), counted(own_nodes, "node"));
     format!("{worth} free on {nodes} that nobody else uses: lost to who needs whole nodes")
+}
+
+/// How far the placement of its minimum was from the best there was.
+fn packed(one: &Packed) -> String {
+    let lost = worth(one.lost);
+    if one.lost <= one.at_least {
+        return format!("its minimum opened nodes with {lost} left free: no placement left less");
+    }
+    let least = worth(one.at_least);
+    format!("its minimum opened nodes with {lost} left free; no placement left less than {least}")
 }
 
 /// To whom it could lose what.

@@ -4,7 +4,8 @@ use super::*;
 use crate::api::why::convert;
 use crate::api::why::{
     Asked, ClockKind, Closest, ConditionSaid, Could, Disruption, Gang, KeptFor, Lack, Members,
-    Near, NearLimit, NodeCount, Place, PlaceHolder, Queue, RoomHeld, Runs, Short, Start, Waits,
+    Near, NearLimit, NodeCount, Packed, Place, PlaceHolder, Queue, RoomHeld, Runs, Short, Start,
+    Waits,
 };
 use crate::core::engine::{Claim, HangsOn, Lost, Spared};
 use crate::core::units::Time;
@@ -238,6 +239,10 @@ fn a_running_gang_is_told_what_it_could_lose_to_whom() {
         }],
         own_nodes: 1,
         lost_opportunity: Some(22.0),
+        packed: Some(Packed {
+            lost: 22.0,
+            at_least: 20.5,
+        }),
         surplus: 2,
         worth: 6.0,
         protection: Protection {
@@ -257,6 +262,7 @@ Runs       since 2026-01-01 00:00:00 UTC (1 min 30 s ago) on 3 nodes, with 6 cor
            nodes (members): n1 (6) and 2 more
 Near       at most 2 hops by Topology fabric: all in rack=r1; they have to be in one block, 4 hops at most
 Leaves     22 cores' worth free on 1 node that nobody else uses: lost to who needs whole nodes
+Packed     its minimum opened nodes with 22 cores' worth left free; no placement left less than 20.5 cores' worth
 Protected  lifetime until 2026-01-01 01:00:00 UTC (in 58 min 30 s)
 Could lose 2 members beyond its minimum to gangs of its queue with the same priority
            everything to gangs of its queue with a higher priority

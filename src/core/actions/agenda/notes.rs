@@ -3,6 +3,7 @@
 use super::super::preempt::RoomNote;
 use super::queued::Lane;
 use super::taken::Taken;
+use crate::core::actions::LostSums;
 use crate::core::actions::record::{Asked, Disruption, KeptFor, Short};
 use crate::core::fairness::Blocked;
 use crate::core::model::{EvictCause, GangKey, Why};
@@ -107,6 +108,8 @@ pub struct Progress {
     pub charged: bool,
     /// When its minimum was first placed.
     pub scheduled_at: Option<Time>,
+    /// What that lost, and had to lose at least, where both are known.
+    pub packed: Option<LostSums>,
     /// When it is tried again, while it backs off or a member was refused.
     pub retry_at: Option<Time>,
     /// Back-offs in a row after binds that came back, for their length.

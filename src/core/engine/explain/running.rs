@@ -1,7 +1,7 @@
 //! What a running gang holds, and to whom it could lose what.
 
 use super::{Eyes, NAMES};
-use crate::core::actions::{Asker, Claim, Sight, Spared, Verdict, ends_at, surplus};
+use crate::core::actions::{Asker, Claim, LostSums, Sight, Spared, Verdict, ends_at, surplus};
 use crate::core::model::Lifetime;
 use crate::core::state::{GangId, Near, NodeId, QueueId};
 use crate::core::units::Time;
@@ -22,6 +22,9 @@ pub struct Runs {
     pub own_nodes: usize,
     /// What is free on those, in worth.
     pub lost: u64,
+    /// What its minimum lost when it was placed, and had to lose at least, in worth; `None` where that is
+    /// not known, as before this process.
+    pub packed: Option<LostSums>,
     /// Members beyond its minimum.
     pub surplus: u32,
     /// What it holds, in worth.
@@ -109,6 +112,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
         near: state.near(gang),
         own_nodes: own.len(),
         lost,
+        packed: sight.agenda.progress(id).packed,
         surplus: gang.secured().saturating_sub(gang.min_available()),
         worth: state.weights().of(&gang.in_use),
         protection: protection(sight, id),

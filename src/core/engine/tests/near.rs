@@ -352,6 +352,22 @@ fn a_gang_that_was_released_because_a_node_refused_it_tries_another_rack_first()
 }
 
 #[test]
+fn who_runs_says_what_it_lost_and_had_to_lose() {
+    let mut story = Story::new();
+    story.node("small", 9);
+    story.node("large", 13);
+    story.group("g", 3);
+    for name in ["p0", "p1", "p2"] {
+        story.submit(pod(name, Some("g"), 4));
+    }
+    let binds = story.run();
+    assert!(binds.iter().all(|bind| bind.node == "large"));
+    let found = story.scheduler.explain_gang(&key("g"), story.now, 1);
+    let packed = found.unwrap().runs.unwrap().packed.unwrap();
+    assert_eq!((packed.lost, packed.at_least), (CORE, CORE));
+}
+
+#[test]
 fn who_runs_says_how_near_its_members_are_and_what_it_leaves_now() {
     let mut story = Story::with_fabric();
     for (name, rack) in [("a1", "1"), ("a2", "1"), ("a3", "2")] {
