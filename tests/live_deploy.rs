@@ -100,7 +100,11 @@ fn a_right_that_is_missing_is_named() {
         "muster",
         "--type=json",
         // The rule that lets it bind, and the one for PodGroups and Queues.
-        r#"-p=[{"op":"remove","path":"/rules/6"},{"op":"remove","path":"/rules/3"}]"#,
+        concat!(
+            r#"-p=[{"op":"test","path":"/rules/8/resources/0","value":"pods/binding"},"#,
+            r#"{"op":"test","path":"/rules/3/resources/0","value":"podgroups"},"#,
+            r#"{"op":"remove","path":"/rules/8"},{"op":"remove","path":"/rules/3"}]"#,
+        ),
     ];
     cluster.plane.kubectl(&take).unwrap();
     let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
