@@ -15,10 +15,15 @@ pub(super) struct Capacities {
     by_topology: BTreeMap<TopologyId, PerShape<Arc<Capacity>>>,
 }
 
+/// Of so many nodes in a row it is known how much the roomiest has, so that all can be passed over.
+const ROW: usize = 64;
+
 /// For how many pods of one shape there is room.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Capacity {
     of_node: Vec<u32>,
+    /// The most that is on one of so many nodes in a row.
+    most: Vec<u32>,
     /// Of each domain, or of each port where there are no domains.
     of_part: Vec<u64>,
 }
@@ -39,11 +44,16 @@ impl Capacity {
         self.of_part.get(port.index()).copied().unwrap_or(0)
     }
 
-    /// On the nodes that have any.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, u64)> {
-        let rooms = self.of_node.iter().enumerate();
-        let rooms = rooms.filter(|(_, room)| **room > 0);
-        rooms.map(|(index, room)| (NodeId::from_index(index), u64::from(*room)))
+    /// The nodes that have so much at least, and any.
+    pub(super) fn nodes_with(&self, at_least: u64) -> impl Iterator<Item = NodeId> {
+        let wanted = move |room: &u32| u64::from(*room) >= at_least.max(1);
+        let rows = self.of_node.chunks(ROW).zip(&self.most).enumerate();
+        let rows = rows.filter(move |(_, (_, most))| wanted(most));
+        rows.flat_map(move |(row, (rooms, _))| {
+            let rooms = rooms.iter().enumerate();
+            let enough = rooms.filter(move |(_, room)| wanted(room));
+            enough.map(move |(index, _)| NodeId::from_index(row * ROW + index))
+        })
     }
 
     /// On these nodes together.
@@ -59,6 +69,7 @@ impl Capacity {
         if before == room {
             return;
         }
+        self.note_most(node.index() / ROW, before, room);
         let sums = &mut self.of_part;
         network.for_each_part_with(node, |index| {
             if sums.len() <= index {
@@ -66,6 +77,18 @@ impl Capacity {
             }
             sums[index] = sums[index] + u64::from(room) - u64::from(before);
         });
+    }
+
+    fn note_most(&mut self, row: usize, before: u32, room: u32) {
+        if self.most.len() <= row {
+            self.most.resize(row + 1, 0);
+        }
+        if room >= self.most[row] {
+            self.most[row] = room;
+        } else if before == self.most[row] {
+            let rooms = self.of_node.iter().skip(row * ROW).take(ROW);
+            self.most[row] = rooms.max().copied().unwrap_or(0);
+        }
     }
 }
 

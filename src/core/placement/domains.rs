@@ -26,7 +26,10 @@ impl Search<'_> {
     /// All domains of a height that may hold the members, those with least room beyond that first, and
     /// how many were looked at.
     pub(super) fn all_of_height(&self, tree: &Tree, height: Reach) -> (Vec<Place>, u64) {
-        let spots = self.common().map(|common| self.spots(tree, common, height));
+        let spots = self.common().map(|common| {
+            let least = self.rooms.least_room();
+            self.spots(tree, common, height, least)
+        });
         let spots = spots.unwrap_or_default();
         let looked_at = spots.len() as u64;
         let may_hold = |spot: Spot| {
@@ -59,8 +62,15 @@ impl Search<'_> {
         self.near.at_most.map_or(levels, |most| most.min(levels))
     }
 
-    /// The domains of a height that have all of what members have in common.
-    pub(super) fn spots(&self, tree: &Tree, common: Common, height: Reach) -> Vec<Spot> {
+    /// The domains of a height that have all of what members have in common; of single nodes only those
+    /// with so much room at least.
+    pub(super) fn spots(
+        &self,
+        tree: &Tree,
+        common: Common,
+        height: Reach,
+        at_least: u64,
+    ) -> Vec<Spot> {
         let height = height as usize;
         let narrowest = match common {
             Common::Nowhere => return Vec::new(),
@@ -68,8 +78,7 @@ impl Search<'_> {
                 let Some((first, _)) = self.rooms.by_shape.first() else {
                     return Vec::new();
                 };
-                let nodes = first.nodes().map(|(node, _)| node);
-                return nodes.map(Spot::Node).collect();
+                return first.nodes_with(at_least).map(Spot::Node).collect();
             }
             Common::Anywhere => {
                 let domains = tree.domains();
@@ -88,7 +97,7 @@ impl Search<'_> {
     /// The domains of a height that may hold the members, those with least room beyond that first.
     pub(super) fn domains(&self, tree: &Tree, common: Common, height: Reach) -> Vec<Candidate> {
         let mut best = Shortlist::new(self.rooms.needed);
-        for spot in self.spots(tree, common, height) {
+        for spot in self.spots(tree, common, height, self.rooms.least_room()) {
             let (room, id) = match spot {
                 Spot::Node(node) => (self.room_on(node), node.index()),
                 Spot::Domain(id) => (self.room_in(tree, id), id.index()),

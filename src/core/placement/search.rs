@@ -81,6 +81,15 @@ pub(super) struct Steps {
 }
 
 impl Rooms {
+    /// How much room for pods of the first shape a set of nodes has at least that may hold all members;
+    /// 1 where that is not known.
+    pub(super) fn least_room(&self) -> u64 {
+        match self.by_shape[..] {
+            [(_, members)] if members >= self.needed => self.needed,
+            _ => 1,
+        }
+    }
+
     /// That for each shape.
     pub(super) fn each(&self) -> impl Iterator<Item = &Arc<Capacity>> {
         self.by_shape.iter().map(|(room, _)| room)
@@ -215,7 +224,10 @@ impl<'a> Search<'a> {
             }
         };
         match (held, self.rooms.by_shape.first()) {
-            ([], Some((first, _))) => first.nodes().for_each(|(node, _)| add(node)),
+            ([], Some((first, _))) => {
+                let enough = first.nodes_with(self.rooms.least_room());
+                enough.for_each(add);
+            }
             ([node], _) => add(*node),
             _ => {}
         }
@@ -247,7 +259,7 @@ impl<'a> Search<'a> {
         let network = state.topologies().get(self.near.topology)?.network();
         match (network, &self.way) {
             (Network::Tree(tree), Way::Tree(common)) => {
-                let spots = self.spots(tree, *common, self.highest(tree));
+                let spots = self.spots(tree, *common, self.highest(tree), 1);
                 let room = |spot: &Spot| match spot {
                     Spot::Node(node) => self.room_on(*node).0,
                     Spot::Domain(id) => self.room_in(tree, *id).0,
@@ -259,7 +271,7 @@ impl<'a> Search<'a> {
             (Network::Graph(graph), Way::Graph(ports)) => match self.near.at_most {
                 Some(0) => {
                     let among: Vec<NodeId> = match (ports.held(), self.rooms.by_shape.first()) {
-                        ([], Some((first, _))) => first.nodes().map(|(node, _)| node).collect(),
+                        ([], Some((first, _))) => first.nodes_with(1).collect(),
                         ([node], _) => vec![*node],
                         _ => Vec::new(),
                     };
