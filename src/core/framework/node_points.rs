@@ -33,6 +33,14 @@ impl<'a> Context<'a> {
             shape,
         })
     }
+
+    /// The nodes with devices, if the pod asks for none.
+    #[must_use]
+    pub fn devices_to_spare(&self) -> Option<&'a NodeSet> {
+        let devices = self.state.nodes().with_devices();
+        let spares = !devices.is_empty() && !self.shape.asks_for_devices(self.state.dimensions());
+        spares.then_some(devices)
+    }
 }
 
 /// Whether a node suits a pod.

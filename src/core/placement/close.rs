@@ -255,7 +255,7 @@ impl Placer {
                 best = Some((lost, index));
             }
             held += 1;
-            if held == tried || lost.opportunity == 0 {
+            if held == tried || lost.opportunity == 0 && lost.beside_devices == 0 {
                 break;
             }
         }
@@ -358,6 +358,7 @@ impl Placer {
         Rooms {
             by_shape,
             needed: u64::from(demand.needed),
+            devices: demand.devices_to_spare(state).cloned(),
         }
     }
 }

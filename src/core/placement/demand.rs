@@ -2,7 +2,7 @@
 //! as it would be without somebody, or inside a part of it.
 
 use crate::core::resources::{Request, Tally};
-use crate::core::state::{ClusterState, GangId, PodId, ShapeId, take_turns};
+use crate::core::state::{ClusterState, GangId, NodeSet, PodId, ShapeId, take_turns};
 use std::cmp::Reverse;
 
 /// What a gang asks for.
@@ -181,6 +181,32 @@ impl Demand {
         };
         let need = |subgroup: usize| self.subgroups.get(subgroup);
         need(one) == need(other) && shapes(one) == shapes(other)
+    }
+
+    /// Whether no member asks for a device.
+    fn asks_for_no_device(&self, state: &ClusterState) -> bool {
+        let asks = |shape: ShapeId| {
+            let shape = state.shapes().get(shape);
+            shape.is_some_and(|shape| shape.asks_for_devices(state.dimensions()))
+        };
+        let mut known = None;
+        let mut shapes = self.members.iter().map(|one| one.shape);
+        // Equal ones stand together, more often than not.
+        !shapes.any(|shape| known.replace(shape) != Some(shape) && asks(shape))
+    }
+
+    /// The nodes with devices, if no member asks for any.
+    pub(super) fn devices_to_spare<'a>(&self, state: &'a ClusterState) -> Option<&'a NodeSet> {
+        let devices = state.nodes().with_devices();
+        (!devices.is_empty() && self.asks_for_no_device(state)).then_some(devices)
+    }
+
+    /// The nodes without devices, if there are others and no member asks for any.
+    pub(super) fn without_devices(&self, state: &ClusterState) -> Option<NodeSet> {
+        let devices = self.devices_to_spare(state)?;
+        let mut without = state.nodes().present().clone();
+        without.retain(|node| !devices.contains(node));
+        Some(without)
     }
 
     /// Whether nodes refused one of the members lately.

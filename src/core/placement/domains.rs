@@ -113,7 +113,7 @@ impl Search<'_> {
         best.take()
     }
 
-    /// By how much room there is beyond, and then in the wider domains; or as the profile's order has it.
+    /// By whether devices are spared, how much room there is beyond, and then in the wider domains; or as the profile's order has it.
     fn rank(&self, tree: &Tree, spot: &Spot, room: u64) -> Rank {
         let wider = match spot {
             Spot::Node(node) => tree.narrowest(*node),
@@ -125,8 +125,16 @@ impl Search<'_> {
         let around = wider.next().unwrap_or(0);
         let needed = self.rooms.needed;
         let Some(order) = self.order else {
+            let penalty = self.rooms.penalty(|devices| match spot {
+                Spot::Node(node) => devices.contains(*node),
+                Spot::Domain(id) => {
+                    let domain = tree.domain(*id);
+                    domain.is_some_and(|domain| domain.nodes.meets(devices))
+                }
+                Spot::Group(_) => false,
+            });
             return [
-                room.saturating_sub(needed),
+                penalty + room.saturating_sub(needed),
                 around,
                 wider.next().unwrap_or(0),
             ];

@@ -69,7 +69,13 @@ pub(super) struct Rooms {
     /// For each shape, and how many members have it.
     pub(super) by_shape: Vec<(Arc<Capacity>, u64)>,
     pub(super) needed: u64,
+    /// The nodes with devices, if no member asks for any.
+    pub(super) devices: Option<NodeSet>,
 }
+
+/// More than there may be room beyond what is asked for: a set of nodes with devices that no member asks
+/// for comes after all others.
+const SPARED: u64 = 1 << 48;
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,6 +87,12 @@ pub(super) struct Steps {
 }
 
 impl Rooms {
+    /// What goes before how much more room there is: whether nothing is taken from devices.
+    pub(super) fn penalty(&self, touches: impl FnOnce(&NodeSet) -> bool) -> u64 {
+        let spoils = self.devices.as_ref().is_some_and(touches);
+        if spoils { SPARED } else { 0 }
+    }
+
     /// How much room for pods of the first shape a set of nodes has at least that may hold all members;
     /// 1 where that is not known.
     pub(super) fn least_room(&self) -> u64 {
@@ -220,7 +232,9 @@ impl<'a> Search<'a> {
         let mut add = |node: NodeId| {
             let room = self.room_on(node);
             if let (room, true) = room {
-                best.add(room, node.index(), || Spot::Node(node));
+                let penalty = self.rooms.penalty(|devices| devices.contains(node));
+                let beyond = room.saturating_sub(self.rooms.needed);
+                best.add_ranked([penalty + beyond, 0, 0], node.index(), || Spot::Node(node));
             }
         };
         match (held, self.rooms.by_shape.first()) {

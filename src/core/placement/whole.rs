@@ -105,6 +105,14 @@ impl Placer {
         if self.asks_only || demand.needed < 2 || !is_sum || !packs(profile) {
             return;
         }
+        let spared = demand.without_devices(statement.state());
+        let spared = spared.map(|nodes| domain.clone().inside(Some(&nodes)));
+        let placed: Vec<Assumed> = statement.assumed_since(start).collect();
+        let lost = Lost::by(statement.state(), placed.iter().copied());
+        let domain = match &spared {
+            Some(without) if lost.beside_devices == 0 => without,
+            _ => domain,
+        };
         let uniform = demand.is_uniform();
         let max_nodes = if uniform { EXACT_NODES } else { IMPROVED_NODES };
         let state = statement.state();
@@ -117,8 +125,6 @@ impl Placer {
         {
             return;
         }
-        let placed: Vec<Assumed> = statement.assumed_since(start).collect();
-        let lost = Lost::by(state, placed.iter().copied());
         if lost.opportunity == 0 && (uniform || lost.nodes < 2)
             || uniform && self.is_plain(state, profile, domain, &placed)
         {

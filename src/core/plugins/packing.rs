@@ -10,7 +10,8 @@ use std::borrow::Cow;
 pub(super) const NAME: &str = "Packing";
 
 /// Prefers nodes that are in use to those it would open: what is left free of an opened node is lost to
-/// whoever needs whole nodes (source: mission, "Packing"; docs/placement.md). Among nodes of either
+/// whoever needs whole nodes (source: mission, "Packing"; docs/placement.md). Before that, whoever asks
+/// for no device keeps off nodes with devices: without cores to go with them they are of no use. Among nodes of either
 /// kind it scores by the leftover after the pod, summed over resources, each weighted so that the whole
 /// cluster's amount of it weighs as much as its CPUs.
 #[derive(Debug)]
@@ -40,10 +41,12 @@ impl Score for Packing {
                 }
             });
         }
+        let devices = cx.devices_to_spare();
         let mut slots = scores[first..].iter_mut();
         nodes.iter().for_each(|node| {
             if let Some(score) = slots.next() {
                 *score = score.saturating_sub(opening(table, node));
+                *score = score.saturating_sub(sparing(devices, node));
             }
         });
     }
@@ -64,19 +67,23 @@ impl Score for Packing {
         };
         let weights = weights(cx);
         let leftovers = weights.by_resource.iter().map(leftover);
-        let opening = opening(nodes, node);
         leftovers
             .fold(0, i64::saturating_sub)
-            .saturating_sub(opening)
+            .saturating_sub(opening(nodes, node))
+            .saturating_sub(sparing(cx.devices_to_spare(), node))
     }
 
     fn has_scale(&self) -> bool {
         true
     }
 
-    /// Half of it for a node that is in use, and half for how little of the node is left over.
+    /// Half of it for a node that is in use, and half for how little of the node is left over; nothing for
+    /// one whose devices are not asked for.
     fn on_scale(&self, cx: &Context<'_>, node: NodeId) -> i64 {
         const HALF: i64 = MAX_SCORE / 2;
+        if sparing(cx.devices_to_spare(), node) > 0 {
+            return 0;
+        }
         let (nodes, weights) = (cx.state.nodes(), weights(cx));
         let left = |one| nodes.free(node, one) - cx.shape.request.get(one);
         let left = weights.sum(|one| left(one).max(0));
@@ -95,6 +102,18 @@ const OPENING: i64 = 1 << 61;
 fn opening(nodes: &Nodes, node: NodeId) -> i64 {
     if nodes.in_use_by(node) == 0 {
         OPENING
+    } else {
+        0
+    }
+}
+
+/// More than any leftover and an opened node weigh together.
+const SPARING: i64 = 1 << 62;
+
+/// What it weighs that a node's devices are to be spared.
+fn sparing(devices: Option<&NodeSet>, node: NodeId) -> i64 {
+    if devices.is_some_and(|nodes| nodes.contains(node)) {
+        SPARING
     } else {
         0
     }

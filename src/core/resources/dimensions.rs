@@ -31,6 +31,8 @@ impl Dimension {
 pub struct Dimensions {
     names: Vec<String>,
     by_name: BTreeMap<String, Dimension>,
+    /// One bit for each that is a device.
+    devices: u32,
     refused: u64,
 }
 
@@ -39,6 +41,7 @@ impl Default for Dimensions {
         let mut dimensions = Self {
             names: Vec::new(),
             by_name: BTreeMap::new(),
+            devices: 0,
             refused: 0,
         };
         for name in ["pods", "cpu", "memory", "ephemeral-storage"] {
@@ -62,6 +65,7 @@ impl Dimensions {
             self.refused = self.refused.saturating_add(1);
             return None;
         };
+        self.devices |= u32::from(name.contains('/')) << index;
         self.names.push(name.to_owned());
         self.by_name.insert(name.to_owned(), Dimension(index));
         Some(Dimension(index))
@@ -77,6 +81,13 @@ impl Dimensions {
     #[must_use]
     pub fn name(&self, dimension: Dimension) -> &str {
         self.names.get(dimension.index()).map_or("", String::as_str)
+    }
+
+    /// Whether it is one of the things that only some nodes have, as GPUs are: an extended resource,
+    /// whose name has a domain (source: Kubernetes, "Extended resources").
+    #[must_use]
+    pub const fn is_device(&self, dimension: Dimension) -> bool {
+        self.devices & 1 << dimension.0 != 0
     }
 
     /// All dimensions in use.

@@ -82,6 +82,13 @@ impl NodeSet {
         beyond.all(|word| word == 0)
     }
 
+    /// Whether a node is in both.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let mut words = self.words.iter().zip(&other.words);
+        words.any(|(word, other)| word & other != 0)
+    }
+
     /// How many nodes are in it.
     #[must_use]
     pub fn len(&self) -> usize {

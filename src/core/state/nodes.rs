@@ -85,6 +85,8 @@ pub struct Nodes {
     rows: Vec<Row>,
     free_slots: Vec<NodeId>,
     present: NodeSet,
+    /// Those that offer a device.
+    with_devices: NodeSet,
     columns: Vec<Column>,
     version: u64,
     offer_version: u64,
@@ -145,6 +147,8 @@ impl Nodes {
             }
         }
         let (grew, shrank) = self.set_allocatable(id, &amounts, dimensions.len());
+        let offers = |one: Dimension| dimensions.is_device(one) && amounts[one.index()] > 0;
+        self.with_devices.set(id, dimensions.iter().any(offers));
         let facts = NodeFacts {
             labels: spec.labels,
             taints: spec.taints,
@@ -188,6 +192,7 @@ impl Nodes {
         row.facts_version = self.version;
         row.deleted = true;
         self.set_allocatable(id, &[0; WIDTH], self.columns.len());
+        self.with_devices.remove(id);
         self.free_slot_if_unused(id);
         Some(id)
     }
@@ -324,6 +329,12 @@ impl Nodes {
     #[must_use]
     pub const fn touched(&self) -> &Touched {
         &self.touched
+    }
+
+    /// The nodes that offer a device, in use or not.
+    #[must_use]
+    pub const fn with_devices(&self) -> &NodeSet {
+        &self.with_devices
     }
 
     /// The nodes that exist.

@@ -20,6 +20,15 @@ pub struct Shape {
     pub ports: Vec<HostPort>,
 }
 
+impl Shape {
+    /// Whether any of the devices that only some nodes have is asked for.
+    #[must_use]
+    pub fn asks_for_devices(&self, dimensions: &Dimensions) -> bool {
+        let mut asked = self.request.iter();
+        asked.any(|(one, _)| dimensions.is_device(one))
+    }
+}
+
 /// A value in use.
 #[derive(Clone, Debug)]
 struct Kept<T> {

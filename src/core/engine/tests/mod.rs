@@ -4,6 +4,7 @@ mod admission;
 mod backfill;
 mod binding;
 mod choice;
+mod devices;
 mod elastic;
 mod explaining;
 mod jobs;
