@@ -1,7 +1,8 @@
-//! `muster bench placement` as a user meets it: what it prints, and what it refuses.
+//! `muster bench placement`: what it prints, what it refuses, and that every rule plays by the limits.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use muster::bench::placement::{Options, Rule, Workload, run};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -95,4 +96,32 @@ fn flags_for_a_cluster_do_not_go_with_it() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
+fn every_rule_keeps_the_limits_and_starts_everything_in_the_end() {
+    let options = Options {
+        workloads: vec![Workload::WholeNodes],
+        rules: Rule::ALL.to_vec(),
+        seed: 5,
+        hours: 1,
+    };
+    let report = run(&options, |_, _| {});
+    assert_eq!(report.violations().next(), None);
+    let [one] = &report.workloads[..] else {
+        panic!("one workload was asked for");
+    };
+    assert_eq!(one.rules.len(), Rule::ALL.len());
+    for rule in &one.rules {
+        let measured = &rule.measured;
+        assert!(measured.hops.gangs > 20, "{rule:?}");
+        assert!((measured.hops.at_optimum, measured.hops.mean_excess) == (1.0, 0.0));
+        assert_eq!(measured.waits.never_started, 0);
+        // Nodes are whole: nothing is free on one in use.
+        assert!(measured.stranded < 1e-9, "{rule:?}");
+        let used = measured.utilisation["cpu"];
+        assert!((0.5..=1.0).contains(&used), "{rule:?}");
+        let quarters: usize = measured.quarters.iter().map(|one| one.waits.gangs).sum();
+        assert_eq!(quarters, measured.waits.gangs);
+    }
 }
