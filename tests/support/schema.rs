@@ -152,7 +152,12 @@ PodAffinity
   requiredDuringSchedulingIgnoredDuringExecution 1 [] PodAffinityTerm
 
 PodAffinityTerm
+  labelSelector 1 *LabelSelector
+  namespaces 2 [] string
   topologyKey 3 string
+  namespaceSelector 4 *LabelSelector
+  matchLabelKeys 5 [] string
+  mismatchLabelKeys 6 [] string
 
 Toleration
   key 1 string

@@ -1,11 +1,12 @@
 //! A pod: who it is, what it needs, how far it is.
 
 use super::unsupported::{self, Unsupported};
-use super::{Reading, cluster, created, filled, millis};
+use super::{Reading, cluster, created, filled, millis, policy};
 use crate::api::{conventions, duration, names, ranks, requests, slim};
 use crate::core::model::{
-    Constraints, HostPort, Labels, Operator, PodKey, PodLabels, PodPhase, PodSpec, Protocol,
-    Requirement, ShapeSpec, Term, Toleration, TolerationOperator,
+    Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, Operator, PodKey, PodLabels,
+    PodPhase, PodRules, PodSpec, PodTerm, Protocol, Requirement, ShapeSpec, Term, Toleration,
+    TolerationOperator,
 };
 use crate::core::units::{Millis, Time};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -21,6 +22,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         requests: requests.amounts,
         constraints: constraints(spec, &mut notes),
         host_ports: host_ports(spec, &mut notes),
+        pods: pod_rules(pod, &mut notes),
     };
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
     PodSpec {
@@ -188,6 +190,51 @@ fn toleration(
         operator,
         value: found.value.clone(),
         effect,
+    })
+}
+
+/// Beside which other pods it has to be, and beside which not.
+fn pod_rules(pod: &slim::Pod, notes: &mut Unsupported) -> PodRules {
+    let affinity = &pod.spec.affinity;
+    let mut read = |kind: &str, terms: &slim::PodTerms| {
+        let terms = terms.required.iter().enumerate();
+        let terms = terms.filter_map(|(index, one)| {
+            let term = pod_term(one, pod.metadata.namespace.as_deref());
+            if term.is_none() {
+                notes.add(format!("spec.affinity.{kind}.{REQUIRED}[{index}]"));
+            }
+            term
+        });
+        terms.collect()
+    };
+    PodRules {
+        affinity: read("podAffinity", &affinity.pod_affinity),
+        anti_affinity: read("podAntiAffinity", &affinity.pod_anti_affinity),
+    }
+}
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/// A term; `None` where a selector cannot be read. Where it names no namespace it is about the pod's own
+/// (source: Kubernetes' `getNamespacesFromPodAffinityTerm`).
+fn pod_term(term: &slim::PodTerm, own: Option<&str>) -> Option<PodTerm> {
+    let selector = term.label_selector.as_ref().map(policy::selector);
+    let others = term.namespace_selector.as_ref().map(policy::selector);
+    let mut namespaces = term.namespaces.clone();
+    if namespaces.is_empty() && others.is_none() {
+        namespaces.push(own.unwrap_or_default().to_owned());
+    }
+    let others = match others {
+        Some(selector) => Some(selector?),
+        None => None,
+    };
+    Some(PodTerm {
+        namespaces: NamespaceChoice::new(namespaces, others),
+        selector: match selector {
+            Some(selector) => selector?,
+            None => LabelSelector::nothing(),
+        },
+        topology_key: term.topology_key.clone(),
     })
 }
 

@@ -25,7 +25,7 @@ pub use pod::{
 pub use policy::{
     LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
 };
-pub use selection::{NodeAffinity, NodeSelector, Requirement, Term, Toleration};
+pub use selection::{NodeAffinity, NodeSelector, PodTerm, Requirement, Term, Toleration};
 pub use text::{Present, Text, Texts};
 
 pub(crate) use meta::trimmed;

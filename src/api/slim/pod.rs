@@ -1,7 +1,7 @@
 //! A pod: what decides where it may run and how far it is.
 
 use super::object::decoded_from_object;
-use super::{Moment, NodeAffinity, Present, Texts, Toleration, nullable, trimmed};
+use super::{Moment, NodeAffinity, PodTerm, Present, Texts, Toleration, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use prost::Message;
@@ -201,7 +201,7 @@ pub struct Affinity {
     pub pod_anti_affinity: PodTerms,
 }
 
-/// Terms over other pods: only how many are required.
+/// Terms over other pods.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct PodTerms {
@@ -211,7 +211,7 @@ pub struct PodTerms {
         deserialize_with = "nullable"
     )]
     #[prost(message, repeated, tag = "1")]
-    pub required: Vec<Present>,
+    pub required: Vec<PodTerm>,
 }
 
 /// A volume: only the kinds that decide where a pod may run.

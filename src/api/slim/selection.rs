@@ -1,6 +1,6 @@
-//! Which nodes a pod asks for, as written.
+//! Which nodes and which other pods a pod asks for, as written.
 
-use super::nullable;
+use super::{LabelSelector, nullable};
 use prost::Message;
 use serde::Deserialize;
 
@@ -74,4 +74,32 @@ pub struct Toleration {
     #[serde(deserialize_with = "nullable")]
     #[prost(string, tag = "4")]
     pub effect: String,
+}
+
+/// One term of pod affinity or anti-affinity.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodTerm {
+    /// Which pods it is about; absent, none.
+    #[prost(message, optional, tag = "1")]
+    pub label_selector: Option<LabelSelector>,
+    /// Where they are, by name.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, repeated, tag = "2")]
+    pub namespaces: Vec<String>,
+    /// The node label that says what is together.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "3")]
+    pub topology_key: String,
+    /// Where they are, by labels; absent, nowhere else, and empty, everywhere.
+    #[prost(message, optional, tag = "4")]
+    pub namespace_selector: Option<LabelSelector>,
+    /// Labels of which they have the pod's own value. The API server writes that into the selector.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, repeated, tag = "5")]
+    pub match_label_keys: Vec<String>,
+    /// Labels of which they have another value. The API server writes that into the selector.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, repeated, tag = "6")]
+    pub mismatch_label_keys: Vec<String>,
 }

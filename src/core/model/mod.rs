@@ -13,6 +13,7 @@ mod hyper_node;
 mod natural;
 mod node;
 mod pod;
+mod pod_rules;
 mod queue;
 mod rank;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use hyper_node::{
 pub use natural::natural;
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
+pub use pod_rules::{Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm};
 pub use queue::{
     CRITICAL_PRIORITY, DEFAULT_OVER_SHARE, DEFAULT_QUEUE, DEFAULT_RESERVE_AFTER, LabelCondition,
     LabelRequirement, LabelSelector, NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,

@@ -1,6 +1,6 @@
 //! A pod as the core is told of it.
 
-use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels, Rank};
+use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, Rank};
 use crate::core::units::{Millis, Time};
 use std::fmt;
 
@@ -103,6 +103,8 @@ pub struct ShapeSpec {
     pub constraints: Constraints,
     /// Host ports of all containers. Sorted.
     pub host_ports: Vec<HostPort>,
+    /// Beside which other pods it has to be, and beside which it may not be.
+    pub pods: PodRules,
 }
 
 /// A pod: who it is, what it needs, how far it is.

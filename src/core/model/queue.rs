@@ -114,14 +114,14 @@ impl Default for QueueSpec {
 }
 
 /// Chooses objects by their labels (`metav1.LabelSelector`): all of its requirements must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelSelector {
     /// What must hold.
     pub requirements: Vec<LabelRequirement>,
 }
 
 /// One requirement on a label.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelRequirement {
     /// The label's name.
     pub key: String,
@@ -130,7 +130,7 @@ pub struct LabelRequirement {
 }
 
 /// What a label must be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LabelCondition {
     /// One of these.
     In(Vec<String>),
@@ -143,6 +143,17 @@ pub enum LabelCondition {
 }
 
 impl LabelSelector {
+    /// One that nothing satisfies: what an absent selector means in some places.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self {
+            requirements: vec![LabelRequirement {
+                key: String::new(),
+                holds: LabelCondition::In(Vec::new()),
+            }],
+        }
+    }
+
     /// Whether labels satisfy it.
     #[must_use]
     pub fn matches(&self, labels: &Labels) -> bool {

@@ -38,6 +38,7 @@ impl ClusterState {
         }
         self.nodes.audit_sums()?;
         self.topologies.audit(&self.nodes)?;
+        self.audit_rules()?;
         self.audit_admission()?;
         self.audit_books()
     }

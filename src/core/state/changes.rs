@@ -16,6 +16,8 @@ pub struct Changes {
     pub rules: bool,
     /// A topology came, went, was declared otherwise, or has other nodes in a domain.
     pub topologies: bool,
+    /// Pods that somebody asks about are in other domains than before.
+    pub pods: bool,
     /// Room that was set aside for a gang is free for others.
     pub room_set_free: bool,
     /// Gangs that are gone.
@@ -31,6 +33,7 @@ impl Changes {
             && self.queues.is_empty()
             && !self.room_set_free
             && !self.rules
+            && !self.pods
             && !self.topologies
             && self.removed.is_empty()
     }

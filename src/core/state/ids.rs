@@ -56,11 +56,35 @@ id!(
     /// A topology.
     TopologyId
 );
+impl ValueId {
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
 impl TopologyId {
     /// After all others.
     pub const LAST: Self = Self(u32::MAX);
 }
 
+id!(
+    /// A node label that says which nodes are together, by a rule about pods.
+    KeyId
+);
+id!(
+    /// A value of such a label.
+    ValueId
+);
+id!(
+    /// A choice of pods that are counted.
+    QueryId
+);
+id!(
+    /// A choice of pods that somebody keeps away, and the label within whose values he does.
+    TermId
+);
 id!(
     /// A domain of a topology that is a tree.
     DomainId

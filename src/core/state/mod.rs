@@ -14,13 +14,16 @@ mod closeness;
 mod gangs;
 mod ids;
 mod kept;
+mod label_domains;
 mod membership;
 mod near;
 mod node_set;
 mod nodes;
 mod nominations;
 mod pending;
+mod pod_counts;
 mod pod_events;
+mod pod_rules;
 mod pods;
 mod queues;
 mod settle;
@@ -32,13 +35,16 @@ pub use budgets::DisruptionBudget;
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{
-    ConstraintsId, DomainId, GangId, Id, NodeId, PodId, PortId, QueueId, ShapeId, Slab, TopologyId,
+    ConstraintsId, DomainId, GangId, Id, KeyId, NodeId, PodId, PortId, QueryId, QueueId, ShapeId,
+    Slab, TermId, TopologyId, ValueId,
 };
 pub use kept::{HOLDS, Kept, SLOTS, View};
+pub use label_domains::LabelDomains;
 pub use near::Near;
 pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
 pub use pending::{Class, Pending, Turn, take_turns};
+pub use pod_counts::{NearPods, PodCounts, Rules};
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
 pub use queues::{
     Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
@@ -92,6 +98,7 @@ pub struct ClusterState {
     priority_classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
     budgets: Budgets,
+    counts: PodCounts,
     topologies: Topologies,
     label_texts: LabelTexts,
     changes: Changes,
@@ -337,6 +344,7 @@ impl ClusterState {
         }
         if self.nodes.version() != facts {
             self.tell_topologies(id);
+            self.follow_labels(id);
         }
         if was_deleted.is_some() {
             self.node_came_or_went(id, true);
@@ -348,6 +356,7 @@ impl ClusterState {
             self.changes.nodes.remove(&id);
             self.disturb_kept(id);
             self.tell_topologies(id);
+            self.follow_labels(id);
             for pod in self.nodes.pods(id).to_vec() {
                 let pod = self.pods.get(pod).filter(|pod| pod.nominated == Some(id));
                 if let Some(gang) = pod.and_then(|pod| pod.gang) {
@@ -615,6 +624,7 @@ impl ClusterState {
             None => self.namespaces.remove(name),
         };
         if changed {
+            self.match_namespace_anew(name);
             let inside = self
                 .gangs
                 .iter()

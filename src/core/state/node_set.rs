@@ -67,6 +67,13 @@ impl NodeSet {
         }
     }
 
+    /// Takes out what is in `other`.
+    pub fn subtract(&mut self, other: &Self) {
+        for (word, less) in self.words.iter_mut().zip(&other.words) {
+            *word &= !less;
+        }
+    }
+
     /// Whether nothing is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -66,8 +66,11 @@ impl ClusterState {
         let gang_key = spec.ours.then(|| spec.gang_key());
         self.narrow(&mut spec, gang_key.as_ref());
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
-        let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
-        let labels = self.label_texts.acquire(labels_of(&spec));
+        let rules = self.rules_of(&spec);
+        let (shape, no_room_for) =
+            self.shapes
+                .acquire(&spec.shape, rules, &mut self.dimensions);
+        let labels = self.label_texts.acquire(spec.labels.text());
         let mut pod = Pod {
             key: spec.key,
             created: spec.created,
@@ -103,6 +106,7 @@ impl ClusterState {
         }
         let id = self.pods.insert(pod);
         self.pod_names.insert(name, id);
+        self.list_for_queries(id, true);
         self.note_departure(id);
         self.take_room(id);
         if let Some(key) = gang_key {
@@ -129,9 +133,12 @@ impl ClusterState {
     fn update_pod(&mut self, id: PodId, mut spec: PodSpec) {
         let before = self.footprint(id);
         let gang_key = spec.ours.then(|| spec.gang_key());
-        let labels = labels_of(&spec).to_owned();
         self.narrow(&mut spec, gang_key.as_ref());
-        let (shape, no_room_for) = self.shapes.acquire(&spec.shape, &mut self.dimensions);
+        let rules = self.rules_of(&spec);
+        let rules_after = rules.clone();
+        let (shape, no_room_for) =
+            self.shapes
+                .acquire(&spec.shape, rules, &mut self.dimensions);
         let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
         let Some(pod) = self.pods.get(id) else { return };
         // Room is held for it as a member of its gang.
@@ -142,12 +149,19 @@ impl ClusterState {
             .or(nominated)
             .filter(|_| !spec.phase.is_terminal());
         let room_after = node_after.map(|node| (node, shape));
-        let moves =
-            before.is_some_and(|before| before.room != room_after) || pod.daemon != spec.daemon;
+        let rules_before = self.shapes.get(pod.shape).map(|shape| &shape.rules);
+        // Some are counted by how far they are.
+        let moves_on = spec.terminating && !pod.terminating || pod.is_only_nominated();
+        let counted_anew = rules_before.is_some_and(|before| *before != rules_after)
+            || rules_after.is_some() && moves_on;
+        let moves = before.is_some_and(|before| before.room != room_after)
+            || pod.daemon != spec.daemon
+            || counted_anew;
         if moves {
             self.leave_room(id);
         }
         self.leave_gang(id);
+        self.list_for_queries(id, false);
         let Some(pod) = self.pods.get_mut(id) else {
             return;
         };
@@ -168,9 +182,9 @@ impl ClusterState {
         pod.priority = spec.priority;
         pod.priority_class = spec.priority_class;
         pod.never_preempts = spec.never_preempts;
-        if *pod.labels != *labels {
+        if *pod.labels != *spec.labels.text() {
             self.label_texts.release(&pod.labels);
-            pod.labels = self.label_texts.acquire(&labels);
+            pod.labels = self.label_texts.acquire(spec.labels.text());
         }
         pod.queue = spec.queue;
         pod.lifetime = spec.lifetime;
@@ -187,7 +201,8 @@ impl ClusterState {
             }
             pod.place = Place::Bound(node);
         }
-        self.shapes.release(old_shape);
+        self.list_for_queries(id, true);
+        self.let_go_of_shape(old_shape);
         if moves {
             self.take_room(id);
         }
@@ -248,9 +263,10 @@ impl ClusterState {
         }
         self.departing.remove(&id);
         self.spend_budgets(id, false);
+        self.list_for_queries(id, false);
         if let Some(pod) = self.pods.remove(id) {
             self.label_texts.release(&pod.labels);
-            self.shapes.release(pod.shape);
+            self.let_go_of_shape(pod.shape);
             self.pod_names
                 .swap_remove(&PodName(&pod.key.namespace, &pod.key.name));
         }
@@ -459,8 +475,12 @@ impl ClusterState {
             return;
         };
         let occupant = Occupant::of(pod, shape, &self.shapes);
+        let (counted, foreign) = (shape.rules.is_some(), pod.gang.is_none());
         self.nodes.occupy(node, id, &occupant);
-        if pod.gang.is_none() {
+        if counted {
+            self.count_pod(id, true);
+        }
+        if foreign {
             self.disturb_kept(node);
         }
     }
@@ -472,17 +492,15 @@ impl ClusterState {
             return;
         };
         let occupant = Occupant::of(pod, &shape, &self.shapes);
+        if shape.rules.is_some() {
+            self.count_pod(id, false);
+        }
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.vacate(node, id, &occupant, |pods, dimension| {
             self.sum_over(pods, dimension)
         });
         self.nodes = nodes;
     }
-}
-
-/// The labels that are kept: others' pods are never taken off their nodes, so nobody asks for theirs.
-fn labels_of(spec: &PodSpec) -> &str {
-    if spec.ours { spec.labels.text() } else { "" }
 }
 
 fn too_many_resources(name: &str) -> String {

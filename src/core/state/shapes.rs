@@ -4,10 +4,12 @@
 //! share their constraints: what is worked out for one holds for all.
 
 use super::ids::{ConstraintsId, Id, ShapeId, Slab};
+use super::pod_counts::Rules;
 use crate::core::model::{Constraints, HostPort, Housemates, Labels, ShapeSpec};
 use crate::core::resources::{Dimension, Dimensions, Request};
 use indexmap::IndexMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// What pods of one shape need.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +20,9 @@ pub struct Shape {
     pub constraints: ConstraintsId,
     /// The host ports they take.
     pub ports: Vec<HostPort>,
+    /// What they have to do with other pods; `None` for those about which nobody asks, and who ask
+    /// about nobody.
+    pub rules: Option<Arc<Rules>>,
 }
 
 impl Shape {
@@ -109,6 +114,7 @@ impl Shapes {
     pub fn acquire(
         &mut self,
         spec: &ShapeSpec,
+        rules: Option<Arc<Rules>>,
         dimensions: &mut Dimensions,
     ) -> (ShapeId, Option<String>) {
         let mut unknown = None;
@@ -119,8 +125,8 @@ impl Shapes {
                 None => unknown = Some(name.clone()),
             }
         }
-        let ports = spec.host_ports.clone();
-        let id = self.intern(&spec.constraints, Request::new(amounts), ports);
+        let (request, ports) = (Request::new(amounts), spec.host_ports.clone());
+        let id = self.intern(&spec.constraints, request, ports, rules);
         (id, unknown)
     }
 
@@ -144,9 +150,23 @@ impl Shapes {
             ..constraints.clone()
         };
         let shape = shape.clone();
-        let narrowed = self.intern(&constraints, shape.request, shape.ports);
+        let narrowed = self.intern(&constraints, shape.request, shape.ports, shape.rules);
         self.release(id);
         narrowed
+    }
+
+    /// The id of a shape with other rules about pods; it takes over the user of the other.
+    pub(super) fn with_rules(&mut self, id: ShapeId, rules: Option<Arc<Rules>>) -> ShapeId {
+        let Some(shape) = self.get(id).filter(|shape| shape.rules != rules) else {
+            return id;
+        };
+        let Some(constraints) = self.constraints(shape.constraints).cloned() else {
+            return id;
+        };
+        let shape = shape.clone();
+        let other = self.intern(&constraints, shape.request, shape.ports, rules);
+        self.release(id);
+        other
     }
 
     fn intern(
@@ -154,12 +174,14 @@ impl Shapes {
         constraints: &Constraints,
         request: Request,
         ports: Vec<HostPort>,
+        rules: Option<Arc<Rules>>,
     ) -> ShapeId {
         let (constraints, _) = self.constraints.acquire(constraints);
         let shape = Shape {
             request,
             constraints,
             ports,
+            rules,
         };
         let (id, shape_is_new) = self.shapes.acquire(&shape);
         if !shape_is_new {
@@ -234,9 +256,9 @@ mod tests {
     #[test]
     fn equal_shapes_share_an_id_and_all_share_equal_constraints() {
         let (mut shapes, mut dimensions) = (Shapes::default(), Dimensions::default());
-        let (a, _) = shapes.acquire(&spec(1), &mut dimensions);
-        let (b, _) = shapes.acquire(&spec(1), &mut dimensions);
-        let (c, _) = shapes.acquire(&spec(2), &mut dimensions);
+        let (a, _) = shapes.acquire(&spec(1), None, &mut dimensions);
+        let (b, _) = shapes.acquire(&spec(1), None, &mut dimensions);
+        let (c, _) = shapes.acquire(&spec(2), None, &mut dimensions);
         assert_eq!(a, b);
         assert_ne!(a, c);
         let constraints = |id| shapes.get(id).map(|shape: &Shape| shape.constraints);
@@ -246,8 +268,8 @@ mod tests {
     #[test]
     fn a_shape_goes_with_its_last_user() {
         let (mut shapes, mut dimensions) = (Shapes::default(), Dimensions::default());
-        let (a, _) = shapes.acquire(&spec(1), &mut dimensions);
-        shapes.acquire(&spec(1), &mut dimensions);
+        let (a, _) = shapes.acquire(&spec(1), None, &mut dimensions);
+        shapes.acquire(&spec(1), None, &mut dimensions);
         shapes.release(a);
         assert_eq!(shapes.len(), 1);
         shapes.release(a);
