@@ -9,8 +9,9 @@
 use muster::core::engine::{Effect, Explained, GangExplanation, GangPhase, Plan, Scheduler};
 use muster::core::lint::Linter;
 use muster::core::model::{
-    BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, Labels, Level,
-    NodeSpec, PodKey, PodPhase, PodSpec, QueueSpec, Rank, ShapeSpec, Source, SubgroupSpec, Taint,
+    BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, LabelCondition,
+    LabelRequirement, LabelSelector, Labels, Level, NamespaceChoice, NodeSpec, PodKey, PodLabels,
+    PodPhase, PodRules, PodSpec, PodTerm, QueueSpec, Rank, ShapeSpec, Source, SubgroupSpec, Taint,
     TopologySpec,
 };
 use muster::core::units::{Millis, Time};
@@ -40,6 +41,7 @@ enum Step {
         group: Option<u8>,
         cpus: u8,
         gated: bool,
+        company: u8,
     },
     PodGone(u8),
     PodEnds {
@@ -66,8 +68,16 @@ fn step() -> impl Strategy<Value = Step> {
                 index, min, split, queue, priority, lifetime,
             }),
         1 => (0..3_u8).prop_map(Step::GroupGone),
-        6 => (0..12_u8, prop::option::weighted(0.8, 0..3_u8), 1..4_u8, prop::bool::weighted(0.1))
-            .prop_map(|(index, group, cpus, gated)| Step::Pod { index, group, cpus, gated }),
+        6 => (
+            0..12_u8,
+            prop::option::weighted(0.8, 0..3_u8),
+            1..4_u8,
+            prop::bool::weighted(0.1),
+            0..16_u8,
+        )
+            .prop_map(|(index, group, cpus, gated, company)| Step::Pod {
+                index, group, cpus, gated, company,
+            }),
         2 => (0..12_u8).prop_map(Step::PodGone),
         1 => (0..12_u8, any::<bool>()).prop_map(|(index, well)| Step::PodEnds { index, well }),
         1 => any::<bool>().prop_map(Step::Queue),
@@ -115,6 +125,41 @@ fn subgroups(min: u8) -> Vec<SubgroupSpec> {
     vec![subgroup("a", 1), subgroup("b", u32::from(min) - 1)]
 }
 
+/// What a pod says in its label `app`.
+fn app(index: u8) -> &'static str {
+    ["x", "y", "z"][usize::from(index / 2 % 3)]
+}
+
+/// Beside whom a pod has to be, or may not be.
+fn rules(index: u8, company: u8) -> PodRules {
+    let about = |app: &str, key: &str| PodTerm {
+        namespaces: NamespaceChoice::only("ns"),
+        selector: LabelSelector {
+            requirements: vec![LabelRequirement {
+                key: "app".to_owned(),
+                holds: LabelCondition::In(vec![app.to_owned()]),
+            }],
+        },
+        topology_key: key.to_owned(),
+    };
+    let (mut affinity, mut anti_affinity) = (Vec::new(), Vec::new());
+    match company {
+        0 => anti_affinity.push(about(app(index), "name")),
+        1 => anti_affinity.push(about("x", "rack")),
+        2 => affinity.push(about("y", "rack")),
+        3 => affinity.push(about(app(index), "name")),
+        4 => {
+            affinity.push(about(app(index), "rack"));
+            anti_affinity.push(about("z", "name"));
+        }
+        _ => {}
+    }
+    PodRules {
+        affinity,
+        anti_affinity,
+    }
+}
+
 impl World {
     fn tell(&mut self, event: Event) {
         self.linter.hear(&event);
@@ -135,7 +180,10 @@ impl World {
                 };
                 self.tell(Event::Node(NodeSpec {
                     name: format!("n{index}"),
-                    labels: Labels::from_iter([("rack".to_owned(), (index % 2).to_string())]),
+                    labels: Labels::from([
+                        ("rack".to_owned(), (index % 2).to_string()),
+                        ("name".to_owned(), format!("n{index}")),
+                    ]),
                     taints: if tainted { vec![taint] } else { vec![] },
                     allocatable: vec![("cpu".into(), i64::from(cpus)), ("pods".into(), 5)],
                     ..NodeSpec::default()
@@ -166,7 +214,8 @@ impl World {
                 group,
                 cpus,
                 gated,
-            } => self.submit(index, group, cpus, gated),
+                company,
+            } => self.submit(index, group, cpus, (gated, company)),
             Step::PodGone(index) => {
                 if let Some(pod) = self.pods.remove(&index) {
                     self.tell(Event::PodDeleted(pod.key));
@@ -227,7 +276,7 @@ impl World {
         self.tell(Event::Gang(Box::new(spec)));
     }
 
-    fn submit(&mut self, index: u8, group: Option<u8>, cpus: u8, gated: bool) {
+    fn submit(&mut self, index: u8, group: Option<u8>, cpus: u8, (gated, company): (bool, u8)) {
         if let Some(known) = self.pods.get_mut(&index) {
             known.gates.clear();
             let pod = known.clone();
@@ -253,8 +302,10 @@ impl World {
                 .then(|| Rank::new("", 0, u32::from(index) * 5 % 7))
                 .flatten(),
             gates: if gated { vec!["gate".into()] } else { vec![] },
+            labels: PodLabels::new(&Labels::from([("app".to_owned(), app(index).to_owned())])),
             shape: ShapeSpec {
                 requests: vec![("cpu".into(), i64::from(cpus))],
+                pods: rules(index, company),
                 ..ShapeSpec::default()
             },
             ..PodSpec::default()
@@ -504,7 +555,12 @@ proptest! {
                 matches!(step, Step::Node { .. } | Step::Pod { group: None, .. })
             });
             for step in pods {
-                world.take(step);
+                // Who goes onto it is not near those any more who want to be with him.
+                let mut step = step.clone();
+                if let Step::Pod { company, .. } = &mut step {
+                    *company = 15;
+                }
+                world.take(&step);
             }
             world.cycle();
             world.scheduler.state().pods().filter(|(_, pod)| pod.place.node().is_some()).count()

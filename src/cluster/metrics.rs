@@ -352,6 +352,8 @@ impl Metrics {
             ("found", counts.found),
             ("impossible", counts.impossible),
             ("unproven", counts.unproven),
+            ("turned", counts.turned),
+            ("turned_in_vain", counts.turned_in_vain),
         ];
         for (result, count) in results {
             raise(&self.packing_searches.with_label_values(&[result]), count);

@@ -5,7 +5,8 @@ use muster::api::kinds::Subject;
 use muster::api::said;
 use muster::core::engine::PodWaits;
 use muster::core::model::{
-    GangKey, GangSpec, HostPort, Lifetime, NodeSpec, PodPhase, PodSpec, Reservation,
+    GangKey, GangSpec, HostPort, Lifetime, NodeSpec, PodPhase, PodSpec, PodTerm, Reservation,
+    label_in,
 };
 use muster::core::state::Queue;
 use muster::core::units::{Millis, Time};
@@ -242,12 +243,52 @@ fn places_near_enough(
         .filter(|one| one.takes_room() && one.spec.gang_key() == *gang);
     let on = members.filter_map(|one| server.node(one.spec.node.as_deref()?));
     let on: BTreeSet<String> = on.map(domain).collect();
+    let rules = &pod.shape.pods;
+    if !rules.affinity.is_empty() {
+        // Where it may be hangs on where its like are going to be.
+        return None;
+    }
+    // Within the values of this label there may be one of them.
+    let mut alone = rules
+        .anti_affinity
+        .iter()
+        .filter(|term| is_about(term, pod));
+    let alone = alone.next().map(|term| &term.topology_key);
+    let mut taken = BTreeSet::new();
     let mut places: BTreeMap<String, i64> = BTreeMap::new();
     for node in server.nodes() {
-        *places.entry(domain(node)).or_default() += places_on(server, driver, &node.name, pod);
+        let mut here = places_on(server, driver, &node.name, pod);
+        if let Some(key) = alone.filter(|_| here > 0) {
+            let first = taken.insert((domain(node), node.labels.get(key)));
+            here = i64::from(first);
+        }
+        *places.entry(domain(node)).or_default() += here;
     }
     places.retain(|domain, _| on.is_empty() || on.len() == 1 && on.contains(domain));
     Some(places.into_values().max().unwrap_or(0))
+}
+
+/// Whether a term is about a pod; all are in one namespace.
+fn is_about(term: &PodTerm, pod: &PodSpec) -> bool {
+    let label = |key: &str| label_in(pod.labels.text(), key);
+    term.selector.matches_with(label)
+}
+
+/// Whether a pod keeps others away from a node, or is kept away from it.
+fn is_kept_away(server: &Server, node: &NodeSpec, pod: &PodSpec) -> bool {
+    let together = |other: &NodeSpec, key: &str| {
+        let value = node.labels.get(key);
+        value.is_some() && value == other.labels.get(key)
+    };
+    let keeps = |holder: &PodSpec, other: &PodSpec, there: &NodeSpec| {
+        let mut terms = holder.shape.pods.anti_affinity.iter();
+        terms.any(|term| is_about(term, other) && together(there, &term.topology_key))
+    };
+    let mut others = server.pods().filter(|one| one.takes_room());
+    others.any(|one| {
+        let there = one.spec.node.as_deref().and_then(|name| server.node(name));
+        there.is_some_and(|there| keeps(pod, &one.spec, there) || keeps(&one.spec, pod, there))
+    })
 }
 
 /// Whether a gang wants nodes for itself.
@@ -277,7 +318,7 @@ fn places_on(server: &Server, driver: &Driver, node: &str, pod: &PodSpec) -> i64
     let mut others = here().filter(|one| !one.spec.ours || one.spec.gang_key() != pod.gang_key());
     let kept_apart = others
         .any(|one| is_exclusive(server, pod) || one.spec.ours && is_exclusive(server, &one.spec));
-    if kept_apart {
+    if kept_apart || is_kept_away(server, found, pod) {
         return 0;
     }
     let cpu = pod.shape.requests[0].1;

@@ -3,9 +3,9 @@
 
 use muster::core::model::{
     GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
-    LabelRequirement, LabelSelector, Level, Link, NodeChoice, NodeSpec, PodLabels, PodSpec,
-    PriorityClassSpec, QueueSpec, Rank, Reservation, Source, SubgroupSpec, Taint, Toleration,
-    TolerationOperator, TopologySpec, TopologyWish,
+    LabelRequirement, LabelSelector, Level, Link, NamespaceChoice, NodeChoice, NodeSpec, PodLabels,
+    PodRules, PodSpec, PodTerm, PriorityClassSpec, QueueSpec, Rank, Reservation, Source,
+    SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
@@ -41,6 +41,7 @@ fn node(name: String, cpu: u64, tainted: bool) -> Entry {
         ..Taint::default()
     };
     let node = NodeSpec {
+        labels: [("host".to_owned(), name.clone())].into(),
         name,
         allocatable: vec![("cpu".into(), amount(cpu)), ("pods".into(), 110)],
         taints: tainted.then_some(taint).into_iter().collect(),
@@ -76,8 +77,13 @@ fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
     let app = random
         .per_mille(400)
         .then(|| ("app".to_owned(), APP.to_owned()));
+    // A label that no other gang has.
+    let set = ("set".to_owned(), random.below(1 << 32).to_string());
+    let company = company(random, &set.1);
     move |plan| {
-        plan.spec.labels = PodLabels::new(&app.clone().into_iter().collect());
+        let labels = app.clone().into_iter().chain([set.clone()]);
+        plan.spec.labels = PodLabels::new(&labels.collect());
+        plan.spec.shape.pods = company.clone();
         if tolerates {
             plan.spec.shape.constraints.tolerations = vec![Toleration {
                 key: TAINT.to_owned(),
@@ -91,6 +97,36 @@ fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
                 ..HostPort::default()
             }];
         }
+    }
+}
+
+/// Beside whom the pods of a gang have to be, or may not be: for some.
+fn company(random: &mut Random, set: &str) -> PodRules {
+    let about = |label: &str, value: &str, key: &str| PodTerm {
+        namespaces: NamespaceChoice::only("ns"),
+        selector: LabelSelector {
+            requirements: vec![LabelRequirement {
+                key: label.to_owned(),
+                holds: LabelCondition::In(vec![value.to_owned()]),
+            }],
+        },
+        topology_key: key.to_owned(),
+    };
+    let (mut affinity, mut anti_affinity) = (Vec::new(), Vec::new());
+    match random.below(12) {
+        0 => anti_affinity.push(about("set", set, "host")),
+        1 => affinity.push(about("set", set, "rack")),
+        2 => anti_affinity.push(about("app", APP, "rack")),
+        3 => affinity.push(about("app", APP, "rack")),
+        4 => {
+            affinity.push(about("set", set, "rack"));
+            anti_affinity.push(about("set", set, "host"));
+        }
+        _ => {}
+    }
+    PodRules {
+        affinity,
+        anti_affinity,
     }
 }
 

@@ -5,7 +5,7 @@ use muster_devcluster::fake_node;
 use serde_json::{Value, json};
 
 /// What a node has against the pod, one each.
-pub(crate) const WORDS: [&str; 9] = [
+pub(crate) const WORDS: [&str; 12] = [
     "Insufficient cpu",
     "Too many pods",
     "node(s) were unschedulable",
@@ -15,6 +15,9 @@ pub(crate) const WORDS: [&str; 9] = [
     "node(s) didn't have free ports for the requested pod ports",
     "node(s) refused the binding",
     "node(s) were not free for one PodGroup alone",
+    "node(s) didn't match pod affinity rules",
+    "node(s) didn't match pod anti-affinity rules",
+    "node(s) didn't satisfy existing pods anti-affinity rules",
 ];
 
 /// A node that would suit but for its name's reason.
@@ -26,6 +29,10 @@ fn node(name: &str) -> Value {
     let zone = if name == "far" { "b" } else { "a" };
     node["metadata"]["labels"]["role"] = json!(role);
     node["metadata"]["labels"]["zone"] = json!(zone);
+    node["metadata"]["labels"]["spot"] = json!(name);
+    if name != "lonely" {
+        node["metadata"]["labels"]["side"] = json!("left");
+    }
     match name {
         "cordoned" => node["spec"]["unschedulable"] = json!(true),
         "tainted" => {
@@ -35,6 +42,12 @@ fn node(name: &str) -> Value {
         _ => {}
     }
     node
+}
+
+/// Required terms of one kind, about pods of an application within the values of a label.
+fn terms(kind: &str, app: &str, key: &str) -> Value {
+    let term = json!({"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}});
+    json!({kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
 }
 
 /// A pod with a host port.
@@ -57,6 +70,9 @@ fn every_node_says_what_it_has_against_a_pod() {
         "busy",
         "refusing",
         "alone",
+        "lonely",
+        "loud",
+        "guarded",
     ];
     cluster
         .plane
@@ -72,6 +88,14 @@ fn every_node_says_what_it_has_against_a_pod() {
     let mut hermit = pod("hermit", 0, "1");
     hermit["spec"]["nodeName"] = json!("alone");
     cluster.plane.post(PODS, &hermit).unwrap();
+    let mut loud = pod("loud", 0, "1");
+    loud["metadata"]["labels"]["app"] = json!("loud");
+    loud["spec"]["nodeName"] = json!("loud");
+    cluster.plane.post(PODS, &loud).unwrap();
+    let mut guard = pod("guard", 0, "1");
+    guard["spec"]["affinity"] = terms("podAntiAffinity", "picky", "spot");
+    guard["spec"]["nodeName"] = json!("guarded");
+    cluster.plane.post(PODS, &guard).unwrap();
     let rule = "object.target.name != 'refusing'";
     cluster.apply(&deny(
         "binds",
@@ -88,6 +112,11 @@ fn every_node_says_what_it_has_against_a_pod() {
     );
     let mut picky = with_port("picky");
     picky["spec"]["nodeSelector"] = json!({"role": "work"});
+    picky["metadata"]["labels"]["app"] = json!("picky");
+    // It is the first of those it wants to be with, which needs the label.
+    picky["spec"]["affinity"] = terms("podAffinity", "picky", "side");
+    picky["spec"]["affinity"]["podAntiAffinity"] =
+        terms("podAntiAffinity", "loud", "spot")["podAntiAffinity"].clone();
     cluster.plane.post(PODS, &picky).unwrap();
     let mut said = String::new();
     eventually("all nodes have said no", || {
@@ -99,7 +128,7 @@ fn every_node_says_what_it_has_against_a_pod() {
     eprintln!("{said}");
     assert!(said.contains("(the last refusal: "), "{said}");
     assert!(said.contains("not on this node"), "{said}");
-    assert!(said.contains("0/9 nodes are available: "), "{said}");
+    assert!(said.contains("0/12 nodes are available: "), "{said}");
     for words in WORDS {
         assert!(said.contains(&format!("1 {words}")), "{words} in {said}");
     }

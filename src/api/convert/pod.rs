@@ -487,6 +487,35 @@ mod tests {
     }
 
     #[test]
+    fn a_term_about_pods_is_where_they_are_which_they_are_and_what_is_together() {
+        let required = "requiredDuringSchedulingIgnoredDuringExecution";
+        let read = |term: Value| {
+            let found = convert(json!({
+                "metadata": {"name": "p", "namespace": "own"},
+                "spec": {"affinity": {"podAntiAffinity": {required: [term]}}},
+            }));
+            found.shape.pods.anti_affinity[0].clone()
+        };
+        let everywhere = NamespaceChoice::new(Vec::new(), Some(LabelSelector::default()));
+        for (term, namespaces) in [
+            (json!({}), NamespaceChoice::only("own")),
+            (json!({"namespaces": ["a"]}), NamespaceChoice::only("a")),
+            (json!({"namespaceSelector": {}}), everywhere),
+        ] {
+            assert_eq!(read(term).namespaces, namespaces);
+        }
+        assert_eq!(read(json!({})).selector, LabelSelector::nothing());
+        assert_eq!(
+            read(json!({"labelSelector": {}})).selector,
+            LabelSelector::default()
+        );
+        let whole =
+            read(json!({"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}}));
+        assert_eq!(whole.topology_key, "zone");
+        assert_eq!(whole.selector.requirements.len(), 1);
+    }
+
+    #[test]
     fn what_cannot_be_honoured_is_named_by_its_path() {
         let required = "requiredDuringSchedulingIgnoredDuringExecution";
         let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -500,7 +529,10 @@ mod tests {
                 {"name": "scratch", "ephemeral": {}}, {"name": "tmp", "emptyDir": {}},
             ],
             "affinity": {
-                "podAffinity": {required: [{"topologyKey": "zone"}]},
+                "podAffinity": {required: [{
+                    "topologyKey": "zone",
+                    "labelSelector": {"matchExpressions": [{"key": "x", "operator": "Like"}]},
+                }]},
                 "podAntiAffinity": {required: [{"topologyKey": "zone"}], preferred: [{}]},
                 "nodeAffinity": {required: {"nodeSelectorTerms": [
                     {"matchExpressions": [{"key": "x", "operator": "Like"}]},
@@ -515,8 +547,6 @@ mod tests {
         let wanted = [
             "spec.volumes[data].persistentVolumeClaim",
             "spec.volumes[scratch].ephemeral",
-            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-            "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution",
             "spec.topologySpreadConstraints[1]",
             "spec.resourceClaims",
             "spec.containers[a].resources.requests.cpu: \"many\"",
@@ -526,6 +556,7 @@ mod tests {
             "spec.tolerations[1].effect: \"Maybe\"",
             "spec.containers[a].ports.hostPort: 70000",
             "spec.containers[a].ports.protocol: \"ICMP\"",
+            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]",
         ];
         assert_eq!(
             found.unsupported.len(),

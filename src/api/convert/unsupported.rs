@@ -21,7 +21,6 @@ impl Unsupported {
 
 /// The fields of a pod whose rules nothing in the core knows yet.
 pub(super) fn fields(pod: &slim::Pod) -> Unsupported {
-    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
     let spec = &pod.spec;
     let mut found = Unsupported::default();
     if let Some(marker) = conventions::unhonoured(pod) {
@@ -33,12 +32,6 @@ pub(super) fn fields(pod: &slim::Pod) -> Unsupported {
         for kind in node_bound_kinds(volume) {
             found.add(format!("spec.volumes[{}].{kind}", volume.name));
         }
-    }
-    if !spec.affinity.pod_affinity.required.is_empty() {
-        found.add(format!("spec.affinity.podAffinity.{REQUIRED}"));
-    }
-    if !spec.affinity.pod_anti_affinity.required.is_empty() {
-        found.add(format!("spec.affinity.podAntiAffinity.{REQUIRED}"));
     }
     for (index, constraint) in spec.topology_spread_constraints.iter().enumerate() {
         if constraint.when_unsatisfiable != "ScheduleAnyway" {

@@ -1,6 +1,7 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
 use super::agenda::{Awaited, Block, Stage, Want};
+use super::company::{hope_by_others, wake_by_company};
 use super::park::{park, park_without_room, want_of};
 use super::record::Short;
 use super::refresh::queue_or_wait;
@@ -22,7 +23,7 @@ const MAX_ATTEMPTS: u64 = 20_000;
 
 /// What this cycle already knows not to fit: by shape, by what room it may take and by how close
 /// together it has to be, what came of the smallest gang that was tried. Within a cycle room is only
-/// taken, so what did not fit will not.
+/// taken, so what did not fit will not; unless it waits for somebody to be near, who may have come.
 type Refused = BTreeMap<(ShapeId, View, Option<Limit>), Known>;
 
 /// What is known of a shape.
@@ -31,6 +32,8 @@ struct Known {
     size: u32,
     /// Places given in the cycle by then: while there are no more, the counts are right, too.
     as_of: u64,
+    /// What it hoped for of others who get a place.
+    hope: u64,
     /// How many did fit, and what the nodes say to the next one.
     shortage: Arc<Shortage>,
 }
@@ -54,6 +57,10 @@ fn try_all(cx: &mut Cycle<'_>, refused: &mut Refused, contest: &mut Contest, bef
             cx.agenda.wake(cx.state, cx.now, want, after);
         }
         let Some(gang) = next_gang(cx, contest) else {
+            // Who got a place may help others to one.
+            if cx.state.take_pods_changed() && wake_by_company(cx) {
+                continue;
+            }
             return false;
         };
         let bound = cx.orders.placed >= MAX_PLACEMENTS
@@ -120,6 +127,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     if let Some(want) = want
         && let Some(known) = refused.get(&(want.shape, view, want.limit))
         && want.size >= known.size
+        && known.hope == hope_by_others(cx.state, want.shape)
     {
         let shortage = known.shortage_of(cx, gang_id, want);
         let shared = Arc::clone(&known.shortage);
@@ -140,10 +148,10 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
                 shape, size, limit, ..
             }) = want
             {
-                let as_of = cx.orders.placed;
                 let known = Known {
                     size,
-                    as_of,
+                    as_of: cx.orders.placed,
+                    hope: hope_by_others(cx.state, shape),
                     shortage,
                 };
                 refused.insert((shape, view, limit), known);

@@ -7,6 +7,7 @@ mod admit;
 mod agenda;
 mod allocate;
 mod back_off;
+mod company;
 mod decision;
 mod finish;
 mod moves;
@@ -26,6 +27,7 @@ mod wake;
 
 pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage, Taken};
 pub use allocate::allocate;
+pub use company::company_changed;
 pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::{ask_again, give_back};
 pub use moves::{MoveCounts, MoveLimits, Moves};

@@ -2,6 +2,7 @@
 
 use super::Cycle;
 use super::agenda::{Likeness, Want};
+use super::company::note_hope;
 use super::refresh::order_key;
 use super::reservation;
 use crate::core::model::Why;
@@ -32,6 +33,7 @@ fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     let progress = cx.agenda.progress_mut(gang_id);
     progress.why = Some(why);
     progress.words_mark = mark;
+    note_hope(cx, gang_id, likeness.map(|one| one.shape));
     cx.agenda.park(cx.state, key, likeness);
 }
 

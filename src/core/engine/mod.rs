@@ -40,8 +40,8 @@ pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
     Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate, ask_again,
-    fire_timers, forget_reservation, give_back, partial_since, refresh, restate, wake_heads,
-    wake_parked, wake_who_moved_up,
+    company_changed, fire_timers, forget_reservation, give_back, partial_since, refresh, restate,
+    wake_heads, wake_parked, wake_who_moved_up,
 };
 use crate::core::framework::Profile;
 use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
@@ -182,7 +182,10 @@ impl Scheduler {
             || !changes.removed.is_empty()
             || !changes.queues.is_empty()
             || changes.topologies
-            || ((!changes.nodes.is_empty() || changes.room_set_free || changes.rules)
+            || ((!changes.nodes.is_empty()
+                || changes.room_set_free
+                || changes.rules
+                || changes.pods)
                 && self.agenda.parked().next().is_some())
             || (!changes.is_empty() && !self.agenda.held.is_empty())
     }
@@ -204,6 +207,9 @@ impl Scheduler {
         let changes = take_in(&mut cycle, &mut self.voice, self.explained.as_mut());
         ask_again(&mut cycle);
         wake_parked(&mut cycle, &changes.nodes, changes.room_set_free);
+        if changes.pods {
+            company_changed(&mut cycle);
+        }
         if changes.rules {
             wake_heads(&mut cycle);
         }
@@ -228,6 +234,9 @@ impl Scheduler {
             }
         }
         cycle.state.note_room(own.nodes);
+        if own.pods && more {
+            cycle.state.note_pods_changed();
+        }
         let orders = cycle.orders;
         self.stats.placements += orders.placed;
         self.stats.attempts += orders.attempts;
@@ -429,6 +438,7 @@ fn take_in(
     changes.nodes.extend(more.nodes);
     changes.room_set_free |= more.room_set_free;
     changes.rules |= more.rules;
+    changes.pods |= more.pods;
     changes.topologies |= more.topologies;
     changes
 }

@@ -90,7 +90,7 @@ pub enum Scope {
     /// The pod's constraints and the node's name, labels, taints and cordon: kept until those
     /// change.
     NodeFacts,
-    /// What else is on the same node: asked for every placement.
+    /// What else is on the same node, and [`Filter::basis`]: asked for every placement.
     NodeUsage,
     /// What is on other nodes as well: any change anywhere may turn it.
     Cluster,
@@ -123,6 +123,18 @@ pub trait Filter: Plugin {
         } else {
             Mates::Ignored
         }
+    }
+
+    /// Whether a node may come to suit pods of a shape because somebody got a place. Where that is so,
+    /// who was refused is asked again after others were placed.
+    fn is_helped(&self, shape: &Shape) -> bool {
+        self.scope(shape) == Scope::Cluster
+    }
+
+    /// Another number whenever its verdict on nodes that were not touched may be another; the same
+    /// again when what made it so is undone. For scopes less than [`Scope::Cluster`].
+    fn basis(&self, _cx: &Context<'_>) -> u64 {
+        0
     }
 
     /// [`Filter::check`] without the reasons.

@@ -1,8 +1,8 @@
 //! Which plugins run at which point.
 
 use super::{
-    Binder, DomainOrder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind, PostFilter,
-    PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
+    Binder, Context, DomainOrder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind,
+    PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
 };
 use crate::core::state::Shape;
 use std::fmt;
@@ -62,6 +62,19 @@ impl Profile {
     pub fn is_local(&self, shape: &Shape) -> bool {
         let mut filters = self.filter.iter();
         filters.all(|one| one.scope(shape) < Scope::Cluster)
+    }
+
+    /// Whether a node may come to suit pods of a shape because somebody got a place.
+    #[must_use]
+    pub fn is_helped(&self, shape: &Shape) -> bool {
+        self.filter.iter().any(|one| one.is_helped(shape))
+    }
+
+    /// Another number whenever what untouched nodes say to pods of a shape may be other than before.
+    #[must_use]
+    pub fn basis(&self, cx: &Context<'_>) -> u64 {
+        let filters = self.filter.iter();
+        filters.fold(0, |sum: u64, one| sum.rotate_left(9) ^ one.basis(cx))
     }
 
     /// Whether amounts alone decide which members of a gang may be on a node together.

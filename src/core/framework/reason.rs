@@ -21,6 +21,12 @@ pub enum Reason {
     Exclusive,
     /// A host port is taken.
     Ports,
+    /// It is not with pods that the pod has to be with.
+    PodAffinity,
+    /// It is with pods that the pod keeps away.
+    PodAntiAffinity,
+    /// It is with pods that keep the pod away.
+    OthersAntiAffinity,
     /// A bind to it was refused lately.
     BindRefused,
     /// What a plugin says.
@@ -43,6 +49,9 @@ impl Reason {
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",
             Self::Exclusive => "node(s) were not free for one PodGroup alone",
             Self::Ports => "node(s) didn't have free ports for the requested pod ports",
+            Self::PodAffinity => "node(s) didn't match pod affinity rules",
+            Self::PodAntiAffinity => "node(s) didn't match pod anti-affinity rules",
+            Self::OthersAntiAffinity => "node(s) didn't satisfy existing pods anti-affinity rules",
             Self::BindRefused => "node(s) refused the binding",
         };
         fixed.to_owned()

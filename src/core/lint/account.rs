@@ -3,8 +3,8 @@
 use super::gangs::Gangs;
 use super::roads::Roads;
 use crate::core::model::{
-    BindOutcome, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, PodKey, PodPhase, PodSpec,
-    TopologySpec,
+    BindOutcome, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, PodKey, PodPhase, PodRules,
+    PodSpec, TopologySpec,
 };
 use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,9 @@ pub(super) struct Pod {
     /// How long it is protected, if it is on its own.
     pub(super) lifetime: Option<Millis>,
     requests: Amounts,
+    pub(super) labels: Labels,
+    /// What it asks of other pods.
+    pub(super) rules: PodRules,
 }
 
 impl Pod {
@@ -111,6 +114,18 @@ pub(super) struct Account {
     /// The queues that give gangs a lifetime.
     pub(super) with_lifetimes: BTreeSet<String>,
     pub(super) hyper_nodes: BTreeMap<String, HyperNodeSpec>,
+    /// The labels of namespaces.
+    pub(super) namespaces: BTreeMap<String, Labels>,
+    /// The uids of the pods with a place that keep others away.
+    keepers: BTreeSet<String>,
+}
+
+/// A pod's labels, by name.
+fn labels_of(spec: &PodSpec) -> Labels {
+    let pairs = spec.labels.text().split(',');
+    let pairs = pairs.filter_map(|pair| pair.split_once('='));
+    let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    pairs.map(owned).collect()
 }
 
 impl Account {
@@ -156,10 +171,13 @@ impl Account {
             }
             Event::Queue(spec) => _ = self.with_lifetimes.remove(&spec.name),
             Event::QueueDeleted(name) => _ = self.with_lifetimes.remove(name),
+            Event::Namespace(spec) => {
+                self.namespaces
+                    .insert(spec.name.clone(), spec.labels.clone());
+            }
+            Event::NamespaceDeleted(name) => _ = self.namespaces.remove(name),
             Event::PriorityClass(_)
             | Event::PriorityClassDeleted(_)
-            | Event::Namespace(_)
-            | Event::NamespaceDeleted(_)
             | Event::DisruptionBudget(_)
             | Event::DisruptionBudgetDeleted(..) => {}
         }
@@ -219,6 +237,8 @@ impl Account {
             refused: before.as_ref().is_some_and(|pod| pod.refused),
             lifetime: spec.lifetime,
             requests,
+            labels: labels_of(spec),
+            rules: spec.shape.pods.clone(),
         };
         self.put(spec.key.uid.clone(), pod);
         self.forget_unused(before.as_ref().and_then(Pod::place));
@@ -266,6 +286,11 @@ impl Account {
                 node.pods.insert(uid.to_owned());
             } else {
                 node.pods.remove(uid);
+            }
+            if sign > 0 && !pod.rules.anti_affinity.is_empty() {
+                self.keepers.insert(uid.to_owned());
+            } else {
+                self.keepers.remove(uid);
             }
         }
         if pod.ours {
@@ -359,6 +384,18 @@ impl Account {
         let pods = self.nodes.get(node).map(|node| node.pods.iter());
         let pods = pods.into_iter().flatten();
         pods.filter_map(|uid| self.pods.get(uid))
+    }
+
+    /// All pods that have a place, and where.
+    pub(super) fn all_placed(&self) -> impl Iterator<Item = (&Pod, &String)> {
+        let pods = self.pods.values();
+        pods.filter_map(|pod| Some((pod, pod.place()?)))
+    }
+
+    /// Those of them that keep others away.
+    pub(super) fn keepers(&self) -> impl Iterator<Item = (&Pod, &String)> {
+        let pods = self.keepers.iter().filter_map(|uid| self.pods.get(uid));
+        pods.filter_map(|pod| Some((pod, pod.place()?)))
     }
 
     /// The members of a gang that have a place, and where.

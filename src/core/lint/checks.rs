@@ -2,6 +2,7 @@
 
 use super::Note;
 use super::account::{Account, Count};
+use super::company::{firsts, in_company};
 use super::gangs::Labels;
 use super::kept::may_be_there;
 use super::places::{near_enough, not_shared};
@@ -19,6 +20,7 @@ pub(super) fn look(
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
+    let firsts = firsts(account, plan);
     let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
     for effect in &plan.effects {
         match effect {
@@ -55,6 +57,7 @@ pub(super) fn look(
                 let room = || room(account, order);
                 notes.extend((!allows_overcommit).then(room).flatten());
                 notes.extend(not_shared(account, order));
+                notes.extend(in_company(account, order, &firsts));
             }
             Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
             _ => {}

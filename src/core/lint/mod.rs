@@ -10,6 +10,7 @@
 
 mod account;
 mod checks;
+mod company;
 mod gangs;
 mod hyper_nodes;
 mod kept;

@@ -117,8 +117,9 @@ impl Capacities {
             });
             least.filter(|_| here).unwrap_or(0)
         };
+        let basis = network.version() ^ profile.basis(cx);
         let by_shape = self.by_topology.entry(topology).or_default();
-        if let Some((known, touched)) = by_shape.follow(serial, network.version(), nodes) {
+        if let Some((known, touched)) = by_shape.follow(serial, basis, nodes) {
             if !touched.is_empty() {
                 let known = Arc::make_mut(known);
                 for node in touched {
@@ -131,7 +132,7 @@ impl Capacities {
         for node in nodes.present().iter() {
             anew.set(network, node, room(node));
         }
-        let known = by_shape.keep(serial, network.version(), nodes, Arc::new(anew));
+        let known = by_shape.keep(serial, basis, nodes, Arc::new(anew));
         Some(Arc::clone(known))
     }
 }

@@ -225,7 +225,7 @@ impl Demand {
     }
 
     /// Each member's shape.
-    pub(super) fn shapes(&self) -> impl Iterator<Item = (ShapeId, PodId)> {
+    pub fn shapes(&self) -> impl Iterator<Item = (ShapeId, PodId)> {
         self.members.iter().map(|one| (one.shape, one.pod))
     }
 

@@ -9,6 +9,7 @@ mod capacity;
 mod choice;
 mod clique;
 mod close;
+mod company;
 mod demand;
 mod diagnosis;
 mod domain;

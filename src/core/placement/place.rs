@@ -106,6 +106,8 @@ struct Trial {
     refused: BTreeSet<ShapeId>,
     /// The first member that found no node.
     without_node: Option<PodId>,
+    /// Those who found none, and whom others who are placed after them may help.
+    hopeful: Vec<Member>,
 }
 
 impl Trial {
@@ -115,7 +117,14 @@ impl Trial {
             left: demand.needed,
             refused: BTreeSet::new(),
             without_node: None,
+            hopeful: Vec::new(),
         }
+    }
+
+    /// Whether a member may be placed without taking the place of one that its subgroup needs.
+    fn has_place_for(&self, member: &Member) -> bool {
+        let minima: u32 = self.subgroups.iter().map(|need| need.minimum).sum();
+        self.subgroups[member.subgroup].minimum > 0 || self.left > minima
     }
 
     fn is_done(&self) -> bool {
@@ -203,6 +212,11 @@ impl Placer {
             self.better(statement, profile, demand, domain, start);
             return Ok(());
         }
+        if let Some(shortage) = &best
+            && self.place_in_company(statement, profile, demand, domain, shortage.member)
+        {
+            return Ok(());
+        }
         best.map_or(Ok(()), Err)
     }
 
@@ -262,9 +276,22 @@ impl Placer {
         domain: &Domain,
         order: Order,
     ) -> Result<(), Shortage> {
+        let members = demand.members(statement.state(), order);
+        self.pack_in_turn(statement, profile, demand, domain, members)
+    }
+
+    /// The same with the members in this order.
+    pub(super) fn pack_in_turn(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        demand: &Demand,
+        domain: &Domain,
+        members: Vec<Member>,
+    ) -> Result<(), Shortage> {
         let mut trial = Trial::of(demand);
         let mut spare = Vec::new();
-        for member in demand.members(statement.state(), order) {
+        for member in members {
             if trial.subgroups[member.subgroup].minimum > 0 {
                 self.try_member(statement, profile, domain, member, &mut trial);
             } else {
@@ -277,6 +304,7 @@ impl Placer {
             }
             self.try_member(statement, profile, domain, member, &mut trial);
         }
+        self.try_again(statement, profile, domain, &mut trial);
         if trial.is_done() {
             return Ok(());
         }
@@ -291,6 +319,30 @@ impl Placer {
             diagnosis,
             confined: None,
         })
+    }
+
+    /// Tries those again whom others may have helped who were placed after them, as long as that places
+    /// somebody.
+    fn try_again(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        domain: &Domain,
+        trial: &mut Trial,
+    ) {
+        while !trial.is_done() && !trial.hopeful.is_empty() {
+            let before = trial.left;
+            for member in std::mem::take(&mut trial.hopeful) {
+                if trial.has_place_for(&member) {
+                    self.try_member(statement, profile, domain, member, trial);
+                } else {
+                    trial.hopeful.push(member);
+                }
+            }
+            if trial.left == before {
+                return;
+            }
+        }
     }
 
     /// Puts a member on a node, if its subgroup has room for it and a node does.
@@ -312,11 +364,17 @@ impl Placer {
                 room: need.room - 1,
             };
             trial.left -= 1;
+            if trial.without_node == Some(member.pod) {
+                trial.without_node = None;
+            }
             return;
         }
         trial.without_node = trial.without_node.or(Some(member.pod));
         let shape = statement.state().shapes().get(member.shape);
-        if !member.avoids && shape.is_some_and(|shape| profile.is_local(shape)) {
+        let Some(shape) = shape else { return };
+        if profile.is_helped(shape) {
+            trial.hopeful.push(member);
+        } else if !member.avoids && profile.is_local(shape) {
             trial.refused.insert(member.shape);
         }
     }
@@ -446,6 +504,17 @@ impl Placer {
             && used.all(|one| one.suits(&cx, node))
             && narrow(profile, &cx, &Domain::Everywhere)
                 .is_some_and(|among| among.is_none_or(|among| among.contains(node)))
+    }
+
+    /// Whether the pod fits any node now.
+    pub fn fits_anywhere(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+    ) -> bool {
+        self.best_node(state, profile, pod_id, &Domain::Everywhere)
+            .is_some()
     }
 
     /// Fills `candidates` with the nodes of the domain that suit the pod; `None` if none does.

@@ -110,11 +110,13 @@ fn mix(profile: &Profile, cx: &Context<'_>, node: NodeId) -> i64 {
 
 /// Another number whenever all scores have to be found anew.
 fn basis(profile: &Profile, cx: &Context<'_>) -> u64 {
-    match &profile.score[..] {
+    let of_filters = profile.basis(cx);
+    let of_scores = match &profile.score[..] {
         [only] => only.plugin.basis(cx),
         several => {
             let bases = several.iter().map(|one| one.plugin.basis(cx));
             digest::of(&bases.collect::<Vec<u64>>())
         }
-    }
+    };
+    of_scores ^ of_filters
 }

@@ -40,7 +40,8 @@ impl Refusals {
     ) -> Option<(Diagnosis, usize)> {
         let nodes = cx.state.nodes();
         let serial = cx.state.shapes().serial(cx.pod.shape)?;
-        let (answers, asked) = match self.by_shape.follow(serial, 0, nodes) {
+        let basis = profile.basis(cx);
+        let (answers, asked) = match self.by_shape.follow(serial, basis, nodes) {
             Some((answers, touched)) => {
                 for node in touched {
                     answers.ask(profile, cx, *node);
@@ -49,7 +50,7 @@ impl Refusals {
             }
             None => {
                 let anew = Answers::of_all(profile, cx);
-                (self.by_shape.keep(serial, 0, nodes, anew), nodes.len())
+                (self.by_shape.keep(serial, basis, nodes, anew), nodes.len())
             }
         };
         Some((answers.diagnosis(cx), asked))

@@ -81,6 +81,11 @@ pub struct PackingCounts {
     pub impossible: u64,
     /// Gangs of unequal members that were refused without proof.
     pub unproven: u64,
+    /// Gangs with rules about other pods that were placed after their members were tried in further
+    /// orders, or with all of them in one domain.
+    pub turned: u64,
+    /// Such gangs for which that did not help.
+    pub turned_in_vain: u64,
 }
 
 impl Placer {

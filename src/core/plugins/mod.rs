@@ -8,6 +8,7 @@ mod default_binder;
 mod exclusive;
 mod gang_members;
 mod gang_selector;
+mod inter_pod_affinity;
 mod minimum_first;
 mod node_affinity;
 mod node_ports;

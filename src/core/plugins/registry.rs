@@ -5,6 +5,7 @@ use super::default_binder::DefaultBinder;
 use super::exclusive::Exclusive;
 use super::gang_members::GangMembers;
 use super::gang_selector::GangSelector;
+use super::inter_pod_affinity::InterPodAffinity;
 use super::minimum_first::MinimumFirst;
 use super::node_affinity::NodeAffinity;
 use super::node_ports::NodePorts;
@@ -30,6 +31,7 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
         Arc::new(NodeAffinity),
         Arc::new(NodePorts),
         Arc::new(NodeResourcesFit),
+        Arc::new(InterPodAffinity),
     ]
 }
 

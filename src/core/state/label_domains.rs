@@ -220,9 +220,8 @@ mod tests {
     #[test]
     fn domains_follow_the_labels_of_nodes() {
         let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());
-        let mut upsert = |nodes: &mut Nodes, name, zone| {
-            nodes.upsert(spec(name, zone), &mut dimensions).0
-        };
+        let mut upsert =
+            |nodes: &mut Nodes, name, zone| nodes.upsert(spec(name, zone), &mut dimensions).0;
         let a = upsert(&mut nodes, "a", Some("1"));
         let b = upsert(&mut nodes, "b", Some("1"));
         let c = upsert(&mut nodes, "c", None);

@@ -67,9 +67,9 @@ impl ClusterState {
         self.narrow(&mut spec, gang_key.as_ref());
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let rules = self.rules_of(&spec);
-        let (shape, no_room_for) =
-            self.shapes
-                .acquire(&spec.shape, rules, &mut self.dimensions);
+        let (shape, no_room_for) = self
+            .shapes
+            .acquire(&spec.shape, rules, &mut self.dimensions);
         let labels = self.label_texts.acquire(spec.labels.text());
         let mut pod = Pod {
             key: spec.key,
@@ -136,9 +136,9 @@ impl ClusterState {
         self.narrow(&mut spec, gang_key.as_ref());
         let rules = self.rules_of(&spec);
         let rules_after = rules.clone();
-        let (shape, no_room_for) =
-            self.shapes
-                .acquire(&spec.shape, rules, &mut self.dimensions);
+        let (shape, no_room_for) = self
+            .shapes
+            .acquire(&spec.shape, rules, &mut self.dimensions);
         let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
         let Some(pod) = self.pods.get(id) else { return };
         // Room is held for it as a member of its gang.
@@ -202,10 +202,11 @@ impl ClusterState {
             pod.place = Place::Bound(node);
         }
         self.list_for_queries(id, true);
-        self.let_go_of_shape(old_shape);
         if moves {
             self.take_room(id);
         }
+        // Nobody may ask any more what it asked: then it is counted otherwise, as all are.
+        self.let_go_of_shape(old_shape);
         if let Some(key) = gang_key {
             let gang = self.gang_slot(&key);
             self.join_gang(id, gang, before.and_then(|before| before.gang));

@@ -68,9 +68,7 @@ impl ClusterState {
         let mut apart: Vec<TermId> = Vec::new();
         for term in &terms {
             let query = self.hold_query(PodQuery::of_all([term], Counted::All));
-            let key = self
-                .counts
-                .sum_up(query, &term.topology_key, &self.nodes);
+            let key = self.counts.sum_up(query, &term.topology_key, &self.nodes);
             let (id, known) = self.counts.hold_term(query, key);
             if known {
                 self.counts.stop_summing(query, key);
@@ -233,7 +231,10 @@ impl ClusterState {
         if !self.counts.reads_namespaces() {
             return;
         }
-        let here = self.pods.iter().filter(|(_, pod)| pod.key.namespace == name);
+        let here = self
+            .pods
+            .iter()
+            .filter(|(_, pod)| pod.key.namespace == name);
         let here: Vec<PodId> = here.map(|(id, _)| id).collect();
         for id in here {
             let Some(labels) = self.pods.get(id).map(|pod| Arc::clone(&pod.labels)) else {
@@ -266,7 +267,7 @@ impl ClusterState {
             if let Some(wrong) = about.iter().find(|one| !self.counts.lists(**one, id)) {
                 return Err(format!("pod {key}: {wrong:?} does not list it"));
             }
-            for near in &rules.near {
+            if let Some(near) = &rules.near {
                 *users.entry(near.query).or_default() += 1;
             }
         }

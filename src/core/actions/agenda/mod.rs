@@ -18,6 +18,7 @@ pub use queued::{Awaited, Lane};
 pub(super) use running::Term;
 pub use taken::Taken;
 
+use super::company::Hopes;
 use super::moves::Moves;
 use super::reservation::{Renewal, Reserved, Views};
 use crate::core::fairness::Contest;
@@ -64,6 +65,8 @@ pub struct Agenda {
     notes: Notes,
     queued: Queued,
     parked: Parked,
+    /// What the shapes hope for of other pods that are wanted by those who were tried in vain.
+    pub(super) hopes: Hopes,
     /// Gangs that were woken for all with their want, until it is known what came of that.
     woken: BTreeMap<GangId, Woken>,
     /// Wants with which somebody else may fit as well, and who had their turn.
@@ -420,6 +423,11 @@ impl Agenda {
     /// The shapes that parked gangs want, and somebody who wants each.
     pub(super) fn wanted_shapes(&self) -> BTreeMap<ShapeId, GangId> {
         self.parked.shapes()
+    }
+
+    /// Whether a parked gang wants a shape.
+    pub(super) fn is_wanted(&self, shape: ShapeId) -> bool {
+        self.parked.has_shape(shape)
     }
 
     /// What those want now who want a shape.

@@ -87,6 +87,8 @@ pub struct Progress {
     ///
     /// [`Nodes::mark`]: crate::core::state::Nodes::mark
     pub words_mark: u64,
+    /// What its members hoped for of other pods then, where it is like no other gang.
+    pub hope: u64,
     /// Room for it is set aside, or it asks for none.
     pub admitted: bool,
     /// Why it is not admitted.

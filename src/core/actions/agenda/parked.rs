@@ -166,6 +166,11 @@ impl Parked {
         shapes
     }
 
+    /// Whether somebody wants a shape.
+    pub(super) fn has_shape(&self, shape: ShapeId) -> bool {
+        self.of_shape(shape, 0).next().is_some()
+    }
+
     /// What those want now who want a shape.
     pub(super) fn wants(&self, shape: ShapeId, views: Views<'_>) -> BTreeSet<Want> {
         let of_shape = self.of_shape(shape, 0).flat_map(|(likeness, queues)| {

@@ -2,7 +2,7 @@
 
 use super::who::Candidate;
 use crate::core::actions::Cycle;
-use crate::core::actions::preempt::has_room_on;
+use crate::core::actions::preempt::{has_room_on, still_suit, who_asks};
 use crate::core::fairness;
 use crate::core::framework::Profile;
 use crate::core::placement::{Demand, Placer};
@@ -121,10 +121,11 @@ impl Search<'_, '_> {
             return None;
         }
         let places = self.assumed_since(mark);
+        let asking = who_asks(self.statement.state(), self.profile, &places);
         let candidates = self.candidates;
         let mut leave: Vec<&Candidate> = Vec::new();
         for one in candidates[..count].iter().rev() {
-            if !self.put_back_if_room(one) {
+            if !self.put_back_if_room(one, &asking) {
                 leave.push(one);
             }
         }
@@ -144,8 +145,9 @@ impl Search<'_, '_> {
         assumed.map(|step| (step.pod, step.node)).collect()
     }
 
-    /// Leaves a gang where it is, if all of it has room there still.
-    fn put_back_if_room(&mut self, one: &Candidate) -> bool {
+    /// Leaves a gang where it is, if all of it has room there still, and makes no place of the waiting
+    /// gang's unfit.
+    fn put_back_if_room(&mut self, one: &Candidate, asking: &[(PodId, NodeId)]) -> bool {
         let before = self.statement.checkpoint();
         for (pod, node) in &one.pods {
             if !has_room_on(self.statement.state(), *pod, *node) {
@@ -153,6 +155,10 @@ impl Search<'_, '_> {
                 return false;
             }
             self.statement.put_home(*pod, *node);
+        }
+        if !still_suit(&mut self.statement, self.placer, self.profile, asking) {
+            self.statement.roll_back(before);
+            return false;
         }
         true
     }

@@ -8,7 +8,7 @@ use crate::core::actions::Cycle;
 use crate::core::framework::Profile;
 use crate::core::placement::{Demand, Placer};
 use crate::core::plugins::keeps_apart;
-use crate::core::state::{ClusterState, GangId, NodeId, PodId, Standing};
+use crate::core::state::{ClusterState, GangId, NodeId, PodId, QueryId, Standing};
 use crate::core::transaction::Statement;
 use std::collections::BTreeSet;
 
@@ -73,6 +73,8 @@ pub(super) fn find(
     units: &[Unit],
 ) -> Result<Plan, NoPlan> {
     let demand = Demand::minimum(cx.state, gang_id);
+    let others = without_company(cx.state, &demand, units);
+    let (all, units) = (units.len(), others.as_deref().unwrap_or(units));
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
     leaving.iter().for_each(|pod| statement.lift(*pod));
@@ -88,13 +90,34 @@ pub(super) fn find(
     let Some(enough) = search.enough() else {
         // Equal members are placed one by one without a choice that matters: what they do not find
         // is not there. Of different ones some other order might do.
-        return Err(if demand.is_uniform() {
+        return Err(if demand.is_uniform() && units.len() == all {
             NoPlan::Impossible
         } else {
             NoPlan::CutShort
         });
     };
     search.choose(enough).ok_or(NoPlan::CutShort)
+}
+
+/// Who may go of these, where some are those beside whom the gang wants to be: without them there would
+/// be no place for it. `None` where that is nobody.
+fn without_company(state: &ClusterState, demand: &Demand, units: &[Unit]) -> Option<Vec<Unit>> {
+    let shapes = demand
+        .shapes()
+        .filter_map(|(shape, _)| state.shapes().get(shape));
+    let rules = shapes.filter_map(|shape| shape.rules.as_deref());
+    let near = rules.filter_map(|rules| rules.near.as_ref());
+    let wanted: BTreeSet<QueryId> = near.map(|near| near.query).collect();
+    if wanted.is_empty() {
+        return None;
+    }
+    let is_wanted = |pod: &PodId| {
+        let shape = state.shape_of(*pod);
+        let rules = shape.and_then(|shape| shape.rules.as_deref());
+        rules.is_some_and(|rules| wanted.iter().any(|query| rules.is_counted_in(*query)))
+    };
+    let others = units.iter().filter(|unit| !unit.pods.iter().any(is_wanted));
+    Some(others.cloned().collect())
 }
 
 /// The cluster without some of those who may go: always the first so many.
@@ -173,6 +196,7 @@ impl Search<'_, '_> {
             return None;
         }
         let mut places = self.places();
+        let mut asking = who_asks(self.statement.state(), self.profile, &places);
         let (mut victims, mut gone) = (Vec::new(), BTreeSet::new());
         // Who was put back since the members were placed.
         let mut back: Vec<&Unit> = Vec::new();
@@ -181,7 +205,7 @@ impl Search<'_, '_> {
         for unit in units[..enough].iter().rev() {
             // The surplus of a gang that goes as a whole goes with it.
             let goes_along = gone.contains(&unit.gang);
-            if !goes_along && self.put_back_if_room(unit) {
+            if !goes_along && self.put_back_if_room(unit, &asking) {
                 back.push(unit);
                 continue;
             }
@@ -194,6 +218,7 @@ impl Search<'_, '_> {
                 empty = self.statement.checkpoint();
                 if self.place() {
                     places = self.places();
+                    asking = who_asks(self.statement.state(), self.profile, &places);
                     continue;
                 }
                 self.statement.roll_back(without);
@@ -217,7 +242,8 @@ impl Search<'_, '_> {
         }
     }
 
-    fn put_back_if_room(&mut self, unit: &Unit) -> bool {
+    /// Puts one back who has room still, and who makes no place of the gang's unfit.
+    fn put_back_if_room(&mut self, unit: &Unit, asking: &[(PodId, NodeId)]) -> bool {
         let before = self.statement.checkpoint();
         for pod in &unit.pods {
             if !has_room_for(self.statement.state(), *pod) {
@@ -226,8 +252,42 @@ impl Search<'_, '_> {
             }
             self.statement.put_back(*pod);
         }
+        if !still_suit(&mut self.statement, self.placer, self.profile, asking) {
+            self.statement.roll_back(before);
+            return false;
+        }
         true
     }
+}
+
+/// Those of some who were placed whose place depends on more than what is free there.
+pub(in crate::core::actions) fn who_asks(
+    state: &ClusterState,
+    profile: &Profile,
+    places: &[(PodId, NodeId)],
+) -> Vec<(PodId, NodeId)> {
+    let asks = |(pod, _): &&(PodId, NodeId)| {
+        let shape = state.shape_of(*pod);
+        shape.is_some_and(|shape| !profile.decides_by_amounts(shape))
+    };
+    places.iter().filter(asks).copied().collect()
+}
+
+/// Whether the places of some who were placed suit them still, now that others are back.
+pub(in crate::core::actions) fn still_suit(
+    statement: &mut Statement<'_>,
+    placer: &mut Placer,
+    profile: &Profile,
+    places: &[(PodId, NodeId)],
+) -> bool {
+    let mark = statement.checkpoint();
+    places.iter().all(|(pod, node)| {
+        // Nobody is in his own way.
+        statement.lift(*pod);
+        let fits = placer.fits(statement.state(), profile, *pod, *node);
+        statement.roll_back(mark);
+        fits
+    })
 }
 
 /// Whether a pod that was thought away still has room on its node.

@@ -5,6 +5,7 @@ mod backfill;
 mod binding;
 mod choice;
 mod devices;
+mod company;
 mod elastic;
 mod explaining;
 mod jobs;

@@ -480,9 +480,9 @@ impl PodCounts {
                 let users = query.users;
                 return Err(format!("{id:?} has {users} users, not {asked} and {terms}"));
             }
-            let own = counted.iter().filter(|(rules, presence, _)| {
-                rules.is_counted_in(id) && query.counts(*presence)
-            });
+            let own = counted
+                .iter()
+                .filter(|(rules, presence, _)| rules.is_counted_in(id) && query.counts(*presence));
             let on: Vec<NodeId> = own.map(|(.., node)| *node).collect();
             let mut found: BTreeMap<usize, u32> = BTreeMap::new();
             for node in &on {
@@ -497,7 +497,9 @@ impl PodCounts {
             }
         }
         for (id, term) in self.terms.iter() {
-            let own = counted.iter().filter(|(rules, ..)| rules.apart.contains(&id));
+            let own = counted
+                .iter()
+                .filter(|(rules, ..)| rules.apart.contains(&id));
             let on: Vec<NodeId> = own.map(|(.., node)| *node).collect();
             self.audit_sums(&format!("{id:?}"), &term.holders, &on)?;
         }
@@ -516,6 +518,8 @@ impl PodCounts {
             return Ok(());
         }
         let (there, key) = (sums.there, self.domains.name(sums.key));
-        Err(format!("{of} by {key}: {there} of {known:?}, not {found:?}"))
+        Err(format!(
+            "{of} by {key}: {there} of {known:?}, not {found:?}"
+        ))
     }
 }

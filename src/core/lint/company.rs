@@ -1,0 +1,98 @@
+//! Whether pods are beside others whom they, or the others, keep away; and whether those are there
+//! beside whom they have to be: by names and labels.
+
+use super::Note;
+use super::account::{Account, Pod};
+use crate::core::engine::{Effect, Plan};
+use crate::core::model::{Bind, METADATA_NAME, PodKey, PodTerm};
+use std::collections::BTreeSet;
+
+/// The pods of a plan that may be the first of their kind: nobody of those with a place before is one
+/// beside whom they want to be.
+pub(super) fn firsts(account: &Account, plan: &Plan) -> BTreeSet<PodKey> {
+    let binds = plan.effects.iter().filter_map(|effect| match effect {
+        Effect::Bind(order) => account.pod(&order.pod),
+        _ => None,
+    });
+    let asks = binds.filter(|pod| !pod.rules.affinity.is_empty());
+    let alone = asks.filter(|pod| {
+        let mut others = account.all_placed();
+        !others.any(|(other, node)| {
+            let mut keys = pod.rules.affinity.iter().map(|term| &term.topology_key);
+            is_wanted(account, pod, other) && keys.any(|key| value(account, node, key).is_some())
+        })
+    });
+    alone.map(|pod| pod.key.clone()).collect()
+}
+
+/// A pod is beside nobody whom it keeps away or who keeps it away, and beside those it wants to be with.
+pub(super) fn in_company(
+    account: &Account,
+    order: &Bind,
+    firsts: &BTreeSet<PodKey>,
+) -> Option<Note> {
+    let pod = account.pod(&order.pod)?;
+    let node = &order.node;
+    let note = |what: String| Some(format!("bind of {} to {node}: {what}", order.pod));
+    let others = || {
+        let all = account.all_placed();
+        all.filter(|(other, _)| other.key != pod.key)
+    };
+    let away = |holder: &Pod, other: &Pod, there: &str| {
+        let terms = holder.rules.anti_affinity.iter();
+        let mut near = terms.filter(|term| together(account, node, there, &term.topology_key));
+        near.any(|term| matches(account, term, other))
+    };
+    let keeps = |other: &Pod, there: &str| away(pod, other, there) || away(other, pod, there);
+    let mut in_the_way = account.keepers().filter(|(other, _)| other.key != pod.key);
+    let in_the_way = match pod.rules.anti_affinity.is_empty() {
+        true => in_the_way.find(|(other, there)| away(other, pod, there)),
+        false => others().find(|(other, there)| keeps(other, there)),
+    };
+    if let Some((other, there)) = in_the_way {
+        return note(format!("{} on {there} is too near", other.key));
+    }
+    let terms = &pod.rules.affinity;
+    let lacks = terms.iter().find(|term| {
+        let mut wanted = others().filter(|(other, _)| is_wanted(account, pod, other));
+        !wanted.any(|(_, there)| together(account, node, there, &term.topology_key))
+    });
+    let lacks = lacks?;
+    let key = &lacks.topology_key;
+    if value(account, node, key).is_none() {
+        return note(format!("the node has no label {key}"));
+    }
+    if is_wanted(account, pod, pod) && firsts.contains(&pod.key) {
+        return None;
+    }
+    note(format!("nobody it has to be with has the same {key}"))
+}
+
+/// Whether a pod matches all terms of another's affinity.
+fn is_wanted(account: &Account, by: &Pod, pod: &Pod) -> bool {
+    let mut terms = by.rules.affinity.iter();
+    terms.all(|term| matches(account, term, pod))
+}
+
+fn matches(account: &Account, term: &PodTerm, pod: &Pod) -> bool {
+    let namespace = &pod.key.namespace;
+    let labels = account.namespaces.get(namespace);
+    let of_namespace = |key: &str| match key {
+        METADATA_NAME => Some(namespace.as_str()),
+        _ => labels
+            .and_then(|labels| labels.get(key))
+            .map(String::as_str),
+    };
+    let label = |key: &str| pod.labels.get(key).map(String::as_str);
+    term.namespaces.has(namespace, of_namespace) && term.selector.matches_with(label)
+}
+
+/// Whether two nodes have the same value of a label.
+fn together(account: &Account, node: &str, other: &str, key: &str) -> bool {
+    let of_node = value(account, node, key);
+    of_node.is_some() && of_node == value(account, other, key)
+}
+
+fn value<'a>(account: &'a Account, node: &str, key: &str) -> Option<&'a String> {
+    account.label(node, key).filter(|_| account.has_node(node))
+}
