@@ -3,12 +3,13 @@
 //! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
 //! model, `status` translates the core's answers back and `said` tells what an object says already. No
 //! I/O happens here, and nothing fails on what an object says: what cannot be honoured is named on
-//! its spec. `yaml` and `duration` read what people write in files. `why` has the core's explanations as
+//! its spec. `creation` does of a pod what the API server does. `yaml` and `duration` read what people write in files. `why` has the core's explanations as
 //! JSON and in words.
 
 pub mod conventions;
 pub mod convert;
 pub mod crd;
+pub mod creation;
 pub mod duration;
 pub mod kinds;
 pub mod names;

@@ -130,9 +130,17 @@ fn of_view(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
     total
 }
 
+/// How the names of huge pages of all sizes begin.
+pub(super) const HUGE_PAGES: &str = "hugepages-";
+
 /// Pod-level resources take the place of the containers' for these only.
-fn is_pod_level(name: &str) -> bool {
-    name == "cpu" || name == "memory" || name.starts_with("hugepages-")
+pub(super) fn is_pod_level(name: &str) -> bool {
+    name == "cpu" || name == "memory" || name.starts_with(HUGE_PAGES)
+}
+
+/// What the containers of a pod's spec request together; what cannot be read is zero.
+pub(super) fn of_all_containers(pod: &Pod) -> BTreeMap<String, Quantity> {
+    of_containers(pod, View::Asked, &mut Reader::default())
 }
 
 /// Pod-level requests; a limit stands in where neither the pod nor a container requests any, as

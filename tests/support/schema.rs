@@ -170,6 +170,11 @@ TopologySpreadConstraint
   maxSkew 1 int32
   topologyKey 2 string
   whenUnsatisfiable 3 string
+  labelSelector 4 *LabelSelector
+  minDomains 5 *int32
+  nodeAffinityPolicy 6 *string
+  nodeTaintsPolicy 7 *string
+  matchLabelKeys 8 [] string
 
 PodSchedulingGate
   name 1 string

@@ -1,7 +1,9 @@
 //! A pod: what decides where it may run and how far it is.
 
 use super::object::decoded_from_object;
-use super::{Moment, NodeAffinity, PodTerm, Present, Texts, Toleration, nullable, trimmed};
+use super::{
+    LabelSelector, Moment, NodeAffinity, PodTerm, Present, Texts, Toleration, nullable, trimmed,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use prost::Message;
@@ -282,10 +284,34 @@ impl From<FlatVolume> for Volume {
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SpreadConstraint {
+    /// By how much one domain may be ahead of the last.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(int32, tag = "1")]
+    pub max_skew: i32,
+    /// The label of nodes whose values are the domains.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "2")]
+    pub topology_key: String,
     /// `DoNotSchedule` (or nothing) or `ScheduleAnyway`.
     #[serde(deserialize_with = "nullable")]
     #[prost(string, tag = "3")]
     pub when_unsatisfiable: String,
+    /// Whom it counts; where there is none, nobody.
+    #[prost(message, optional, tag = "4")]
+    pub label_selector: Option<LabelSelector>,
+    /// With fewer domains the last counts as empty.
+    #[prost(int32, optional, tag = "5")]
+    pub min_domains: Option<i32>,
+    /// Whether nodes count that the pod's affinity leaves out: `Honor` (or nothing) or `Ignore`.
+    #[prost(string, optional, tag = "6")]
+    pub node_affinity_policy: Option<String>,
+    /// Whether nodes count whose taints keep the pod off: `Honor` or `Ignore` (or nothing).
+    #[prost(string, optional, tag = "7")]
+    pub node_taints_policy: Option<String>,
+    /// Labels of the pod whose values those have who are counted.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, repeated, tag = "8")]
+    pub match_label_keys: Vec<String>,
 }
 
 /// `status` of a pod.

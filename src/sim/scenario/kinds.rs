@@ -9,6 +9,7 @@ use super::jobs;
 use super::model::{Amount, BudgetPlan, JobPlan, Needed, Object, PodPlan, Run};
 use super::schema;
 use crate::api::convert::{self, Reading};
+use crate::api::creation;
 use crate::api::kinds::{self, Row, Visitor, Watchable};
 use crate::api::yaml::short;
 use crate::api::{crd, slim};
@@ -279,6 +280,7 @@ fn pod(value: &Value, reading: &Reading) -> Result<Event, String> {
         {
             pod.spec.scheduler_name.clone_from(name);
         }
+        creation::complete(pod);
         Ok(())
     })
 }
