@@ -142,6 +142,13 @@ pub trait Filter: Plugin {
         self.check(cx, node) == Verdict::Fit
     }
 
+    /// Whether [`Filter::retain`] is quick for pods of a shape of scope [`Scope::Cluster`], as it takes
+    /// whole sets of nodes. The others are then asked of each node once, and what they said is kept;
+    /// of the nodes that this one keeps, the best by that is taken.
+    fn confines(&self, _shape: &Shape) -> bool {
+        false
+    }
+
     /// Keeps the nodes that suit the pod: [`Filter::check`] over many nodes.
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
         nodes.retain(|node| self.suits(cx, node));

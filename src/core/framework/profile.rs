@@ -77,6 +77,13 @@ impl Profile {
         filters.fold(0, |sum: u64, one| sum.rotate_left(9) ^ one.basis(cx))
     }
 
+    /// Whether that holds but for filters that say at once which of all nodes suit.
+    #[must_use]
+    pub fn is_confined(&self, shape: &Shape) -> bool {
+        let mut filters = self.filter.iter();
+        filters.all(|one| one.scope(shape) < Scope::Cluster || one.confines(shape))
+    }
+
     /// Whether amounts alone decide which members of a gang may be on a node together.
     #[must_use]
     pub fn decides_by_amounts(&self, shape: &Shape) -> bool {
@@ -88,6 +95,18 @@ impl Profile {
     pub fn asked_each_time(&self, shape: &Shape) -> impl Iterator<Item = &Arc<dyn Filter>> {
         let filters = self.filter.iter();
         filters.filter(|one| one.scope(shape) > Scope::NodeFacts)
+    }
+
+    /// Those of them whose answer depends on the node alone.
+    pub fn asked_of_the_node(&self, shape: &Shape) -> impl Iterator<Item = &Arc<dyn Filter>> {
+        let filters = self.asked_each_time(shape);
+        filters.filter(|one| one.scope(shape) < Scope::Cluster)
+    }
+
+    /// Those of them whose answer depends on other nodes, too.
+    pub fn asked_of_the_cluster(&self, shape: &Shape) -> impl Iterator<Item = &Arc<dyn Filter>> {
+        let filters = self.filter.iter();
+        filters.filter(|one| one.scope(shape) == Scope::Cluster)
     }
 }
 

@@ -4,7 +4,7 @@
 //! room they leave stands against a pod, they are exact.
 
 use super::per_shape::PerShape;
-use crate::core::framework::{Context, Profile, Scope};
+use crate::core::framework::{Context, Profile};
 use crate::core::state::{DomainId, Id, Network, NodeId, NodeSet, PortId, TopologyId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -109,8 +109,7 @@ impl Capacities {
         let nodes = cx.state.nodes();
         let room = |node| {
             let here = allowed.contains(node) && nodes.present().contains(node);
-            let filters = profile.asked_each_time(cx.shape);
-            let mut local = filters.filter(|one| one.scope(cx.shape) < Scope::Cluster);
+            let mut local = profile.asked_of_the_node(cx.shape);
             let least = local.try_fold(u32::MAX, |least, one| {
                 let room = least.min(one.room(cx, node));
                 (room > 0).then_some(room)

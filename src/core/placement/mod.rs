@@ -5,6 +5,7 @@
 //! function that puts a demand on nodes: members one after the other on the best node of a domain.
 //! The search over whole gangs (packing, topology) has its place here.
 
+mod arena;
 mod capacity;
 mod choice;
 mod clique;

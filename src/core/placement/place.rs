@@ -447,7 +447,15 @@ impl Placer {
         if rankings::suits(profile, cx.shape) {
             let among = narrow(profile, &cx, domain)?;
             let allowed = self.masks.allowed(&profile.filter, &cx);
-            return self.rankings.best(profile, &cx, allowed, among.as_deref());
+            let mut others = profile.asked_of_the_cluster(cx.shape).peekable();
+            if others.peek().is_none() {
+                return self.rankings.best(profile, &cx, allowed, among.as_deref());
+            }
+            self.candidates
+                .copy_from(among.as_deref().unwrap_or(allowed));
+            others.for_each(|one| one.retain(&cx, &mut self.candidates));
+            let among = &self.candidates;
+            return self.rankings.best_confined(profile, &cx, allowed, among);
         }
         self.find_candidates(state, profile, pod_id, domain)?;
         for plugin in &profile.pre_score {

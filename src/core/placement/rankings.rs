@@ -1,9 +1,10 @@
 //! The nodes in the order of how well they suit, for each shape.
 //!
-//! A mix of scores is kept as one score is, where each follows from the node alone.
-//! Where filters or scores depend on more than the shape and the node there is no ranking: the nodes
-//! are looked at each time.
+//! A mix of scores is kept as one score is, where each follows from the node alone. Where filters
+//! depend on more than the shape and the node, but say at once which nodes suit, the best of those is
+//! taken from what the others say. Else there is no ranking: the nodes are looked at each time.
 
+use super::arena::Arena;
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Scope, Weighted};
@@ -14,10 +15,13 @@ use crate::core::state::{Id, NodeId, NodeSet, Shape};
 #[derive(Debug, Default)]
 pub(super) struct Rankings {
     by_shape: PerShape<Tournament>,
+    /// For shapes that other nodes count for.
+    confined: PerShape<Arena>,
     scores: Vec<i64>,
 }
 
-/// Whether a node's place in a ranking depends on the pod's shape and the node alone.
+/// Whether a node's place in a ranking depends on the pod's shape and the node alone; filters that say
+/// at once which nodes suit are asked apart.
 pub(super) fn suits(profile: &Profile, shape: &Shape) -> bool {
     let mixed = profile.score.len() > 1;
     let kept = |one: &Weighted| {
@@ -26,7 +30,7 @@ pub(super) fn suits(profile: &Profile, shape: &Shape) -> bool {
     !profile.score.is_empty()
         && profile.score.iter().all(kept)
         && profile.pre_score.is_empty()
-        && profile.is_local(shape)
+        && profile.is_confined(shape)
 }
 
 impl Rankings {
@@ -49,7 +53,7 @@ impl Rankings {
                 tournament
             }
             None => {
-                let anew = rank(profile, cx, allowed, &mut self.scores);
+                let anew = Tournament::new(&rank(profile, cx, allowed, &mut self.scores));
                 self.by_shape.keep(serial, basis, nodes, anew)
             }
         };
@@ -58,19 +62,41 @@ impl Rankings {
             None => tournament.best(),
         }
     }
+
+    /// The best node for a pod of a shape that other nodes count for: of `among`, which has only nodes
+    /// that suit as far as those say.
+    pub(super) fn best_confined(
+        &mut self,
+        profile: &Profile,
+        cx: &Context<'_>,
+        allowed: &NodeSet,
+        among: &NodeSet,
+    ) -> Option<NodeId> {
+        let serial = cx.state.shapes().serial(cx.pod.shape)?;
+        let basis = basis(profile, cx);
+        let nodes = cx.state.nodes();
+        let arena = match self.confined.follow(serial, basis, nodes) {
+            Some((arena, touched)) => {
+                for node in touched {
+                    arena.set(*node, score(profile, cx, allowed, *node));
+                }
+                arena
+            }
+            None => {
+                let anew = Arena::new(rank(profile, cx, allowed, &mut self.scores));
+                self.confined.keep(serial, basis, nodes, anew)
+            }
+        };
+        arena.best_of(among)
+    }
 }
 
-/// Ranks all nodes.
-fn rank(
-    profile: &Profile,
-    cx: &Context<'_>,
-    allowed: &NodeSet,
-    scores: &mut Vec<i64>,
-) -> Tournament {
+/// What all nodes score now.
+fn rank(profile: &Profile, cx: &Context<'_>, allowed: &NodeSet, scores: &mut Vec<i64>) -> Vec<i64> {
     let nodes = cx.state.nodes();
     let mut fit = allowed.clone();
     fit.intersect(nodes.present());
-    for filter in profile.asked_each_time(cx.shape) {
+    for filter in profile.asked_of_the_node(cx.shape) {
         filter.retain(cx, &mut fit);
     }
     scores.clear();
@@ -83,7 +109,7 @@ fn rank(
     for (node, score) in fit.iter().zip(scores.iter()) {
         all[node.index()] = (*score).max(UNFIT + 1);
     }
-    Tournament::new(&all)
+    all
 }
 
 /// What one node scores now.
@@ -91,7 +117,7 @@ fn score(profile: &Profile, cx: &Context<'_>, allowed: &NodeSet, node: NodeId) -
     if !allowed.contains(node) || !cx.state.nodes().present().contains(node) {
         return UNFIT;
     }
-    let mut filters = profile.asked_each_time(cx.shape);
+    let mut filters = profile.asked_of_the_node(cx.shape);
     if !filters.all(|one| one.suits(cx, node)) {
         return UNFIT;
     }

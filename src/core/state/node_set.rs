@@ -96,6 +96,22 @@ impl NodeSet {
         words.any(|(word, other)| word & other != 0)
     }
 
+    /// The nodes that are in one of the two and not in the other, by rising id.
+    pub fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = NodeId> + 'a {
+        let words = self.words.len().max(other.words.len());
+        let word = |set: &Self, index: usize| set.words.get(index).copied().unwrap_or(0);
+        (0..words).flat_map(move |index| bits(index, word(self, index) ^ word(other, index)))
+    }
+
+    /// How many those are.
+    #[must_use]
+    pub fn count_differences(&self, other: &Self) -> usize {
+        let words = self.words.len().max(other.words.len());
+        let word = |set: &Self, index: usize| set.words.get(index).copied().unwrap_or(0);
+        let differ = |index: usize| (word(self, index) ^ word(other, index)).count_ones() as usize;
+        (0..words).map(differ).sum()
+    }
+
     /// How many nodes are in it.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -107,16 +123,8 @@ impl NodeSet {
 
     /// The nodes by rising id.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, word)| {
-            let mut left = *word;
-            std::iter::from_fn(move || {
-                (left != 0).then(|| {
-                    let bit = left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    NodeId::from_index(index * LANES + bit)
-                })
-            })
-        })
+        let words = self.words.iter().enumerate();
+        words.flat_map(|(index, word)| bits(index, *word))
     }
 
     /// The node before which `index` others come, by rising id.
@@ -153,6 +161,18 @@ impl NodeSet {
             }
         }
     }
+}
+
+/// The nodes of a word, by rising id.
+fn bits(index: usize, word: u64) -> impl Iterator<Item = NodeId> {
+    let mut left = word;
+    std::iter::from_fn(move || {
+        (left != 0).then(|| {
+            let bit = left.trailing_zeros() as usize;
+            left &= left - 1;
+            NodeId::from_index(index * LANES + bit)
+        })
+    })
 }
 
 impl FromIterator<NodeId> for NodeSet {
@@ -194,6 +214,16 @@ mod tests {
         few.intersect(&set(&[1, 2]));
         assert_eq!(few.iter().map(Id::index).collect::<Vec<_>>(), [1]);
         assert_eq!(few.len(), 1);
+    }
+
+    #[test]
+    fn nodes_of_one_of_two_sets_are_the_differences() {
+        let (one, other) = (set(&[1, 64, 200]), set(&[1, 2, 64]));
+        for (one, other) in [(&one, &other), (&other, &one)] {
+            let differ: Vec<_> = one.differences(other).map(Id::index).collect();
+            assert_eq!(differ, [2, 200]);
+            assert_eq!(one.count_differences(other), 2);
+        }
     }
 
     #[test]
