@@ -9,10 +9,10 @@
 use muster::core::engine::{Effect, Explained, GangExplanation, GangPhase, Plan, Scheduler};
 use muster::core::lint::Linter;
 use muster::core::model::{
-    BindOutcome, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, LabelCondition,
-    LabelRequirement, LabelSelector, Labels, Level, NamespaceChoice, NodeSpec, PodKey, PodLabels,
-    PodPhase, PodRules, PodSpec, PodTerm, QueueSpec, Rank, ShapeSpec, Source, SubgroupSpec, Taint,
-    TopologySpec,
+    BindOutcome, Counted, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
+    LabelCondition, LabelRequirement, LabelSelector, Labels, Level, NamespaceChoice, NodeSpec,
+    PodKey, PodLabels, PodPhase, PodQuery, PodRules, PodSpec, PodTerm, QueueSpec, Rank, ShapeSpec,
+    Source, SpreadRule, SubgroupSpec, Taint, TopologySpec,
 };
 use muster::core::units::{Millis, Time};
 use proptest::prelude::*;
@@ -157,6 +157,28 @@ fn rules(index: u8, company: u8) -> PodRules {
     PodRules {
         affinity,
         anti_affinity,
+    }
+}
+
+/// All pods are counted.
+fn over_racks() -> SpreadRule {
+    SpreadRule {
+        key: "rack".into(),
+        max_skew: 1,
+        min_domains: 1,
+        pods: Some(PodQuery {
+            namespaces: vec![NamespaceChoice::only("ns")],
+            selector: LabelSelector {
+                requirements: vec![LabelRequirement {
+                    key: "app".into(),
+                    holds: LabelCondition::Exists,
+                }],
+            },
+            counted: Counted::Staying,
+        }),
+        counts_itself: true,
+        honors_affinity: true,
+        honors_taints: false,
     }
 }
 
@@ -306,6 +328,11 @@ impl World {
             shape: ShapeSpec {
                 requests: vec![("cpu".into(), i64::from(cpus))],
                 pods: rules(index, company),
+                spread: if (5..9).contains(&company) {
+                    vec![over_racks()]
+                } else {
+                    vec![]
+                },
                 ..ShapeSpec::default()
             },
             ..PodSpec::default()

@@ -42,9 +42,19 @@ fn tolerate_what_passes(pod: &mut Pod) {
 /// Whom a rule counts, with the pod's own values of some labels. A selector that is absent chooses
 /// nobody, and stays so.
 fn merge_label_keys(pod: &mut Pod) {
-    let labels = pod.metadata.labels.as_ref();
+    let Some(labels) = &pod.metadata.labels else {
+        return;
+    };
+    let affinity = &mut pod.spec.affinity;
+    let near = affinity.pod_affinity.required.iter_mut();
+    for term in near.chain(&mut affinity.pod_anti_affinity.required) {
+        if let Some(selector) = &mut term.label_selector {
+            merge(selector, &term.match_label_keys, "In", labels);
+            merge(selector, &term.mismatch_label_keys, "NotIn", labels);
+        }
+    }
     for one in &mut pod.spec.topology_spread_constraints {
-        if let Some((selector, labels)) = one.label_selector.as_mut().zip(labels) {
+        if let Some(selector) = &mut one.label_selector {
             merge(selector, &one.match_label_keys, "In", labels);
         }
     }

@@ -11,7 +11,7 @@ use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
 use crate::core::lint::{Linter, Note};
 use crate::core::model::{BindOutcome, Event, PodKey};
-use crate::core::plugins::registry::overcommits;
+use crate::core::plugins::registry::{leaves_uneven, overcommits};
 use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,9 @@ impl Brain {
     /// A new scheduler that waits for so many lists.
     #[must_use]
     pub fn new(policy: Policy, lists: usize) -> Self {
-        let linter = Linter::default().allow_overcommit(overcommits(&policy.profile));
+        let linter = Linter::default()
+            .allow_overcommit(overcommits(&policy.profile))
+            .allow_uneven(leaves_uneven(&policy.profile));
         Self {
             scheduler: Scheduler::new(policy),
             linter,

@@ -6,7 +6,7 @@ use muster::api::said;
 use muster::core::engine::PodWaits;
 use muster::core::model::{
     GangKey, GangSpec, HostPort, Lifetime, NodeSpec, PodPhase, PodSpec, PodTerm, Reservation,
-    label_in,
+    SpreadRule, label_in,
 };
 use muster::core::state::Queue;
 use muster::core::units::{Millis, Time};
@@ -205,6 +205,14 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
             continue;
         }
         let missing = min.saturating_sub(members.placed).max(1);
+        if !one.shape.spread.is_empty() {
+            let near = spec.is_some_and(|spec| spec.topology.is_some());
+            // Of several, the order decides.
+            if missing == 1 && !near && fits_evenly(server, driver, one) {
+                return Err(format!("{key}: a pod that waits would fit evenly"));
+            }
+            continue;
+        }
         let Some(places) = places_near_enough(server, driver, &key, one) else {
             continue;
         };
@@ -289,6 +297,42 @@ fn is_kept_away(server: &Server, node: &NodeSpec, pod: &PodSpec) -> bool {
         let there = one.spec.node.as_deref().and_then(|name| server.node(name));
         there.is_some_and(|there| keeps(pod, &one.spec, there) || keeps(&one.spec, pod, there))
     })
+}
+
+/// Whether there is a node for a pod that has to be spread.
+fn fits_evenly(server: &Server, driver: &Driver, pod: &PodSpec) -> bool {
+    let mut nodes = server.nodes();
+    nodes.any(|node| {
+        places_on(server, driver, &node.name, pod) > 0
+            && pod
+                .shape
+                .spread
+                .iter()
+                .all(|rule| is_even(server, pod, rule, node))
+    })
+}
+
+/// Whether one more pod in a node's domain is not too many, counted anew.
+fn is_even(server: &Server, pod: &PodSpec, rule: &SpreadRule, node: &NodeSpec) -> bool {
+    let mut domains: BTreeMap<&String, u32> = BTreeMap::new();
+    for node in server.nodes() {
+        let counts = !rule.honors_taints || pod.shape.constraints.tolerate(&node.taints);
+        let Some(domain) = node.labels.get(&rule.key).filter(|_| counts) else {
+            continue;
+        };
+        let here = server.pods().filter(|one| {
+            let chosen = rule.pods.as_ref().is_some_and(|query| {
+                let key = &one.spec.key;
+                query.matches(&key.namespace, one.spec.labels.text(), |_| None)
+            });
+            chosen && one.takes_room() && one.spec.node.as_ref() == Some(&node.name)
+        });
+        *domains.entry(domain).or_default() += u32::try_from(here.count()).unwrap();
+    }
+    let enough = domains.len() >= rule.min_domains as usize;
+    let fewest = domains.values().min().filter(|_| enough);
+    let there = domains.get(&node.labels[&rule.key]).copied().unwrap_or(0);
+    there + u32::from(rule.counts_itself) <= fewest.copied().unwrap_or(0) + rule.max_skew
 }
 
 /// Whether a gang wants nodes for itself.

@@ -2,10 +2,10 @@
 //! and some is edited on the way.
 
 use muster::core::model::{
-    GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
+    Counted, GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
     LabelRequirement, LabelSelector, Level, Link, NamespaceChoice, NodeChoice, NodeSpec, PodLabels,
-    PodRules, PodSpec, PodTerm, PriorityClassSpec, QueueSpec, Rank, Reservation, Source,
-    SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
+    PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, QueueSpec, Rank, Reservation, Source,
+    SpreadRule, SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
@@ -80,10 +80,12 @@ fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
     // A label that no other gang has.
     let set = ("set".to_owned(), random.below(1 << 32).to_string());
     let company = company(random, &set.1);
+    let spread = spread(random, app.is_some());
     move |plan| {
         let labels = app.clone().into_iter().chain([set.clone()]);
         plan.spec.labels = PodLabels::new(&labels.collect());
         plan.spec.shape.pods = company.clone();
+        plan.spec.shape.spread.clone_from(&spread);
         if tolerates {
             plan.spec.shape.constraints.tolerations = vec![Toleration {
                 key: TAINT.to_owned(),
@@ -127,6 +129,37 @@ fn company(random: &mut Random, set: &str) -> PodRules {
     PodRules {
         affinity,
         anti_affinity,
+    }
+}
+
+/// Over the racks, of which there are three at most, for some: pods of app `db` are counted.
+fn spread(random: &mut Random, counts_itself: bool) -> Vec<SpreadRule> {
+    if !random.per_mille(250) {
+        return Vec::new();
+    }
+    let count = |count: u64| u32::try_from(count).unwrap();
+    vec![SpreadRule {
+        key: "rack".to_owned(),
+        max_skew: count(1 + random.below(2)),
+        min_domains: count(1 + random.below(2)),
+        pods: Some(PodQuery {
+            namespaces: vec![NamespaceChoice::only("ns")],
+            selector: db(),
+            counted: Counted::Staying,
+        }),
+        counts_itself,
+        honors_affinity: true,
+        honors_taints: random.per_mille(500),
+    }]
+}
+
+/// Chooses pods of app `db`.
+fn db() -> LabelSelector {
+    LabelSelector {
+        requirements: vec![LabelRequirement {
+            key: "app".to_owned(),
+            holds: LabelCondition::In(vec![APP.to_owned()]),
+        }],
     }
 }
 
@@ -299,10 +332,7 @@ fn budget(random: &mut Random, entries: &mut Vec<Entry>) {
     };
     plan.spec.namespace = "ns".to_owned();
     plan.spec.name = "budget".to_owned();
-    plan.spec.selector.requirements = vec![LabelRequirement {
-        key: "app".to_owned(),
-        holds: LabelCondition::In(vec![APP.to_owned()]),
-    }];
+    plan.spec.selector = db();
     let at = random.below(10_000);
     let mut budget = entry(at, Object::Budget(Box::new(plan)));
     budget.delete_at = random

@@ -9,6 +9,7 @@ mod gang;
 mod pod;
 mod policy;
 mod queue;
+mod spread;
 mod topologies;
 mod topology;
 mod unsupported;

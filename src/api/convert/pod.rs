@@ -1,7 +1,7 @@
 //! A pod: who it is, what it needs, how far it is.
 
 use super::unsupported::{self, Unsupported};
-use super::{Reading, cluster, created, filled, millis, policy};
+use super::{Reading, cluster, created, filled, millis, policy, spread};
 use crate::api::{conventions, duration, names, ranks, requests, slim};
 use crate::core::model::{
     Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, Operator, PodKey, PodLabels,
@@ -23,6 +23,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         constraints: constraints(spec, &mut notes),
         host_ports: host_ports(spec, &mut notes),
         pods: pod_rules(pod, &mut notes),
+        spread: spread::rules(pod, &mut notes),
     };
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
     PodSpec {
@@ -547,7 +548,6 @@ mod tests {
         let wanted = [
             "spec.volumes[data].persistentVolumeClaim",
             "spec.volumes[scratch].ephemeral",
-            "spec.topologySpreadConstraints[1]",
             "spec.resourceClaims",
             "spec.containers[a].resources.requests.cpu: \"many\"",
             "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.\
@@ -556,6 +556,7 @@ mod tests {
             "spec.tolerations[1].effect: \"Maybe\"",
             "spec.containers[a].ports.hostPort: 70000",
             "spec.containers[a].ports.protocol: \"ICMP\"",
+            "spec.topologySpreadConstraints[1].maxSkew: 0",
             "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]",
         ];
         assert_eq!(

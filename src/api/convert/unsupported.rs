@@ -33,11 +33,6 @@ pub(super) fn fields(pod: &slim::Pod) -> Unsupported {
             found.add(format!("spec.volumes[{}].{kind}", volume.name));
         }
     }
-    for (index, constraint) in spec.topology_spread_constraints.iter().enumerate() {
-        if constraint.when_unsatisfiable != "ScheduleAnyway" {
-            found.add(format!("spec.topologySpreadConstraints[{index}]"));
-        }
-    }
     if !spec.resource_claims.is_empty() {
         found.add("spec.resourceClaims");
     }

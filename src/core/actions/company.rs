@@ -3,7 +3,8 @@
 //!
 //! What room is taken or set free on a node is noted there (`wake.rs`). This is about the rest: pods that
 //! change what nodes far away say. Each shape that asks about others has a number that is another when
-//! that may be so ([`PodCounts::hope`](crate::core::state::PodCounts::hope)), and the same again when
+//! that may be so ([`PodCounts::hope`](crate::core::state::PodCounts::hope), and
+//! [`ClusterState::mark_of_spread`] for how pods are spread), and the same again when
 //! it was only tried; who waits is looked at when it is not the one with which he was refused.
 
 use super::Cycle;
@@ -17,16 +18,22 @@ pub(super) type Hopes = BTreeMap<u64, Option<u64>>;
 
 /// What pods of a shape hope for; `None` if they ask about nobody.
 pub(super) fn hope_of(state: &ClusterState, shape: ShapeId) -> Option<(u64, u64)> {
-    let rules = state.shapes().get(shape)?.rules.as_deref()?;
     let serial = state.shapes().serial(shape)?;
-    rules.bind().then(|| (serial, state.counts().hope(rules)))
+    let shape = state.shapes().get(shape)?;
+    let rules = shape.rules.as_deref().filter(|rules| rules.bind());
+    let asks = rules.is_some() || !shape.spread.is_empty();
+    let of_rules = rules.map_or(0, |rules| state.counts().hope(rules));
+    asks.then(|| (serial, of_rules ^ state.mark_of_spread(&shape.spread)))
 }
 
 /// What they hope for of others who get a place; zero if they ask about nobody.
 pub(super) fn hope_by_others(state: &ClusterState, shape: ShapeId) -> u64 {
-    let shape = state.shapes().get(shape);
-    let rules = shape.and_then(|shape| shape.rules.as_deref());
-    rules.map_or(0, |rules| state.counts().hope_by_others(rules))
+    let Some(shape) = state.shapes().get(shape) else {
+        return 0;
+    };
+    let rules = shape.rules.as_deref();
+    let of_rules = rules.map_or(0, |rules| state.counts().hope_by_others(rules));
+    of_rules ^ state.mark_of_spread(&shape.spread)
 }
 
 /// The numbers of all members that could be placed, as one.

@@ -62,7 +62,7 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
         return None;
     }
     let shape = gang.pending.only_class()?.shape;
-    if !cx.profile.is_local(cx.state.shapes().get(shape)?) {
+    if !cx.profile.is_confined(cx.state.shapes().get(shape)?) {
         return None;
     }
     Some(Likeness {

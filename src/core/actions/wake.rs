@@ -74,7 +74,7 @@ fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> b
     let members: Vec<PodId> = cx.state[gang_id].pending.different().collect();
     members.into_iter().any(|pod| {
         let shape = cx.state.shape_of(pod);
-        if !shape.is_some_and(|shape| cx.profile.is_local(shape)) {
+        if !shape.is_some_and(|shape| cx.profile.is_confined(shape)) {
             return true;
         }
         let mut nodes = nodes.iter();

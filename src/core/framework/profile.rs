@@ -77,7 +77,8 @@ impl Profile {
         filters.fold(0, |sum: u64, one| sum.rotate_left(9) ^ one.basis(cx))
     }
 
-    /// Whether that holds but for filters that say at once which of all nodes suit.
+    /// Whether that holds but for filters that say at once which of all nodes suit. Whether these may say
+    /// something else, a shape's hope says (`actions/company.rs`).
     #[must_use]
     pub fn is_confined(&self, shape: &Shape) -> bool {
         let mut filters = self.filter.iter();

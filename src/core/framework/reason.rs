@@ -21,6 +21,10 @@ pub enum Reason {
     Exclusive,
     /// A host port is taken.
     Ports,
+    /// One more pod would be too many in its domain.
+    Spread,
+    /// It lacks the label by which the pod is to be spread.
+    NoSpreadDomain,
     /// It is not with pods that the pod has to be with.
     PodAffinity,
     /// It is with pods that the pod keeps away.
@@ -49,6 +53,10 @@ impl Reason {
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",
             Self::Exclusive => "node(s) were not free for one PodGroup alone",
             Self::Ports => "node(s) didn't have free ports for the requested pod ports",
+            Self::Spread => "node(s) didn't match pod topology spread constraints",
+            Self::NoSpreadDomain => {
+                "node(s) didn't match pod topology spread constraints (missing required label)"
+            }
             Self::PodAffinity => "node(s) didn't match pod affinity rules",
             Self::PodAntiAffinity => "node(s) didn't match pod anti-affinity rules",
             Self::OthersAntiAffinity => "node(s) didn't satisfy existing pods anti-affinity rules",

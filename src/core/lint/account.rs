@@ -3,8 +3,8 @@
 use super::gangs::Gangs;
 use super::roads::Roads;
 use crate::core::model::{
-    BindOutcome, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, PodKey, PodPhase, PodRules,
-    PodSpec, TopologySpec,
+    BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, PodKey,
+    PodPhase, PodRules, PodSpec, SpreadRule, Taint, TopologySpec,
 };
 use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,7 @@ pub(super) struct Node {
     /// What it offers; `None` while it is only spoken of.
     offered: Option<BTreeMap<String, i64>>,
     labels: Labels,
+    taints: Vec<Taint>,
     used: BTreeMap<String, i128>,
     /// It was there and was deleted.
     deleted: bool,
@@ -45,6 +46,10 @@ pub(super) struct Pod {
     pub(super) refused: bool,
     /// How long it is protected, if it is on its own.
     pub(super) lifetime: Option<Millis>,
+    /// Over which domains it has to be spread.
+    pub(super) spread: Vec<SpreadRule>,
+    /// Which nodes it allows; of those that are not spread nobody asks.
+    pub(super) constraints: Constraints,
     requests: Amounts,
     pub(super) labels: Labels,
     /// What it asks of other pods.
@@ -138,6 +143,7 @@ impl Account {
                 self.change_node(&spec.name, |node| {
                     node.offered = offered;
                     node.labels.clone_from(&spec.labels);
+                    node.taints.clone_from(&spec.taints);
                     node.deleted = false;
                 });
             }
@@ -236,6 +242,12 @@ impl Account {
             evicting: before.as_ref().is_some_and(|pod| pod.evicting),
             refused: before.as_ref().is_some_and(|pod| pod.refused),
             lifetime: spec.lifetime,
+            spread: spec.shape.spread.clone(),
+            constraints: if spec.shape.spread.is_empty() {
+                Constraints::default()
+            } else {
+                spec.shape.constraints.clone()
+            },
             requests,
             labels: labels_of(spec),
             rules: spec.shape.pods.clone(),
@@ -372,6 +384,19 @@ impl Account {
     /// A label of a node.
     pub(super) fn label(&self, node: &str, label: &str) -> Option<&String> {
         self.nodes.get(node)?.labels.get(label)
+    }
+
+    /// The nodes that are there.
+    pub(super) fn node_names(&self) -> impl Iterator<Item = &String> {
+        let there = self.nodes.iter().filter(|(_, node)| node.offered.is_some());
+        there.map(|(name, _)| name)
+    }
+
+    /// The labels and taints of a node that is there.
+    pub(super) fn facts(&self, node: &str) -> Option<(&Labels, &[Taint])> {
+        let node = self.nodes.get(node)?;
+        let facts = (&node.labels, &node.taints[..]);
+        node.offered.as_ref().map(|_| facts)
     }
 
     /// The labels of a node.

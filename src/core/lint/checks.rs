@@ -1,24 +1,20 @@
 //! What must hold of a plan: one function a rule. The rules are those of docs/architecture.md.
 
-use super::Note;
 use super::account::{Account, Count};
 use super::company::{firsts, in_company};
 use super::gangs::Labels;
 use super::kept::may_be_there;
 use super::places::{near_enough, not_shared};
+use super::spread::Spreads;
+use super::{Allowed, Note};
 use crate::core::engine::{Effect, GangPhase, GangStatus, MAX_MESSAGE, Outcome, Plan};
 use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at a plan and takes its orders down.
-pub(super) fn look(
-    account: &mut Account,
-    plan: &Plan,
-    allows_overcommit: bool,
-    now: Time,
-) -> Vec<Note> {
-    let mut notes = Vec::new();
+pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Time) -> Vec<Note> {
+    let (mut notes, mut spreads) = (Vec::new(), Spreads::default());
     let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
     let firsts = firsts(account, plan);
     let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
@@ -26,6 +22,8 @@ pub(super) fn look(
         match effect {
             Effect::Bind(order) => {
                 notes.extend(bind(account, order));
+                let uneven = spreads.look(account, order);
+                notes.extend(uneven.filter(|_| !allowed.uneven));
                 account.change(&order.pod, |pod| pod.ordered = Some(order.node.clone()));
                 if let Some(pod) = account.pod(&order.pod) {
                     let labels = bound.entry(pod.gang.clone()).or_default();
@@ -55,7 +53,7 @@ pub(super) fn look(
         match effect {
             Effect::Bind(order) => {
                 let room = || room(account, order);
-                notes.extend((!allows_overcommit).then(room).flatten());
+                notes.extend((!allowed.overcommit).then(room).flatten());
                 notes.extend(not_shared(account, order));
                 notes.extend(in_company(account, order, &firsts));
             }

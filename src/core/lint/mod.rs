@@ -16,6 +16,7 @@ mod hyper_nodes;
 mod kept;
 mod places;
 mod roads;
+mod spread;
 
 use super::engine::Plan;
 use super::model::Event;
@@ -29,14 +30,29 @@ pub type Note = String;
 #[derive(Debug, Default)]
 pub struct Linter {
     account: Account,
-    allows_overcommit: bool,
+    allowed: Allowed,
+}
+
+/// What is allowed because nothing is configured that looks at it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Allowed {
+    overcommit: bool,
+    uneven: bool,
 }
 
 impl Linter {
     /// Whether a node may get more than it offers: where nothing is configured that looks at that.
     #[must_use]
     pub const fn allow_overcommit(mut self, allowed: bool) -> Self {
-        self.allows_overcommit = allowed;
+        self.allowed.overcommit = allowed;
+        self
+    }
+
+    /// Whether pods may be spread less evenly than they ask for: where nothing is configured that looks
+    /// at that.
+    #[must_use]
+    pub const fn allow_uneven(mut self, allowed: bool) -> Self {
+        self.allowed.uneven = allowed;
         self
     }
 
@@ -49,7 +65,7 @@ impl Linter {
     /// given.
     #[must_use]
     pub fn look(&mut self, plan: &Plan, now: Time) -> Vec<Note> {
-        checks::look(&mut self.account, plan, self.allows_overcommit, now)
+        checks::look(&mut self.account, plan, self.allowed, now)
     }
 }
 

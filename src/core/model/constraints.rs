@@ -171,3 +171,23 @@ pub struct Constraints {
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
 }
+
+impl Constraints {
+    /// Whether the pod's selector and its required affinity allow the node of this name and these labels.
+    #[must_use]
+    pub fn select(&self, name: &str, labels: &Labels) -> bool {
+        let affinity = self.affinity.as_ref();
+        affinity.is_none_or(|terms| terms.iter().any(|term| term.matches(name, labels)))
+            && labels_match(&self.selector, labels)
+    }
+
+    /// Whether none of these taints keeps the pod off; PreferNoSchedule never does.
+    #[must_use]
+    pub fn tolerate(&self, taints: &[Taint]) -> bool {
+        let repels = |taint: &Taint| {
+            taint.effect != TaintEffect::PreferNoSchedule
+                && !self.tolerations.iter().any(|one| one.tolerates(taint))
+        };
+        !taints.iter().any(repels)
+    }
+}

@@ -16,6 +16,7 @@ mod pod;
 mod pod_rules;
 mod queue;
 mod rank;
+mod spread;
 #[cfg(test)]
 pub(in crate::core) mod testing;
 mod text;
@@ -43,6 +44,7 @@ pub use queue::{
     Reservation, is_critical_class,
 };
 pub use rank::Rank;
+pub use spread::SpreadRule;
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
 pub use why::Why;

@@ -1,6 +1,6 @@
 //! A pod as the core is told of it.
 
-use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, Rank};
+use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, Rank, SpreadRule};
 use crate::core::units::{Millis, Time};
 use std::fmt;
 
@@ -105,6 +105,8 @@ pub struct ShapeSpec {
     pub host_ports: Vec<HostPort>,
     /// Beside which other pods it has to be, and beside which it may not be.
     pub pods: PodRules,
+    /// Over which domains pods like it have to be spread, as the user ordered them.
+    pub spread: Vec<SpreadRule>,
 }
 
 /// A pod: who it is, what it needs, how far it is.

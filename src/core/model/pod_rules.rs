@@ -92,7 +92,7 @@ pub enum Counted {
     All,
     /// Those that have their place: what has to be near. Whom room is only held for may never come.
     Placed,
-    /// All but those that are being deleted: what is spread.
+    /// Those that have their place, but for those that are being deleted: what is spread.
     Staying,
 }
 

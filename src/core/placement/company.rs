@@ -155,7 +155,9 @@ impl Placer {
 
 /// Whether rules about other pods decide where some of the members go.
 fn any_minds(state: &ClusterState, demand: &Demand) -> bool {
-    rules_of(state, demand).any(Rules::bind)
+    let shapes = demand.shapes().filter_map(|(id, _)| state.shapes().get(id));
+    let mut spread = shapes.filter(|shape| !shape.spread.is_empty());
+    rules_of(state, demand).any(Rules::bind) || spread.next().is_some()
 }
 
 /// The label by which members want to be near each other, of whom nobody has a place yet: of several

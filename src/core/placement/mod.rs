@@ -38,4 +38,6 @@ pub use place::{Confined, Placer, Shortage};
 pub use whole::PackingCounts;
 
 #[cfg(test)]
+mod spread_tests;
+#[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ mod submission;
 mod supported_fields;
 mod taints;
 mod topology_exists;
+mod topology_spread;
 mod valid_definition;
 
 pub use exclusive::keeps_apart;

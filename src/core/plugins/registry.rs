@@ -18,6 +18,7 @@ use super::submission::Submission;
 use super::supported_fields::SupportedFields;
 use super::taints::TaintToleration;
 use super::topology_exists::TopologyExists;
+use super::topology_spread::{self, PodTopologySpread};
 use super::valid_definition::ValidDefinition;
 use crate::core::framework::{Filter, Profile, QueueSort, Score, Weighted};
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
         Arc::new(NodeAffinity),
         Arc::new(NodePorts),
         Arc::new(NodeResourcesFit),
+        Arc::new(PodTopologySpread),
         Arc::new(InterPodAffinity),
     ]
 }
@@ -97,6 +99,13 @@ pub fn default_profile() -> Profile {
 pub fn overcommits(profile: &Profile) -> bool {
     let mut filters = profile.filter.iter();
     !filters.any(|plugin| plugin.name() == node_resources::NAME)
+}
+
+/// Whether a profile leaves out the filter that spreads pods.
+#[must_use]
+pub fn leaves_uneven(profile: &Profile) -> bool {
+    let mut filters = profile.filter.iter();
+    !filters.any(|plugin| plugin.name() == topology_spread::NAME)
 }
 
 /// Whether a profile asks for nothing but packing: then what loses least is what it wants.

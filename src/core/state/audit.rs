@@ -39,6 +39,7 @@ impl ClusterState {
         self.nodes.audit_sums()?;
         self.topologies.audit(&self.nodes)?;
         self.audit_rules()?;
+        self.audit_spreads()?;
         self.audit_admission()?;
         self.audit_books()
     }

@@ -53,6 +53,10 @@ id!(
     ConstraintsId
 );
 id!(
+    /// A rule by which pods of a shape are spread.
+    SpreadId
+);
+id!(
     /// A topology.
     TopologyId
 );

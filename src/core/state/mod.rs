@@ -28,6 +28,7 @@ mod pods;
 mod queues;
 mod settle;
 mod shapes;
+mod spreads;
 mod topologies;
 mod touched;
 
@@ -36,7 +37,7 @@ pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
 pub use ids::{
     ConstraintsId, DomainId, GangId, Id, KeyId, NodeId, PodId, PortId, QueryId, QueueId, ShapeId,
-    Slab, TermId, TopologyId, ValueId,
+    Slab, SpreadId, TermId, TopologyId, ValueId,
 };
 pub use kept::{HOLDS, Kept, SLOTS, View};
 pub use label_domains::LabelDomains;
@@ -50,6 +51,7 @@ pub use queues::{
     Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
 };
 pub use shapes::{Shape, Shapes};
+pub use spreads::{Evenness, Spread, Spreads};
 pub use topologies::{
     Closeness, Common, Domain, Graph, Limit, NO_PATH, Network, Port, Reach, Topologies, Topology,
     Tree, WishError,
@@ -180,6 +182,7 @@ impl ClusterState {
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
         }
+        self.settle_spreads();
     }
 
     /// What changed since the last call. Only now the ids of what is gone may be given out again.
@@ -335,6 +338,7 @@ impl ClusterState {
             .find(&spec.name)
             .filter(|id| self.nodes.is_deleted(*id));
         let (offer, facts) = (self.nodes.offer_version(), self.nodes.version());
+        self.leave_spreads(self.nodes.changing(&spec));
         let (id, change) = self.nodes.upsert(spec, &mut self.dimensions);
         if self.nodes.offer_version() != offer {
             self.disturb_kept(id);
@@ -345,6 +349,7 @@ impl ClusterState {
         if self.nodes.version() != facts {
             self.tell_topologies(id);
             self.follow_labels(id);
+            self.join_spreads(id);
         }
         if was_deleted.is_some() {
             self.node_came_or_went(id, true);
@@ -352,6 +357,7 @@ impl ClusterState {
     }
 
     fn remove_node(&mut self, name: &str) {
+        self.leave_spreads(self.nodes.find(name));
         if let Some(id) = self.nodes.remove(name) {
             self.changes.nodes.remove(&id);
             self.disturb_kept(id);

@@ -84,6 +84,8 @@ pub struct Nodes {
     by_name: IndexMap<String, NodeId>,
     rows: Vec<Row>,
     free_slots: Vec<NodeId>,
+    /// A node whose slot is not to be freed for now.
+    held: Option<NodeId>,
     present: NodeSet,
     /// Those that offer a device.
     with_devices: NodeSet,
@@ -175,6 +177,18 @@ impl Nodes {
                 NodeChange::CannotHelp
             },
         )
+    }
+
+    /// The node that is there, if it is to be another for filters by what it now says of itself.
+    pub(super) fn changing(&self, spec: &NodeSpec) -> Option<NodeId> {
+        let id = self.find(&spec.name);
+        id.filter(|id| {
+            let facts = self.facts(*id);
+            self.present.contains(*id)
+                && (facts.labels != spec.labels
+                    || facts.taints != spec.taints
+                    || facts.unschedulable != spec.unschedulable)
+        })
     }
 
     /// Forgets what a node offered. Its pods stay counted until they are gone themselves.
@@ -509,8 +523,23 @@ impl Nodes {
         }
     }
 
+    /// Keeps the slot of a node, from which a pod is taken that is to be there again.
+    pub(super) const fn hold(&mut self, node: NodeId) {
+        self.held = Some(node);
+    }
+
+    /// The pod is there again, or elsewhere.
+    pub(super) fn let_go(&mut self) {
+        if let Some(node) = self.held.take() {
+            self.free_slot_if_unused(node);
+        }
+    }
+
     /// Gives the slot of a node that is neither present nor spoken of to the next new one.
     fn free_slot_if_unused(&mut self, node: NodeId) {
+        if self.held == Some(node) || self.rows[node.index()].name.is_empty() {
+            return;
+        }
         let row = &mut self.rows[node.index()];
         if !self.present.contains(node) && row.pods.is_empty() {
             self.by_name.swap_remove(&std::mem::take(&mut row.name));

@@ -158,6 +158,10 @@ impl ClusterState {
             || pod.daemon != spec.daemon
             || counted_anew;
         if moves {
+            // It may be the last that speaks of its node, and stay there.
+            if let Some((node, _)) = before.and_then(|before| before.room) {
+                self.nodes.hold(node);
+            }
             self.leave_room(id);
         }
         self.leave_gang(id);
@@ -204,6 +208,7 @@ impl ClusterState {
         self.list_for_queries(id, true);
         if moves {
             self.take_room(id);
+            self.nodes.let_go();
         }
         // Nobody may ask any more what it asked: then it is counted otherwise, as all are.
         self.let_go_of_shape(old_shape);
@@ -507,4 +512,26 @@ impl ClusterState {
 fn too_many_resources(name: &str) -> String {
     let width = crate::core::resources::WIDTH;
     format!("resource {name}: this cluster has more than {width} kinds of resources")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::model::Event;
+    use crate::core::model::testing::pod;
+    use crate::core::units::Time;
+
+    #[test]
+    fn a_node_that_only_one_pod_speaks_of_stays_its_node_when_the_pod_changes() {
+        let mut state = ClusterState::default();
+        let mut tell = |name: &str, cpus| {
+            let mut spec = pod(name, None, cpus);
+            spec.node = Some("unknown".to_owned());
+            state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+            state.audit().unwrap();
+        };
+        tell("one", 1);
+        tell("one", 2);
+        tell("other", 1);
+    }
 }

@@ -104,7 +104,7 @@ impl ClusterState {
     }
 
     /// The id of a query, with one more user. Who matches one that is new gets it into his shape.
-    fn hold_query(&mut self, query: PodQuery) -> QueryId {
+    pub(super) fn hold_query(&mut self, query: PodQuery) -> QueryId {
         if let Some(id) = self.counts.hold(&query) {
             return id;
         }
@@ -122,7 +122,7 @@ impl ClusterState {
         id
     }
 
-    fn release_query(&mut self, id: QueryId) {
+    pub(super) fn release_query(&mut self, id: QueryId) {
         let Some(pods) = self.counts.release(id) else {
             return;
         };
@@ -207,8 +207,16 @@ impl ClusterState {
         let Some(rules) = shape.and_then(|shape| shape.rules.as_ref()) else {
             return;
         };
-        let differs = self.counts.count(rules, node, presence_of(pod), more);
+        let presence = presence_of(pod);
+        let differs = self.counts.count(rules, node, presence, more);
         self.changes.pods |= differs;
+        if !self.shapes.spreads().is_empty() {
+            for query in Arc::clone(rules).counted_in.iter() {
+                if self.counts.counts_such(*query, presence) {
+                    self.count_for_spreads(*query, node, more);
+                }
+            }
+        }
     }
 
     /// The labels of a node may be other than before, or it came or went.

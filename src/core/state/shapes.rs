@@ -3,9 +3,10 @@
 //! A gang of a thousand equal pods has one shape, and shapes that differ only in their requests
 //! share their constraints: what is worked out for one holds for all.
 
-use super::ids::{ConstraintsId, Id, ShapeId, Slab};
+use super::ids::{ConstraintsId, Id, ShapeId, Slab, SpreadId};
 use super::pod_counts::Rules;
-use crate::core::model::{Constraints, HostPort, Housemates, Labels, ShapeSpec};
+use super::spreads::Spreads;
+use crate::core::model::{Constraints, HostPort, Housemates, Labels, ShapeSpec, SpreadRule};
 use crate::core::resources::{Dimension, Dimensions, Request};
 use indexmap::IndexMap;
 use std::hash::Hash;
@@ -23,6 +24,16 @@ pub struct Shape {
     /// What they have to do with other pods; `None` for those about which nobody asks, and who ask
     /// about nobody.
     pub rules: Option<Arc<Rules>>,
+    /// By which rules they are spread over domains, in their order.
+    pub spread: Vec<SpreadId>,
+}
+
+/// A shape apart from its constraints.
+struct Rest {
+    request: Request,
+    ports: Vec<HostPort>,
+    rules: Option<Arc<Rules>>,
+    spread: Vec<SpreadRule>,
 }
 
 impl Shape {
@@ -44,7 +55,7 @@ struct Kept<T> {
 
 /// Equal values by one id, kept while something uses them.
 #[derive(Clone, Debug)]
-struct Interner<I, T> {
+pub(super) struct Interner<I, T> {
     by_value: IndexMap<T, I>,
     values: Slab<I, Kept<T>>,
     /// How many values there ever were.
@@ -63,7 +74,7 @@ impl<I, T> Default for Interner<I, T> {
 
 impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
     /// The id of a value, with one more user; and whether it is new.
-    fn acquire(&mut self, value: &T) -> (I, bool) {
+    pub(super) fn acquire(&mut self, value: &T) -> (I, bool) {
         if let Some(id) = self.by_value.get(value).copied() {
             if let Some(kept) = self.values.get_mut(id) {
                 kept.users += 1;
@@ -81,7 +92,7 @@ impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
     }
 
     /// One user less; the value, if that was the last.
-    fn release(&mut self, id: I) -> Option<T> {
+    pub(super) fn release(&mut self, id: I) -> Option<T> {
         let kept = self.values.get_mut(id)?;
         kept.users -= 1;
         if kept.users > 0 {
@@ -92,7 +103,11 @@ impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
         Some(value)
     }
 
-    fn get(&self, id: I) -> Option<&T> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    pub(super) fn get(&self, id: I) -> Option<&T> {
         self.values.get(id).map(|kept| &kept.value)
     }
 
@@ -106,6 +121,7 @@ impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
 pub struct Shapes {
     shapes: Interner<ShapeId, Shape>,
     constraints: Interner<ConstraintsId, Constraints>,
+    spreads: Spreads,
 }
 
 impl Shapes {
@@ -125,9 +141,13 @@ impl Shapes {
                 None => unknown = Some(name.clone()),
             }
         }
-        let (request, ports) = (Request::new(amounts), spec.host_ports.clone());
-        let id = self.intern(&spec.constraints, request, ports, rules);
-        (id, unknown)
+        let rest = Rest {
+            request: Request::new(amounts),
+            ports: spec.host_ports.clone(),
+            rules,
+            spread: spec.spread.clone(),
+        };
+        (self.intern(&spec.constraints, rest), unknown)
     }
 
     /// The id of a shape with what its pod's gang wants; it takes over the user of the other.
@@ -149,8 +169,8 @@ impl Shapes {
             housemates: housemates.cloned(),
             ..constraints.clone()
         };
-        let shape = shape.clone();
-        let narrowed = self.intern(&constraints, shape.request, shape.ports, shape.rules);
+        let rest = self.rest_of(shape);
+        let narrowed = self.intern(&constraints, rest);
         self.release(id);
         narrowed
     }
@@ -163,37 +183,50 @@ impl Shapes {
         let Some(constraints) = self.constraints(shape.constraints).cloned() else {
             return id;
         };
-        let shape = shape.clone();
-        let other = self.intern(&constraints, shape.request, shape.ports, rules);
+        let rest = Rest {
+            rules,
+            ..self.rest_of(shape)
+        };
+        let other = self.intern(&constraints, rest);
         self.release(id);
         other
     }
 
-    fn intern(
-        &mut self,
-        constraints: &Constraints,
-        request: Request,
-        ports: Vec<HostPort>,
-        rules: Option<Arc<Rules>>,
-    ) -> ShapeId {
+    fn rest_of(&self, shape: &Shape) -> Rest {
+        let spread = shape.spread.iter().filter_map(|id| self.spreads.rule(*id));
+        Rest {
+            request: shape.request.clone(),
+            ports: shape.ports.clone(),
+            rules: shape.rules.clone(),
+            spread: spread.cloned().collect(),
+        }
+    }
+
+    fn intern(&mut self, constraints: &Constraints, rest: Rest) -> ShapeId {
         let (constraints, _) = self.constraints.acquire(constraints);
         let shape = Shape {
-            request,
+            request: rest.request,
             constraints,
-            ports,
-            rules,
+            ports: rest.ports,
+            rules: rest.rules,
+            spread: self.spreads.acquire(&rest.spread, constraints),
         };
         let (id, shape_is_new) = self.shapes.acquire(&shape);
         if !shape_is_new {
-            self.constraints.release(constraints);
+            self.release_parts(&shape);
         }
         id
+    }
+
+    fn release_parts(&mut self, shape: &Shape) {
+        self.constraints.release(shape.constraints);
+        shape.spread.iter().for_each(|id| self.spreads.release(*id));
     }
 
     /// One user of a shape less.
     pub fn release(&mut self, id: ShapeId) {
         if let Some(shape) = self.shapes.release(id) {
-            self.constraints.release(shape.constraints);
+            self.release_parts(&shape);
         }
     }
 
@@ -213,6 +246,15 @@ impl Shapes {
     #[must_use]
     pub fn constraints_serial(&self, id: ConstraintsId) -> Option<u64> {
         self.constraints.serial(id)
+    }
+
+    /// The rules by which pods are spread.
+    pub(super) const fn spreads(&self) -> &Spreads {
+        &self.spreads
+    }
+
+    pub(super) const fn spreads_mut(&mut self) -> &mut Spreads {
+        &mut self.spreads
     }
 
     /// The constraints of an id.

@@ -130,7 +130,7 @@ impl Query {
         match self.what.counted {
             Counted::All => true,
             Counted::Placed => !presence.held,
-            Counted::Staying => !presence.terminating,
+            Counted::Staying => !presence.held && !presence.terminating,
         }
     }
 
@@ -333,6 +333,22 @@ impl PodCounts {
     /// A query that nobody asks any more is gone.
     pub(super) fn forget(&mut self, id: QueryId) {
         self.queries.remove(id);
+    }
+
+    /// Whether a query counts pods that are so far.
+    pub(super) fn counts_such(&self, id: QueryId, presence: Presence) -> bool {
+        let query = self.queries.get(id);
+        query.is_some_and(|query| query.counts(presence))
+    }
+
+    /// Keeps the domains of a label, for one more user.
+    pub(super) fn hold_label(&mut self, label: &str, nodes: &Nodes) -> KeyId {
+        self.domains.acquire(label, nodes)
+    }
+
+    /// One user of a label less.
+    pub(super) fn release_label(&mut self, key: KeyId) {
+        self.domains.release(key);
     }
 
     /// Sums a query up by a label's values, for one more user.
