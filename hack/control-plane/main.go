@@ -25,6 +25,7 @@ var roles = map[string]func() int{
 	"kube-apiserver":          runAPIServer,
 	"kube-controller-manager": runControllerManager,
 	"kube-scheduler":          runScheduler,
+	"filters":                 runFilters,
 	"kubectl":                 runKubectl,
 }
 

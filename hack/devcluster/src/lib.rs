@@ -39,4 +39,4 @@ mod wait;
 pub use builder::Builder;
 pub use nodes::fake_node;
 pub use plane::ControlPlane;
-pub use programs::Role;
+pub use programs::{Role, find as find_program};

@@ -43,7 +43,10 @@ impl fmt::Display for Role {
 
 /// The path of a program: from what `hack/build-control-plane` built, else from
 /// `KUBEBUILDER_ASSETS`.
-pub(crate) fn find(name: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// When it is in neither.
+pub fn find(name: &str) -> Result<PathBuf> {
     match folders()
         .into_iter()
         .map(|folder| folder.join(name))
