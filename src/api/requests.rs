@@ -4,7 +4,7 @@
 //! containers, in-place resize, pod-level resources, overhead. Sums are exact and rounded up
 //! once, at the end.
 
-use super::slim::{Container, ContainerStatus, Pod, Resources, Texts};
+use super::slim::{Container, Pod, PodStatus, Resources, Texts};
 use crate::core::model::Amounts;
 use crate::core::units::Quantity;
 use std::collections::BTreeMap;
@@ -24,17 +24,14 @@ pub struct Requests {
 #[must_use]
 pub fn effective(pod: &Pod) -> Requests {
     let mut reader = Reader::default();
-    let infeasible = pod.status.conditions.iter().any(|condition| {
-        condition.kind == "PodResizePending"
-            && condition.status == "True"
-            && condition.reason == "Infeasible"
-    });
-    let asked = of_view(pod, View::Asked, &mut reader);
-    let mut needed = of_view(pod, View::Allocated, &mut reader);
-    raise(&mut needed, &of_view(pod, View::InForce, &mut reader));
+    let infeasible = is_infeasible(&pod.status);
+    let asked = of_containers(pod, View::Asked, &mut reader);
+    let (mut needed, in_force) = under_way(pod, infeasible, &mut reader);
+    raise(&mut needed, &in_force);
     if !infeasible {
         raise(&mut needed, &asked);
     }
+    needed.extend(of_the_pod(pod, &asked, infeasible, &mut reader));
     add(
         &mut needed,
         &reader.bag("spec.overhead", &pod.spec.overhead),
@@ -44,6 +41,14 @@ pub fn effective(pod: &Pod) -> Requests {
         amounts: in_core_units(&needed),
         unreadable: reader.finish(),
     }
+}
+
+/// Whether the node cannot give what a resize asks for: what it asks for then does not count. Only the
+/// condition's type and reason are looked at, of the first of its type.
+fn is_infeasible(status: &PodStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    let pending = conditions.find(|one| one.kind == "PodResizePending");
+    pending.is_some_and(|one| one.reason == "Infeasible")
 }
 
 /// Amounts in the core's units, without zeros: `cpu` in thousandths, all else in whole units.
@@ -103,31 +108,52 @@ impl Reader {
 enum View {
     /// `spec`: what the user asked for.
     Asked,
-    /// `status...allocatedResources`: what the kubelet set aside.
-    Allocated,
-    /// `status...resources`: what is in force.
-    InForce,
+    /// `status...allocatedResources`: what the kubelet set aside; else what was asked for, unless that
+    /// is more than the node can give.
+    Allocated { infeasible: bool },
+    /// `status...resources`: what is in force; else what was set aside.
+    InForce { infeasible: bool },
 }
 
-/// Requests of the whole pod in one view, without overhead.
-fn of_view(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
-    let mut total = of_containers(pod, view, reader);
-    if let Some(resources) = &pod.spec.resources {
-        let asked = pod_level(resources, &total, reader);
-        total.extend(asked);
-    }
+/// What the kubelet set aside, and what is in force: as it says for the whole pod if it says both, else
+/// of the containers together.
+fn under_way(pod: &Pod, infeasible: bool, reader: &mut Reader) -> (Bag, Bag) {
     let status = &pod.status;
-    if view != View::Asked {
-        let bag = reader.bag("status.allocatedResources", &status.allocated_resources);
-        total.extend(bag.into_iter().filter(|(name, _)| is_pod_level(name)));
-    }
-    if view == View::InForce
-        && let Some(resources) = &status.resources
+    let in_force = status.resources.as_ref().map(|one| &one.requests);
+    if let Some(in_force) = in_force.filter(|one| !one.is_empty())
+        && !status.allocated_resources.is_empty()
     {
-        let bag = reader.bag("status.resources.requests", &resources.requests);
-        total.extend(bag.into_iter().filter(|(name, _)| is_pod_level(name)));
+        return (
+            reader.bag("status.allocatedResources", &status.allocated_resources),
+            reader.bag("status.resources.requests", in_force),
+        );
     }
-    total
+    (
+        of_containers(pod, View::Allocated { infeasible }, reader),
+        of_containers(pod, View::InForce { infeasible }, reader),
+    )
+}
+
+/// What pod-level resources put in the place of the containers' sums: of a pod that the kubelet says
+/// something of, the largest of what is asked for and what it says.
+fn of_the_pod(pod: &Pod, containers: &Bag, infeasible: bool, reader: &mut Reader) -> Bag {
+    let Some(resources) = &pod.spec.resources else {
+        return Bag::new();
+    };
+    let asked = pod_level(resources, containers, reader);
+    let status = &pod.status;
+    let Some(in_force) = status.resources.as_ref().filter(|_| !asked.is_empty()) else {
+        return asked;
+    };
+    let mut bag = if infeasible { Bag::new() } else { asked };
+    for (path, texts) in [
+        ("status.resources.requests", &in_force.requests),
+        ("status.allocatedResources", &status.allocated_resources),
+    ] {
+        raise(&mut bag, &reader.bag(path, texts));
+    }
+    bag.retain(|name, _| is_pod_level(name));
+    bag
 }
 
 /// How the names of huge pages of all sizes begin.
@@ -143,11 +169,18 @@ pub(super) fn of_all_containers(pod: &Pod) -> BTreeMap<String, Quantity> {
     of_containers(pod, View::Asked, &mut Reader::default())
 }
 
-/// Pod-level requests; a limit stands in where neither the pod nor a container requests any, as
-/// the API server's defaulting has it.
+/// Pod-level requests, with what the API server fills in where some are there: `cpu` and `memory` from
+/// the containers, then limits.
 fn pod_level(resources: &Resources, containers: &Bag, reader: &mut Reader) -> Bag {
+    if resources.requests.is_empty() && resources.limits.is_empty() {
+        return Bag::new();
+    }
     let mut bag = reader.bag("spec.resources.limits", &resources.limits);
     bag.retain(|name, _| !containers.contains_key(name));
+    let filled = containers
+        .iter()
+        .filter(|(name, _)| *name == "cpu" || *name == "memory");
+    bag.extend(filled.map(|(name, quantity)| (name.clone(), *quantity)));
     bag.extend(reader.bag("spec.resources.requests", &resources.requests));
     bag.retain(|name, _| is_pod_level(name));
     bag
@@ -155,23 +188,16 @@ fn pod_level(resources: &Resources, containers: &Bag, reader: &mut Reader) -> Ba
 
 /// The containers together: all that run at once, or the widest moment of the start.
 fn of_containers(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
-    let (spec, status) = (&pod.spec, &pod.status);
+    let spec = &pod.spec;
     let mut running = Bag::new();
     for container in &spec.containers {
-        let own = of_container(
-            "spec.containers",
-            container,
-            &status.container_statuses,
-            view,
-            reader,
-        );
+        let own = of_container("spec.containers", container, &pod.status, view, reader);
         add(&mut running, &own);
     }
     let mut sidecars = Bag::new();
     let mut widest = Bag::new();
     for container in &spec.init_containers {
-        let statuses = &status.init_container_statuses;
-        let own = of_container("spec.initContainers", container, statuses, view, reader);
+        let own = of_container("spec.initContainers", container, &pod.status, view, reader);
         if container.is_sidecar() {
             add(&mut running, &own);
             add(&mut sidecars, &own);
@@ -189,23 +215,29 @@ fn of_containers(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
 fn of_container(
     list: &str,
     container: &Container,
-    statuses: &[ContainerStatus],
+    status: &PodStatus,
     view: View,
     reader: &mut Reader,
 ) -> Bag {
+    if view != View::Asked {
+        let (running, starting) = (&status.container_statuses, &status.init_container_statuses);
+        let mut all = running.iter().chain(starting);
+        let said = all.find(|one| one.name == container.name);
+        if matches!(view, View::InForce { .. })
+            && let Some(resources) = said.and_then(|one| one.resources.as_ref())
+            && !resources.requests.is_empty()
+        {
+            return reader.bag("status.containerStatuses.resources", &resources.requests);
+        }
+        if let Some(said) = said.filter(|one| !one.allocated_resources.is_empty()) {
+            let allocated = &said.allocated_resources;
+            return reader.bag("status.containerStatuses.allocatedResources", allocated);
+        }
+        if let View::Allocated { infeasible: true } | View::InForce { infeasible: true } = view {
+            return Bag::new();
+        }
+    }
     let path = format!("{list}[{}].resources", container.name);
-    let status = statuses.iter().find(|status| status.name == container.name);
-    if view == View::InForce
-        && let Some(resources) = status.and_then(|status| status.resources.as_ref())
-    {
-        return reader.bag("status.containerStatuses.resources", &resources.requests);
-    }
-    if view != View::Asked
-        && let Some(status) = status.filter(|status| !status.allocated_resources.is_empty())
-    {
-        let allocated = &status.allocated_resources;
-        return reader.bag("status.containerStatuses.allocatedResources", allocated);
-    }
     // Requests default to limits, as in the API server.
     let mut bag = reader.bag(&format!("{path}.limits"), &container.resources.limits);
     bag.extend(reader.bag(&format!("{path}.requests"), &container.resources.requests));
@@ -344,6 +376,69 @@ mod tests {
         assert_eq!(requests(pod("2", "3", "Infeasible")).amounts, milli(3000));
         assert_eq!(requests(pod("5", "3", "Deferred")).amounts, milli(5000));
         assert_eq!(requests(pod("2", "6", "Deferred")).amounts, milli(6000));
+    }
+
+    #[test]
+    fn an_infeasible_resize_counts_only_what_the_kubelet_says() {
+        let pod = |status: Value, reason: &str| {
+            json!({
+                "metadata": {},
+                "spec": {
+                    "containers": [container("a", "4"), container("b", "1")],
+                    "initContainers": [container("i", "9")],
+                },
+                "status": {
+                    "conditions": [
+                        {"type": "PodResizePending", "status": "False", "reason": reason},
+                        {"type": "PodResizePending", "status": "True", "reason": "Deferred"},
+                    ],
+                    "containerStatuses": status,
+                },
+            })
+        };
+        let of_a = json!([{"name": "a", "allocatedResources": {"cpu": "2"}, "resources": {}}]);
+        // Who has no status counts nothing: `b` and the init container.
+        assert_eq!(
+            requests(pod(of_a.clone(), "Infeasible")).amounts,
+            milli(2000)
+        );
+        assert_eq!(requests(pod(of_a, "Deferred")).amounts, milli(9000));
+        assert_eq!(requests(pod(json!([]), "Infeasible")).amounts, []);
+    }
+
+    #[test]
+    fn what_the_kubelet_says_of_the_pod_takes_the_containers_place_where_it_says_both() {
+        let pod = |status: Value| {
+            json!({
+                "metadata": {},
+                "spec": {"containers": [container("a", "4")]},
+                "status": status,
+            })
+        };
+        let of_containers = json!([{"name": "a", "allocatedResources": {"cpu": "6", "x/y": "1"}}]);
+        let allocated = json!({"cpu": "5"});
+        let both = json!({
+            "allocatedResources": allocated, "resources": {"requests": {"cpu": "3"}},
+            "containerStatuses": of_containers,
+        });
+        assert_eq!(requests(pod(both)).amounts, milli(5000));
+        let one = json!({"allocatedResources": allocated, "containerStatuses": of_containers});
+        let amounts = [("cpu".to_owned(), 6000), ("x/y".to_owned(), 1)];
+        assert_eq!(requests(pod(one)).amounts, amounts);
+    }
+
+    #[test]
+    fn the_api_server_fills_pod_level_requests_from_the_containers() {
+        let pod = json!({
+            "metadata": {},
+            "spec": {
+                "containers": [{"name": "a", "resources": {"requests": {"cpu": "1", "memory": "2"}}}],
+                "resources": {"requests": {"cpu": "3"}},
+            },
+            "status": {"containerStatuses": [{"name": "a", "allocatedResources": {"memory": "5"}}]},
+        });
+        let amounts = [("cpu".to_owned(), 3000), ("memory".to_owned(), 2)];
+        assert_eq!(requests(pod).amounts, amounts);
     }
 
     #[test]
