@@ -11,7 +11,7 @@ use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
 use crate::core::lint::{Linter, Note};
 use crate::core::model::{BindOutcome, Event, PodKey};
-use crate::core::plugins::registry::{leaves_uneven, overcommits};
+use crate::core::plugins::registry::{leaves_uneven, overcommits, takes_unfit_nodes};
 use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,8 @@ impl Brain {
     pub fn new(policy: Policy, lists: usize) -> Self {
         let linter = Linter::default()
             .allow_overcommit(overcommits(&policy.profile))
-            .allow_uneven(leaves_uneven(&policy.profile));
+            .allow_uneven(leaves_uneven(&policy.profile))
+            .allow_unfit(takes_unfit_nodes(&policy.profile));
         Self {
             scheduler: Scheduler::new(policy),
             linter,

@@ -5,7 +5,7 @@ use muster_devcluster::fake_node;
 use serde_json::{Value, json};
 
 /// What a node has against the pod, one each.
-pub(crate) const WORDS: [&str; 12] = [
+pub(crate) const WORDS: [&str; 14] = [
     "Insufficient cpu",
     "Too many pods",
     "node(s) were unschedulable",
@@ -18,7 +18,11 @@ pub(crate) const WORDS: [&str; 12] = [
     "node(s) didn't match pod affinity rules",
     "node(s) didn't match pod anti-affinity rules",
     "node(s) didn't satisfy existing pods anti-affinity rules",
+    "node(s) didn't match Pod's required features",
+    "node(s) didn't satisfy plugin(s) [NodeAffinity]",
 ];
+
+const FEATURE: &str = "RestartAllContainersOnContainerExits";
 
 /// A node that would suit but for its name's reason.
 fn node(name: &str) -> Value {
@@ -32,6 +36,9 @@ fn node(name: &str) -> Value {
     node["metadata"]["labels"]["spot"] = json!(name);
     if name != "lonely" {
         node["metadata"]["labels"]["side"] = json!("left");
+    }
+    if name != "old" {
+        node["status"]["declaredFeatures"] = json!([FEATURE]);
     }
     match name {
         "cordoned" => node["spec"]["unschedulable"] = json!(true),
@@ -73,6 +80,8 @@ fn every_node_says_what_it_has_against_a_pod() {
         "lonely",
         "loud",
         "guarded",
+        "old",
+        "unnamed",
     ];
     cluster
         .plane
@@ -117,6 +126,14 @@ fn every_node_says_what_it_has_against_a_pod() {
     picky["spec"]["affinity"] = terms("podAffinity", "picky", "side");
     picky["spec"]["affinity"]["podAntiAffinity"] =
         terms("podAntiAffinity", "loud", "spot")["podAntiAffinity"].clone();
+    picky["spec"]["restartPolicy"] = json!("Never");
+    let container = &mut picky["spec"]["containers"][0];
+    container["restartPolicy"] = json!("Never");
+    container["restartPolicyRules"] = json!([
+        {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [3]}},
+    ]);
+    // All but the last.
+    picky["spec"]["affinity"]["nodeAffinity"] = named(&names[..13])["nodeAffinity"].clone();
     cluster.plane.post(PODS, &picky).unwrap();
     let mut said = String::new();
     eventually("all nodes have said no", || {
@@ -128,9 +145,33 @@ fn every_node_says_what_it_has_against_a_pod() {
     eprintln!("{said}");
     assert!(said.contains("(the last refusal: "), "{said}");
     assert!(said.contains("not on this node"), "{said}");
-    assert!(said.contains("0/12 nodes are available: "), "{said}");
+    assert!(said.contains("0/14 nodes are available: "), "{said}");
     for words in WORDS {
         assert!(said.contains(&format!("1 {words}")), "{words} in {said}");
     }
+    let mut torn = pod("torn", 0, "1");
+    torn["metadata"]["annotations"] = json!({});
+    torn["spec"]["affinity"] = named(&["small"]);
+    let required = "requiredDuringSchedulingIgnoredDuringExecution";
+    let terms = &mut torn["spec"]["affinity"]["nodeAffinity"][required]["nodeSelectorTerms"];
+    let other = json!({"key": "metadata.name", "operator": "In", "values": ["full"]});
+    terms[0]["matchFields"].as_array_mut().unwrap().push(other);
+    cluster.plane.post(PODS, &torn).unwrap();
+    eventually("lists that exclude each other are told", || {
+        let status = &cluster.pod("torn-0")["status"];
+        let found = condition(status, "PodScheduled").map(|found| text(found, "/message"));
+        found.as_deref() == Some("0/11 nodes are available: pod affinity terms conflict.")
+    });
     muster.stop();
+}
+
+/// Affinity to nodes of these names: a term each, for the API takes one name a term.
+fn named(names: &[&str]) -> Value {
+    let term = |name: &&str| {
+        let field = json!({"key": "metadata.name", "operator": "In", "values": [name]});
+        json!({"matchFields": [field]})
+    };
+    let terms: Vec<Value> = names.iter().map(term).collect();
+    let required = json!({"nodeSelectorTerms": terms});
+    json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}})
 }

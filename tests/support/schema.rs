@@ -71,6 +71,8 @@ PodSpec
   overhead 32 map Quantity
   topologySpreadConstraints 33 [] TopologySpreadConstraint
   schedulingGates 38 [] PodSchedulingGate
+  ephemeralContainers 34 [] EphemeralContainer
+  hostUsers 37 *bool
   resourceClaims 39 [] PodResourceClaim
   resources 40 *ResourceRequirements
   schedulingGroup 43 *PodSchedulingGroup
@@ -108,7 +110,25 @@ Container
   ports 6 [] ContainerPort
   env 7 [] EnvVar
   resources 8 ResourceRequirements
+  volumeMounts 9 [] VolumeMount
   restartPolicy 24 *string
+  restartPolicyRules 25 [] ContainerRestartRule
+
+EphemeralContainer
+  common 1 inline EphemeralContainerCommon
+
+EphemeralContainerCommon
+  name 1 string
+  volumeMounts 9 [] VolumeMount
+
+VolumeMount
+  name 1 string
+  readOnly 2 bool
+  mountPath 3 string
+  bindMountOptions 8 [] string
+
+ContainerRestartRule
+  action 1 string
 
 EnvVar
   name 1 string
@@ -233,6 +253,7 @@ NodeStatus
   capacity 1 map Quantity
   allocatable 2 map Quantity
   phase 3 string
+  declaredFeatures 14 [] string
 
 Namespace
   metadata 1 ObjectMeta

@@ -2,7 +2,9 @@
 
 use crate::api::requests::{Reader, in_core_units};
 use crate::api::{names, slim};
-use crate::core::model::{NamespaceSpec, NodeSpec, PriorityClassSpec, Taint, TaintEffect};
+use crate::core::model::{
+    NamespaceSpec, NodeFeatures, NodeSpec, PriorityClassSpec, Taint, TaintEffect,
+};
 
 /// The preemptionPolicy of who makes nobody go.
 pub(super) const NEVER: &str = "Never";
@@ -21,6 +23,12 @@ pub fn node(node: &slim::Node) -> NodeSpec {
         labels: node.metadata.labels.clone().unwrap_or_default(),
         taints: node.spec.taints.iter().filter_map(taint).collect(),
         unschedulable: node.spec.unschedulable,
+        features: status
+            .declared_features
+            .iter()
+            .fold(NodeFeatures::NONE, |all, name| {
+                all.and(NodeFeatures::named(name))
+            }),
         allocatable: in_core_units(&Reader::default().bag("status.allocatable", offered)),
     }
 }
@@ -95,6 +103,7 @@ mod tests {
             "status": {
                 "allocatable": {"cpu": "3500m", "memory": "1Ki", "pods": 110, "bad": "x", "less": "-1"},
                 "capacity": {"cpu": "4"},
+                "declaredFeatures": ["Other", "VolumeBindMountOptions"],
             },
         }));
         let amounts = [("cpu", 3500), ("memory", 1024), ("pods", 110)];
@@ -105,6 +114,7 @@ mod tests {
         assert_eq!((found.name.as_str(), found.unschedulable), ("n", true));
         assert_eq!(found.labels["zone"], "a");
         assert_eq!(found.taints.len(), 1);
+        assert_eq!(found.features, NodeFeatures::BIND_MOUNT_OPTIONS);
         let bare = read(json!({"metadata": {"name": "n"}, "status": {"capacity": {"cpu": 4}}}));
         assert_eq!(bare.allocatable, [("cpu".to_owned(), 4000)]);
     }

@@ -4,9 +4,9 @@ use super::unsupported::{self, Unsupported};
 use super::{Reading, cluster, created, filled, millis, policy, spread};
 use crate::api::{conventions, duration, names, ranks, requests, slim};
 use crate::core::model::{
-    Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, Operator, PodKey, PodLabels,
-    PodPhase, PodRules, PodSpec, PodTerm, Protocol, Requirement, ShapeSpec, Term, Toleration,
-    TolerationOperator,
+    Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, Operator, PodKey,
+    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, Protocol, Requirement, ShapeSpec, Term,
+    Toleration, TolerationOperator,
 };
 use crate::core::units::{Millis, Time};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -122,7 +122,29 @@ fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
         tolerations: tolerations
             .filter_map(|(index, one)| toleration(index, one, notes))
             .collect(),
+        features: features(spec),
     }
+}
+
+/// What the pod needs of its node's kubelet.
+fn features(spec: &slim::PodSpec) -> NodeFeatures {
+    let containers = || spec.containers.iter().chain(&spec.init_containers);
+    let restarts_all = |one: &slim::Container| {
+        let mut rules = one.restart_policy_rules.iter();
+        rules.any(|rule| rule.action == "RestartAllContainers")
+    };
+    let ephemeral = spec.ephemeral_containers.iter();
+    let mut mounts = containers()
+        .map(|one| &one.volume_mounts)
+        .chain(ephemeral.map(|one| &one.common.volume_mounts));
+    let own_users = spec.host_users == Some(false);
+    NodeFeatures::RESTART_ALL_CONTAINERS
+        .when(containers().any(restarts_all))
+        .and(NodeFeatures::USERS_ON_HOST_NETWORK.when(spec.host_network && own_users))
+        .and(
+            NodeFeatures::BIND_MOUNT_OPTIONS
+                .when(mounts.any(|one| !one.bind_mount_options.is_empty())),
+        )
 }
 
 const AFFINITY: &str =
@@ -173,6 +195,8 @@ fn toleration(
     let operator = match found.operator.as_str() {
         "" | "Equal" => TolerationOperator::Equal,
         "Exists" => TolerationOperator::Exists,
+        "Lt" => TolerationOperator::Lt,
+        "Gt" => TolerationOperator::Gt,
         other => {
             notes.add(format!("spec.tolerations[{index}].operator: {other:?}"));
             return None;
@@ -444,6 +468,47 @@ mod tests {
     }
 
     #[test]
+    fn fields_say_what_the_kubelet_must_have() {
+        let features = |spec| of_spec(spec).shape.constraints.features;
+        let rule =
+            |action: &str| json!([{"name": "a", "restartPolicyRules": [{"action": action}]}]);
+        let mount = |options: Value| json!([{"name": "a", "volumeMounts": [{}, {"bindMountOptions": options}]}]);
+        let restarts = NodeFeatures::RESTART_ALL_CONTAINERS;
+        let mounts = NodeFeatures::BIND_MOUNT_OPTIONS;
+        let cases = [
+            (
+                json!({"containers": rule("RestartAllContainers")}),
+                restarts,
+            ),
+            (
+                json!({"initContainers": rule("RestartAllContainers")}),
+                restarts,
+            ),
+            (json!({"containers": rule("Restart")}), NodeFeatures::NONE),
+            (json!({"containers": mount(json!(["noexec"]))}), mounts),
+            (json!({"initContainers": mount(json!(["noexec"]))}), mounts),
+            (
+                json!({"ephemeralContainers": mount(json!(["noexec"]))}),
+                mounts,
+            ),
+            (json!({"containers": mount(json!([]))}), NodeFeatures::NONE),
+            (
+                json!({"hostNetwork": true, "hostUsers": false}),
+                NodeFeatures::USERS_ON_HOST_NETWORK,
+            ),
+            (
+                json!({"hostNetwork": true, "hostUsers": true}),
+                NodeFeatures::NONE,
+            ),
+            (json!({"hostNetwork": true}), NodeFeatures::NONE),
+            (json!({"hostUsers": false}), NodeFeatures::NONE),
+        ];
+        for (spec, wanted) in cases {
+            assert_eq!(features(spec.clone()), wanted, "{spec}");
+        }
+    }
+
+    #[test]
     fn host_ports_are_those_of_all_that_runs_at_once() {
         let port =
             |number: u16| json!([{"containerPort": 80, "hostPort": number, "protocol": "UDP"}]);
@@ -543,7 +608,7 @@ mod tests {
                 {"whenUnsatisfiable": "ScheduleAnyway"}, {"whenUnsatisfiable": "DoNotSchedule"},
             ],
             "resourceClaims": [{"name": "gpu"}],
-            "tolerations": [{"key": "k", "operator": "Gt", "value": "1"}, {"effect": "Maybe"}],
+            "tolerations": [{"key": "k", "operator": "Like", "value": "1"}, {"effect": "Maybe"}],
         }));
         let wanted = [
             "spec.volumes[data].persistentVolumeClaim",
@@ -552,7 +617,7 @@ mod tests {
             "spec.containers[a].resources.requests.cpu: \"many\"",
             "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.\
              nodeSelectorTerms[0].matchExpressions.operator: \"Like\"",
-            "spec.tolerations[0].operator: \"Gt\"",
+            "spec.tolerations[0].operator: \"Like\"",
             "spec.tolerations[1].effect: \"Maybe\"",
             "spec.containers[a].ports.hostPort: 70000",
             "spec.containers[a].ports.protocol: \"ICMP\"",

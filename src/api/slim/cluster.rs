@@ -69,6 +69,10 @@ pub struct NodeStatus {
     #[serde(deserialize_with = "nullable")]
     #[prost(btree_map = "string, message", tag = "1")]
     pub capacity: Texts,
+    /// Features of its kubelet.
+    #[serde(rename = "declaredFeatures", deserialize_with = "nullable")]
+    #[prost(string, repeated, tag = "14")]
+    pub declared_features: Vec<String>,
 }
 
 /// `v1` Namespace.

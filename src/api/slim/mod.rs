@@ -19,8 +19,9 @@ mod text;
 pub use cluster::{Namespace, Node, NodeSpec, NodeStatus, PriorityClass, Taint};
 pub use meta::Moment;
 pub use pod::{
-    Affinity, Container, ContainerPort, ContainerStatus, Gate, Pod, PodCondition, PodSpec,
-    PodStatus, PodTerms, Resources, SchedulingGroup, SpreadConstraint, Volume, VolumeSource,
+    Affinity, Container, ContainerPort, ContainerStatus, EphemeralCommon, EphemeralContainer, Gate,
+    Mounts, Pod, PodCondition, PodSpec, PodStatus, PodTerms, Resources, RestartRule,
+    SchedulingGroup, SpreadConstraint, Volume, VolumeSource,
 };
 pub use policy::{
     LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,

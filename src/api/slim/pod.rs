@@ -102,6 +102,13 @@ pub struct PodSpec {
     #[serde(deserialize_with = "nullable")]
     #[prost(bool, tag = "11")]
     pub host_network: bool,
+    /// Whether its users are the node's; unless it is false, they are.
+    #[prost(bool, optional, tag = "37")]
+    pub host_users: Option<bool>,
+    /// Containers for debugging, which may be there before it has a node.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "34")]
+    pub ephemeral_containers: Vec<EphemeralContainer>,
 }
 
 /// A scheduling gate.
@@ -140,6 +147,69 @@ pub struct Container {
     /// `Always` on an init container makes it a sidecar.
     #[prost(string, optional, tag = "24")]
     pub restart_policy: Option<String>,
+    /// What its end leads to.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, repeated, tag = "25")]
+    pub restart_policy_rules: Vec<RestartRule>,
+    /// Its mounts.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "9")]
+    pub volume_mounts: Mounts,
+}
+
+/// A container for debugging: only what asks something of the node.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(transparent)]
+pub struct EphemeralContainer {
+    /// What it has in common with containers.
+    #[prost(message, required, tag = "1")]
+    pub common: EphemeralCommon,
+}
+
+/// What a container for debugging has in common with containers.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default, rename_all = "camelCase")]
+pub struct EphemeralCommon {
+    /// Its mounts.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "9")]
+    pub volume_mounts: Mounts,
+}
+
+/// What the end of a container leads to.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default)]
+pub struct RestartRule {
+    /// `Restart` or `RestartAllContainers`.
+    #[prost(string, tag = "1")]
+    pub action: String,
+}
+
+/// The mounts of a container, all in one: only what asks something of the node. In protobuf a message
+/// that comes again adds to the first, so that mounts which ask for nothing take no room.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(from = "Vec<Mount>")]
+pub struct Mounts {
+    /// Options beyond the usual.
+    #[prost(string, repeated, tag = "8")]
+    pub bind_mount_options: Vec<String>,
+}
+
+/// A mount in JSON.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Mount {
+    #[serde(deserialize_with = "nullable")]
+    bind_mount_options: Vec<String>,
+}
+
+impl From<Vec<Mount>> for Mounts {
+    fn from(found: Vec<Mount>) -> Self {
+        let options = found.into_iter().flat_map(|one| one.bind_mount_options);
+        Self {
+            bind_mount_options: options.collect(),
+        }
+    }
 }
 
 impl Container {

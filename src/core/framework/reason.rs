@@ -15,6 +15,14 @@ pub enum Reason {
     Taint,
     /// Its labels do not match the pod's selector or affinity.
     NodeAffinity,
+    /// Every term of the pod's affinity names nodes, and not this one.
+    NotNamed,
+    /// The pod's affinity names nodes by lists that exclude each other. So it is for every node.
+    AffinityConflict,
+    /// Its labels do not match what the configuration demands for every pod.
+    EnforcedAffinity,
+    /// Its kubelet does not declare what the pod needs.
+    Features,
     /// Its labels do not match the gang's node selector.
     GangSelector,
     /// It is another gang's alone, or the pod's gang wants it alone and others are there.
@@ -38,6 +46,12 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether it is about the pod, and so what every node answers: its words are not counted.
+    #[must_use]
+    pub const fn is_of_the_pod(&self) -> bool {
+        matches!(self, Self::AffinityConflict)
+    }
+
     /// The words that kubectl, autoscalers and people know.
     #[must_use]
     pub fn describe(&self, dimensions: &Dimensions) -> String {
@@ -50,6 +64,10 @@ impl Reason {
             Self::Unschedulable => "node(s) were unschedulable",
             Self::Taint => "node(s) had untolerated taint(s)",
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
+            Self::NotNamed => "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+            Self::AffinityConflict => "pod affinity terms conflict",
+            Self::EnforcedAffinity => "node(s) didn't match scheduler-enforced node affinity",
+            Self::Features => "node(s) didn't match Pod's required features",
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",
             Self::Exclusive => "node(s) were not free for one PodGroup alone",
             Self::Ports => "node(s) didn't have free ports for the requested pod ports",

@@ -3,8 +3,8 @@
 use super::gangs::Gangs;
 use super::roads::Roads;
 use crate::core::model::{
-    BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, PodKey,
-    PodPhase, PodRules, PodSpec, SpreadRule, Taint, TopologySpec,
+    BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, NodeSpec,
+    PodKey, PodPhase, PodRules, PodSpec, SpreadRule, TopologySpec,
 };
 use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,8 @@ pub(super) struct Node {
     /// What it offers; `None` while it is only spoken of.
     offered: Option<BTreeMap<String, i64>>,
     labels: Labels,
-    taints: Vec<Taint>,
+    /// What it said of itself last.
+    facts: NodeSpec,
     used: BTreeMap<String, i128>,
     /// It was there and was deleted.
     deleted: bool,
@@ -48,7 +49,7 @@ pub(super) struct Pod {
     pub(super) lifetime: Option<Millis>,
     /// Over which domains it has to be spread.
     pub(super) spread: Vec<SpreadRule>,
-    /// Which nodes it allows; of those that are not spread nobody asks.
+    /// Which nodes its fields allow.
     pub(super) constraints: Constraints,
     requests: Amounts,
     pub(super) labels: Labels,
@@ -143,7 +144,7 @@ impl Account {
                 self.change_node(&spec.name, |node| {
                     node.offered = offered;
                     node.labels.clone_from(&spec.labels);
-                    node.taints.clone_from(&spec.taints);
+                    node.facts = spec.clone();
                     node.deleted = false;
                 });
             }
@@ -243,11 +244,7 @@ impl Account {
             refused: before.as_ref().is_some_and(|pod| pod.refused),
             lifetime: spec.lifetime,
             spread: spec.shape.spread.clone(),
-            constraints: if spec.shape.spread.is_empty() {
-                Constraints::default()
-            } else {
-                spec.shape.constraints.clone()
-            },
+            constraints: spec.shape.constraints.clone(),
             requests,
             labels: labels_of(spec),
             rules: spec.shape.pods.clone(),
@@ -392,11 +389,9 @@ impl Account {
         there.map(|(name, _)| name)
     }
 
-    /// The labels and taints of a node that is there.
-    pub(super) fn facts(&self, node: &str) -> Option<(&Labels, &[Taint])> {
-        let node = self.nodes.get(node)?;
-        let facts = (&node.labels, &node.taints[..]);
-        node.offered.as_ref().map(|_| facts)
+    /// What a node said of itself last.
+    pub(super) fn facts(&self, node: &str) -> Option<&NodeSpec> {
+        self.nodes.get(node).map(|node| &node.facts)
     }
 
     /// The labels of a node.

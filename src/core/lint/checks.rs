@@ -1,6 +1,7 @@
 //! What must hold of a plan: one function a rule. The rules are those of docs/architecture.md.
 
 use super::account::{Account, Count};
+use super::allowed::not_allowed;
 use super::company::{firsts, in_company};
 use super::gangs::Labels;
 use super::kept::may_be_there;
@@ -56,6 +57,8 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
                 notes.extend((!allowed.overcommit).then(room).flatten());
                 notes.extend(not_shared(account, order));
                 notes.extend(in_company(account, order, &firsts));
+                let unfit = || not_allowed(account, order);
+                notes.extend((!allowed.unfit).then(unfit).flatten());
             }
             Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
             _ => {}

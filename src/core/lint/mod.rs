@@ -9,6 +9,7 @@
 //! docs/architecture.md lists the invariants; each is a check in `checks.rs`.
 
 mod account;
+mod allowed;
 mod checks;
 mod company;
 mod gangs;
@@ -38,6 +39,7 @@ pub struct Linter {
 struct Allowed {
     overcommit: bool,
     uneven: bool,
+    unfit: bool,
 }
 
 impl Linter {
@@ -53,6 +55,14 @@ impl Linter {
     #[must_use]
     pub const fn allow_uneven(mut self, allowed: bool) -> Self {
         self.allowed.uneven = allowed;
+        self
+    }
+
+    /// Whether a pod may get a node that its fields rule out: where a filter that looks at them is left
+    /// out of the configuration.
+    #[must_use]
+    pub const fn allow_unfit(mut self, allowed: bool) -> Self {
+        self.allowed.unfit = allowed;
         self
     }
 

@@ -37,7 +37,8 @@ impl Likeness {
 
     /// The domain of a node for a rule, if the node counts.
     fn domain<'a>(&self, account: &'a Account, rule: &SpreadRule, node: &str) -> Option<&'a str> {
-        let (labels, taints) = account.facts(node)?;
+        let facts = account.facts(node)?;
+        let (labels, taints) = (&facts.labels, &facts.taints);
         let has_all = self.rules.iter().all(|one| labels.contains_key(&one.key));
         let selected =
             || self.constraints.select(node, labels) && labels_match(&self.gang_selector, labels);
@@ -93,7 +94,7 @@ impl Spreads {
         if pod.spread.is_empty() {
             return None;
         }
-        let (labels, _) = account.facts(&order.node)?;
+        let labels = &account.facts(&order.node)?.labels;
         let likeness = Likeness::of(account, pod);
         let all = self.by_likeness.entry(likeness.clone());
         let all = all.or_insert_with(|| likeness.count(account));

@@ -4,8 +4,8 @@ use super::*;
 use crate::core::engine::OntoKept;
 use crate::core::engine::{Effect, Evict, EvictCause, GangPhase, GangStatus, Scheduler};
 use crate::core::model::{
-    Bind, BindOutcome, GangKey, GangRef, GangSpec, NodeSpec, PodKey, PodSpec, PodWaits,
-    SubgroupSpec,
+    Bind, BindOutcome, GangKey, GangRef, GangSpec, NodeFeatures, NodeSpec, PodKey, PodSpec,
+    PodWaits, SubgroupSpec, Taint,
 };
 use crate::core::units::Millis;
 
@@ -351,4 +351,56 @@ fn who_stays_too_long_on_nodes_that_are_kept_whole_is_found() {
     for (lifetime, at) in [(60_000, at), (0, at), (0, None)] {
         assert!(look(&mut linter, Some(Millis(lifetime)), &onto(at, false)).is_empty());
     }
+}
+
+#[test]
+fn a_pod_on_a_node_that_its_fields_rule_out_is_found() {
+    let on = |change: fn(&mut NodeSpec), wants: fn(&mut PodSpec)| {
+        let mut world = World::new();
+        let mut node = NodeSpec {
+            name: "n".into(),
+            allocatable: vec![("cpu".into(), 2_000), ("pods".into(), 10)],
+            ..NodeSpec::default()
+        };
+        change(&mut node);
+        world.linter.hear(&Event::Node(node));
+        for name in ["p0", "p1"] {
+            let mut spec = pod(name);
+            wants(&mut spec);
+            world.linter.hear(&Event::Pod(Box::new(spec)));
+        }
+        let binds = ["p0", "p1"].map(|name| {
+            Effect::Bind(Bind {
+                pod: key(name),
+                node: "n".into(),
+            })
+        });
+        let plan = Plan {
+            effects: binds.into(),
+            ..Plan::default()
+        };
+        world.linter.look(&plan, Time::ZERO)
+    };
+    let found = |notes: Vec<Note>, words: &str| {
+        assert!(notes.iter().any(|one| one.contains(words)), "{notes:?}");
+    };
+    assert_eq!(on(|_| {}, |_| {}), [""; 0]);
+    found(on(|node| node.unschedulable = true, |_| {}), "a cordon");
+    let taint = |node: &mut NodeSpec| node.taints = vec![Taint::default()];
+    found(on(taint, |_| {}), "a taint");
+    let selects = |pod: &mut PodSpec| {
+        pod.shape.constraints.selector = [("disk".into(), "ssd".into())].into();
+    };
+    found(on(|_| {}, selects), "selector");
+    let needs = |pod: &mut PodSpec| {
+        pod.shape.constraints.features = NodeFeatures::BIND_MOUNT_OPTIONS;
+    };
+    found(on(|_| {}, needs), "declare");
+    assert_eq!(
+        on(
+            |node| node.features = NodeFeatures::BIND_MOUNT_OPTIONS,
+            needs
+        ),
+        [""; 0]
+    );
 }

@@ -1,6 +1,6 @@
 //! Which nodes a pod allows, and what keeps pods off a node.
 
-use super::{GangKey, Labels};
+use super::{GangKey, Labels, NodeFeatures};
 
 /// What a taint does to pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,10 @@ pub enum TolerationOperator {
     Equal,
     /// The key is enough.
     Exists,
+    /// The taint's value is an integer less than the one given.
+    Lt,
+    /// The taint's value is an integer greater than the one given.
+    Gt,
 }
 
 /// A toleration of a pod.
@@ -42,25 +46,35 @@ pub struct Toleration {
     pub key: String,
     /// How it compares.
     pub operator: TolerationOperator,
-    /// The value for `Equal`.
+    /// What the taint's value is compared with.
     pub value: String,
     /// The effect it tolerates; `None` is every effect.
     pub effect: Option<TaintEffect>,
 }
 
 impl Toleration {
-    /// Whether it tolerates `taint` (source: Kubernetes' `Toleration.ToleratesTaint`).
+    /// Whether it tolerates `taint` (source: Kubernetes' `Toleration.ToleratesTaint`, as it is where the
+    /// API server takes `Lt` and `Gt`).
     #[must_use]
     pub fn tolerates(&self, taint: &Taint) -> bool {
         let effect = self.effect.is_none_or(|effect| effect == taint.effect);
         let key = self.key.is_empty() || self.key == taint.key;
+        let numbers = || Some((decimal(&taint.value)?, decimal(&self.value)?));
         effect
             && key
             && match self.operator {
                 TolerationOperator::Exists => true,
                 TolerationOperator::Equal => self.value == taint.value,
+                TolerationOperator::Lt => numbers().is_some_and(|(found, bound)| found < bound),
+                TolerationOperator::Gt => numbers().is_some_and(|(found, bound)| found > bound),
             }
     }
+}
+
+/// An integer as the API writes it: without a plus, leading zeros or a negative zero.
+fn decimal(text: &str) -> Option<i64> {
+    let value: i64 = text.parse().ok()?;
+    (value.to_string() == text).then_some(value)
 }
 
 /// How a requirement compares a label.
@@ -115,6 +129,9 @@ impl Requirement {
     }
 }
 
+/// The only field of nodes that terms may speak of.
+const NODE_NAME: &str = "metadata.name";
+
 /// Expressions that must all hold. A term without any matches nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term {
@@ -129,10 +146,38 @@ impl Term {
     #[must_use]
     pub fn matches(&self, name: &str, labels: &Labels) -> bool {
         let label = |one: &Requirement| one.matches(labels.get(&one.key).map(String::as_str));
-        let field = |one: &Requirement| one.key == "metadata.name" && one.matches(Some(name));
+        let field = |one: &Requirement| one.key == NODE_NAME && one.matches(Some(name));
         (!self.labels.is_empty() || !self.fields.is_empty())
             && self.labels.iter().all(label)
             && self.fields.iter().all(field)
+    }
+}
+
+/// The names that a requirement names nodes by; `None` if it does not.
+fn names(one: &Requirement) -> Option<&[String]> {
+    (one.key == NODE_NAME && one.operator == Operator::In).then_some(&one.values)
+}
+
+impl Term {
+    /// Whether the term holds of nodes of certain names only.
+    #[must_use]
+    pub fn names_nodes(&self) -> bool {
+        self.fields.iter().any(|one| names(one).is_some())
+    }
+
+    /// Whether the term, which names nodes, names this one.
+    #[must_use]
+    pub fn may_name(&self, name: &str) -> bool {
+        let mut lists = self.fields.iter().filter_map(names);
+        lists.all(|list| list.iter().any(|one| one == name))
+    }
+
+    /// Whether the term, which names nodes, names none: its lists exclude each other.
+    #[must_use]
+    pub fn names_nobody(&self) -> bool {
+        let mut lists = self.fields.iter().filter_map(names);
+        let first = lists.next().unwrap_or_default();
+        !first.iter().any(|name| self.may_name(name))
     }
 }
 
@@ -170,6 +215,69 @@ pub struct Constraints {
     pub affinity: Option<NodeSelector>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
+    /// What the kubelet must have declared.
+    pub features: NodeFeatures,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_name_nodes_by_all_of_their_lists() {
+        let named = |values: &[&str]| Requirement {
+            key: NODE_NAME.to_owned(),
+            operator: Operator::In,
+            values: values.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        let term = |fields: Vec<Requirement>| Term {
+            labels: Vec::new(),
+            fields,
+        };
+        let both = term(vec![named(&["a", "b"]), named(&["b", "c"])]);
+        assert!(both.names_nodes() && !both.names_nobody());
+        assert!(both.may_name("b") && !both.may_name("a") && !both.may_name("d"));
+        assert!(term(vec![named(&["a"]), named(&["c"])]).names_nobody());
+        let not_in = Requirement {
+            operator: Operator::NotIn,
+            ..named(&["a"])
+        };
+        assert!(!term(vec![not_in]).names_nodes());
+    }
+
+    #[test]
+    fn tolerations_compare_integers_as_they_are_written() {
+        let tolerates = |operator, value: &str, taint: &str| {
+            let toleration = Toleration {
+                key: "k".to_owned(),
+                operator,
+                value: value.to_owned(),
+                effect: None,
+            };
+            toleration.tolerates(&Taint {
+                key: "k".to_owned(),
+                value: taint.to_owned(),
+                effect: TaintEffect::NoSchedule,
+            })
+        };
+        let (less, greater) = (TolerationOperator::Lt, TolerationOperator::Gt);
+        for (value, taint, is_less, is_greater) in [
+            ("5", "4", true, false),
+            ("5", "5", false, false),
+            ("-5", "-4", false, true),
+            ("05", "4", false, false),
+            ("5", "+4", false, false),
+            ("5", "", false, false),
+            ("5", "99999999999999999999", false, false),
+        ] {
+            assert_eq!(tolerates(less, value, taint), is_less, "{taint} < {value}");
+            assert_eq!(
+                tolerates(greater, value, taint),
+                is_greater,
+                "{taint} > {value}"
+            );
+        }
+    }
 }
 
 impl Constraints {

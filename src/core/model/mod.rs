@@ -8,6 +8,7 @@ mod constraints;
 pub mod digest;
 mod effect;
 mod event;
+mod features;
 mod gang;
 mod hyper_node;
 mod natural;
@@ -30,6 +31,7 @@ pub use constraints::{
 };
 pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome};
+pub use features::NodeFeatures;
 pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
 pub use hyper_node::{
     HYPER_NODES, HyperNodeSpec, MAX_TIERS, NamePattern, NodeChoice, level_of_tier,

@@ -1,6 +1,6 @@
 //! A node as the core is told of it.
 
-use super::{Amounts, Labels, Taint};
+use super::{Amounts, Labels, NodeFeatures, Taint};
 
 /// What a node offers and what keeps pods off it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct NodeSpec {
     pub taints: Vec<Taint>,
     /// `spec.unschedulable`: the node is cordoned.
     pub unschedulable: bool,
+    /// Of `status.declaredFeatures` those that a pod may need.
+    pub features: NodeFeatures,
     /// `status.allocatable`, with `pods`. Negative amounts are read as zero.
     pub allocatable: Amounts,
 }

@@ -22,6 +22,25 @@ pub fn diagnose(state: &ClusterState, profile: &Profile, store: &Store, pod: Pod
     diagnose_among(state, profile, store, pod, state.nodes().present())
 }
 
+/// What each node says to a pod: its reasons, none where it suits.
+#[must_use]
+pub fn answers(
+    state: &ClusterState,
+    profile: &Profile,
+    store: &Store,
+    pod: PodId,
+) -> BTreeMap<NodeId, Vec<Reason>> {
+    let Some(cx) = Context::new(state, store, pod) else {
+        return BTreeMap::new();
+    };
+    let before = profile.pre_filter.iter();
+    let verdicts: Vec<_> = before.map(|one| one.pre_filter(&cx)).collect();
+    let nodes = state.nodes().present().iter();
+    nodes
+        .map(|node| (node, refusal(profile, &verdicts, &cx, node)))
+        .collect()
+}
+
 /// Asks some nodes for their reasons.
 #[must_use]
 pub(super) fn diagnose_among(
@@ -114,11 +133,17 @@ impl Diagnosis {
     /// and the order of kube-scheduler's message.
     #[must_use]
     pub fn message(&self, dimensions: &Dimensions) -> String {
+        if self.nodes == 0 {
+            return "no nodes available to schedule pods".to_owned();
+        }
         let line =
             |(reason, count): (&Reason, &usize)| format!("{count} {}", reason.describe(dimensions));
         let mut lines: Vec<String> = self.reasons.iter().map(line).collect();
         lines.sort();
         let head = format!("0/{} nodes are available", self.nodes);
+        if let Some(reason) = self.reasons.keys().find(|one| one.is_of_the_pod()) {
+            return format!("{head}: {}.", reason.describe(dimensions));
+        }
         if lines.is_empty() {
             format!("{head}.")
         } else {
@@ -196,7 +221,20 @@ mod tests {
     fn no_nodes_read_as_kube_schedulers() {
         assert_eq!(
             Diagnosis::default().message(&Dimensions::default()),
-            "0/0 nodes are available."
+            "no nodes available to schedule pods"
+        );
+    }
+
+    #[test]
+    fn what_is_about_the_pod_is_not_counted() {
+        let diagnosis = Diagnosis {
+            nodes: 3,
+            reasons: BTreeMap::from([(Reason::AffinityConflict, 3)]),
+            closest: None,
+        };
+        assert_eq!(
+            diagnosis.message(&Dimensions::default()),
+            "0/3 nodes are available: pod affinity terms conflict."
         );
     }
 

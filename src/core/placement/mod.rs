@@ -31,7 +31,7 @@ mod tournament;
 mod whole;
 
 pub use demand::Demand;
-pub use diagnosis::{Diagnosis, amount_in_words, diagnose};
+pub use diagnosis::{Diagnosis, amount_in_words, answers, diagnose};
 pub use line::{Neighbours, line_up};
 pub use lost::Lost;
 pub use place::{Confined, Placer, Shortage};

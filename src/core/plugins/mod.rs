@@ -11,6 +11,7 @@ mod gang_selector;
 mod inter_pod_affinity;
 mod minimum_first;
 mod node_affinity;
+mod node_declared_features;
 mod node_ports;
 mod node_resources;
 mod node_unschedulable;

@@ -7,7 +7,8 @@ use super::gang_members::GangMembers;
 use super::gang_selector::GangSelector;
 use super::inter_pod_affinity::InterPodAffinity;
 use super::minimum_first::MinimumFirst;
-use super::node_affinity::NodeAffinity;
+use super::node_affinity::{self, NamedNodes, NodeAffinity};
+use super::node_declared_features::NodeDeclaredFeatures;
 use super::node_ports::NodePorts;
 use super::node_resources::{self, NodeResourcesFit};
 use super::node_unschedulable::NodeUnschedulable;
@@ -29,19 +30,23 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
     vec![
         Arc::new(NodeUnschedulable),
         Arc::new(TaintToleration),
-        Arc::new(NodeAffinity),
+        Arc::new(NodeAffinity::default()),
         Arc::new(NodePorts),
         Arc::new(NodeResourcesFit),
         Arc::new(PodTopologySpread),
         Arc::new(InterPodAffinity),
+        Arc::new(NodeDeclaredFeatures),
     ]
 }
 
 /// What filters in every profile: what a PodGroup asks for is not for a configuration to leave out.
-/// Then the chosen ones.
+/// Then what the chosen ones say before any of them filters, and the chosen ones.
 #[must_use]
 pub fn with_the_gangs_own(chosen: Vec<Arc<dyn Filter>>) -> Vec<Arc<dyn Filter>> {
     let mut all: Vec<Arc<dyn Filter>> = vec![Arc::new(GangSelector), Arc::new(Exclusive)];
+    if chosen.iter().any(|one| one.name() == node_affinity::NAME) {
+        all.push(Arc::new(NamedNodes));
+    }
     all.extend(chosen);
     all
 }
@@ -106,6 +111,20 @@ pub fn overcommits(profile: &Profile) -> bool {
 pub fn leaves_uneven(profile: &Profile) -> bool {
     let mut filters = profile.filter.iter();
     !filters.any(|plugin| plugin.name() == topology_spread::NAME)
+}
+
+/// Whether a profile gives a pod a node that its fields rule out: it leaves out a filter that looks at
+/// them.
+#[must_use]
+pub fn takes_unfit_nodes(profile: &Profile) -> bool {
+    let by_facts = [
+        "NodeUnschedulable",
+        "TaintToleration",
+        node_affinity::NAME,
+        "NodeDeclaredFeatures",
+    ];
+    let runs = |name: &str| profile.filter.iter().any(|one| one.name() == name);
+    !by_facts.into_iter().all(runs)
 }
 
 /// Whether a profile asks for nothing but packing: then what loses least is what it wants.

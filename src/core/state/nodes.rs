@@ -10,7 +10,7 @@ use super::node_set::{LANES, NodeSet};
 use super::pods::Pod;
 use super::shapes::{Shape, Shapes};
 use super::touched::Touched;
-use crate::core::model::{HostPort, Labels, NodeSpec, Taint, digest};
+use crate::core::model::{HostPort, Labels, NodeFeatures, NodeSpec, Taint, digest};
 use crate::core::resources::{Dimension, Dimensions, Request, WIDTH};
 use indexmap::IndexMap;
 
@@ -23,6 +23,8 @@ pub struct NodeFacts {
     pub taints: Vec<Taint>,
     /// Cordoned.
     pub unschedulable: bool,
+    /// What the kubelet declares.
+    pub features: NodeFeatures,
 }
 
 /// One resource over all nodes. Both columns have whole words of nodes.
@@ -155,6 +157,7 @@ impl Nodes {
             labels: spec.labels,
             taints: spec.taints,
             unschedulable: spec.unschedulable,
+            features: spec.features,
         };
         let row = &mut self.rows[id.index()];
         row.deleted = false;
