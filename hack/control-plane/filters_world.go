@@ -186,10 +186,11 @@ func show[T runtime.Object](informer cache.SharedIndexInformer, objects []T) err
 	return informer.GetIndexer().Replace(all, "1")
 }
 
-// prepare makes of a pod what the API server makes of it when it is created; its status stays.
+// prepare makes of a pod what the API server makes of it when it is created; its status stays. It is
+// read again as it was stored: sums of quantities may change those that were not written canonically.
 func prepare(ctx context.Context, pod *v1.Pod) error {
-	status := pod.Status.DeepCopy()
 	legacyscheme.Scheme.Default(pod)
+	status := pod.Status.DeepCopy()
 	internal := &api.Pod{}
 	if err := legacyscheme.Scheme.Convert(pod, internal, nil); err != nil {
 		return err
@@ -199,5 +200,10 @@ func prepare(ctx context.Context, pod *v1.Pod) error {
 		return err
 	}
 	pod.Status = *status
-	return nil
+	stored, err := json.Marshal(pod)
+	if err != nil {
+		return err
+	}
+	*pod = v1.Pod{}
+	return json.Unmarshal(stored, pod)
 }

@@ -79,7 +79,7 @@ impl Reader {
                     self.note(format!("{path}.{name}: {:?} is negative", text.0));
                     Quantity::ZERO
                 }
-                Ok(quantity) => quantity,
+                Ok(quantity) => quantity.in_milli_steps(),
                 Err(error) => {
                     self.note(format!("{path}.{name}: {error}"));
                     Quantity::ZERO
@@ -175,12 +175,14 @@ fn pod_level(resources: &Resources, containers: &Bag, reader: &mut Reader) -> Ba
     if resources.requests.is_empty() && resources.limits.is_empty() {
         return Bag::new();
     }
-    let mut bag = reader.bag("spec.resources.limits", &resources.limits);
-    bag.retain(|name, _| !containers.contains_key(name));
-    let filled = containers
+    // What can be shared is filled from the containers before limits, hugepages after them.
+    let mut bag = containers.clone();
+    bag.retain(|name, _| name.starts_with("hugepages-"));
+    bag.extend(reader.bag("spec.resources.limits", &resources.limits));
+    let shared = containers
         .iter()
         .filter(|(name, _)| *name == "cpu" || *name == "memory");
-    bag.extend(filled.map(|(name, quantity)| (name.clone(), *quantity)));
+    bag.extend(shared.map(|(name, quantity)| (name.clone(), *quantity)));
     bag.extend(reader.bag("spec.resources.requests", &resources.requests));
     bag.retain(|name, _| is_pod_level(name));
     bag
@@ -295,6 +297,23 @@ mod tests {
         let amounts =
             cpu(json!({"containers": [own("100m", json!("500m")), own("0.2", json!("500m"))]}));
         assert_eq!(amounts, [("cpu".to_owned(), 300), ("memory".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn amounts_are_whole_thousandths_in_every_container() {
+        let tiny = |name: &str| container(name, "1u");
+        assert_eq!(cpu(json!({"containers": [tiny("a"), tiny("b")]})), milli(2));
+    }
+
+    #[test]
+    fn hugepages_of_the_pod_are_its_limit_or_else_the_containers() {
+        let pages = |limit: Value| {
+            let own = json!({"name": "a", "resources": {"requests": {"hugepages-2Mi": "4Mi"}}});
+            cpu(json!({"containers": [own], "resources": {"limits": limit}}))
+        };
+        let wanted = |mib: i64| [("hugepages-2Mi".to_owned(), mib << 20)];
+        assert_eq!(pages(json!({"hugepages-2Mi": "6Mi"})), wanted(6));
+        assert_eq!(pages(json!({})), wanted(4));
     }
 
     #[test]

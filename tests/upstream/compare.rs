@@ -45,7 +45,7 @@ pub(crate) fn differences(case: &Case, theirs: &Answer, ours: &Ours) -> Vec<Stri
             case.nodes.len()
         ));
     }
-    found.extend(outcome(theirs, ours));
+    found.extend(outcome(case, theirs, ours));
     found
 }
 
@@ -58,7 +58,7 @@ fn same_words(verdict: &Verdict, mine: &[String]) -> bool {
 }
 
 /// What became of the pod.
-fn outcome(theirs: &Answer, ours: &Ours) -> Option<String> {
+fn outcome(case: &Case, theirs: &Answer, ours: &Ours) -> Option<String> {
     let fit: Vec<&String> = theirs.fit().collect();
     if !fit.is_empty() {
         return match &ours.bound {
@@ -78,6 +78,9 @@ fn outcome(theirs: &Answer, ours: &Ours) -> Option<String> {
             theirs.message
         ));
     };
+    if waits_for_room(case, message) {
+        return None;
+    }
     // Muster adds what helps: the closest node, who holds what.
     let rest = message.strip_prefix(theirs.message.as_str());
     let same = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("));
@@ -88,4 +91,12 @@ fn outcome(theirs: &Answer, ours: &Ours) -> Option<String> {
             theirs.message
         )
     })
+}
+
+/// Whether a pod that is going holds the room that is meant for the waiting one: kube-scheduler tells the
+/// histogram until that has left, Muster for whom it waits.
+fn waits_for_room(case: &Case, message: &str) -> bool {
+    let mut pods = case.pods.iter();
+    let going = pods.any(|pod| pod["metadata"]["deletionTimestamp"].is_string());
+    going && message.starts_with("its place on ") && message.contains(" is held for it until ")
 }

@@ -1,8 +1,8 @@
 //! What Muster makes of a case: the objects go the way that they go on a cluster.
 
 use crate::case::{Case, NAMESPACE, OURS};
-use muster::api::kinds::{Kind, Row, Visitor, visit};
-use muster::api::{Reading, requests, slim};
+use muster::api::kinds::{Kind, Row, Visitor, Watchable, visit};
+use muster::api::{Reading, creation, requests, slim};
 use muster::config::SchedulerConfiguration;
 use muster::core::engine::{Effect, Plan, Scheduler};
 use muster::core::framework::{Profile, Store};
@@ -55,7 +55,7 @@ pub(crate) fn ours(case: &Case) -> Ours {
     }
     for pod in case.pods.iter().chain([&case.pod]) {
         let key = format!("{}/{}", namespace_of(pod), crate::case::name_of(pod));
-        let read: slim::Pod = read(pod);
+        let read = created(pod);
         let amounts = requests::effective(&read).amounts;
         found.requests.insert(key, amounts.into_iter().collect());
     }
@@ -144,6 +144,9 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
         );
         object["metadata"]["uid"] = json!(uid);
     }
+    if kind == "Pod" {
+        return Some(created(&object).exists(reading).unwrap());
+    }
     struct Reader<'a> {
         kind: &'a str,
         object: Value,
@@ -167,6 +170,13 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
     };
     visit(&mut reader);
     reader.event
+}
+
+/// A pod as the API server has it.
+fn created(pod: &Value) -> slim::Pod {
+    let mut pod: slim::Pod = read(pod);
+    creation::complete(&mut pod);
+    pod
 }
 
 fn read<T: DeserializeOwned>(object: &Value) -> T {

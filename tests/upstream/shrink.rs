@@ -53,17 +53,23 @@ fn without(case: &Case, mut at: usize) -> Option<Case> {
         }
         at -= list.len();
     }
-    let objects = smaller.nodes.iter_mut().chain(&mut smaller.pods);
-    let objects = objects.chain([&mut smaller.pod]);
-    let others = smaller.others.values_mut();
-    let others = others.flat_map(|list| list.as_array_mut().unwrap());
-    for object in objects.chain(others) {
-        match prune(object, at) {
-            Ok(()) => return Some(smaller),
-            Err(parts) => at -= parts,
+    let mut found = false;
+    {
+        let objects = smaller.nodes.iter_mut().chain(&mut smaller.pods);
+        let objects = objects.chain([&mut smaller.pod]);
+        let others = smaller.others.values_mut();
+        let others = others.flat_map(|list| list.as_array_mut().unwrap());
+        for object in objects.chain(others) {
+            match prune(object, at) {
+                Ok(()) => {
+                    found = true;
+                    break;
+                }
+                Err(parts) => at -= parts,
+            }
         }
     }
-    None
+    found.then_some(smaller)
 }
 
 /// What an object must keep to be one.

@@ -157,10 +157,28 @@ fn term(index: usize, term: &slim::Term, notes: &mut Unsupported) -> Term {
         };
         requirements.iter().filter_map(one).collect()
     };
+    let labels: Vec<Requirement> = read("matchExpressions", &term.match_expressions);
+    let mut values = labels.iter().flat_map(|one| &one.values);
+    // An expression with what cannot be a label's value holds nowhere in kube-scheduler, whatever its
+    // operator. Such a pod was made before the API server refused it.
+    let labels = if values.all(|value| may_be_a_label(value)) {
+        labels
+    } else {
+        vec![Requirement::default()]
+    };
     Term {
-        labels: read("matchExpressions", &term.match_expressions),
+        labels,
         fields: read("matchFields", &term.match_fields),
     }
+}
+
+/// Whether a text may be a label's value.
+fn may_be_a_label(text: &str) -> bool {
+    let outer = |c: char| c.is_ascii_alphanumeric();
+    let inner = |c: char| outer(c) || matches!(c, '-' | '_' | '.');
+    text.len() <= 63
+        && text.chars().all(inner)
+        && (text.is_empty() || (text.starts_with(outer) && text.ends_with(outer)))
 }
 
 fn requirement(
@@ -465,6 +483,24 @@ mod tests {
             Some(TaintEffect::NoExecute)
         );
         assert_eq!(found.unsupported, [""; 0]);
+    }
+
+    #[test]
+    fn an_expression_with_what_cannot_be_a_label_holds_nowhere() {
+        let holds = |operator: &str, value: &str| {
+            let one = json!({"key": "x", "operator": operator, "values": [value]});
+            let found = of_spec(json!({"affinity": {"nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution":
+                    {"nodeSelectorTerms": [{"matchExpressions": [one]}]},
+            }}}));
+            let labels = Labels::from([("x".to_owned(), "5".to_owned())]);
+            let terms = found.shape.constraints.affinity.unwrap();
+            terms[0].matches("n", &labels)
+        };
+        assert!(holds("Gt", "4") && holds("NotIn", "a.b") && holds("NotIn", ""));
+        for (operator, value) in [("Gt", "-4"), ("NotIn", "a "), ("NotIn", "-"), ("In", "-5")] {
+            assert!(!holds(operator, value), "{operator} {value:?}");
+        }
     }
 
     #[test]

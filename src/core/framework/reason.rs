@@ -19,8 +19,6 @@ pub enum Reason {
     NotNamed,
     /// The pod's affinity names nodes by lists that exclude each other. So it is for every node.
     AffinityConflict,
-    /// Its labels do not match what the configuration demands for every pod.
-    EnforcedAffinity,
     /// Its kubelet does not declare what the pod needs.
     Features,
     /// Its labels do not match the gang's node selector.
@@ -66,7 +64,6 @@ impl Reason {
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
             Self::NotNamed => "node(s) didn't satisfy plugin(s) [NodeAffinity]",
             Self::AffinityConflict => "pod affinity terms conflict",
-            Self::EnforcedAffinity => "node(s) didn't match scheduler-enforced node affinity",
             Self::Features => "node(s) didn't match Pod's required features",
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",
             Self::Exclusive => "node(s) were not free for one PodGroup alone",

@@ -1,7 +1,7 @@
 //! `NodeAffinity`: the pod's node selector and its required node affinity.
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::model::{Constraints, NodeSelector, Term, labels_match};
+use crate::core::model::{Constraints, Term, labels_match};
 use crate::core::state::{NodeId, Shape};
 
 /// Its name.
@@ -9,11 +9,8 @@ pub(super) const NAME: &str = "NodeAffinity";
 
 /// Filters by `nodeSelector` and by the required terms of node affinity: the selector and one of
 /// the terms must match (source: kube-scheduler's plugin of this name).
-#[derive(Debug, Default)]
-pub(super) struct NodeAffinity {
-    /// What the configuration demands of the nodes of every pod; `None` where it demands nothing.
-    pub(super) added: Option<NodeSelector>,
-}
+#[derive(Debug)]
+pub(super) struct NodeAffinity;
 
 /// The same plugin before any filter: where every term names nodes, the others do not come into
 /// question, whatever else there is to say of them (source: its PreFilter).
@@ -42,16 +39,14 @@ impl Filter for NodeAffinity {
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
-        let (name, facts) = (cx.state.nodes().name(node), cx.state.nodes().facts(node));
-        let one_matches =
-            |terms: &NodeSelector| terms.iter().any(|one| one.matches(name, &facts.labels));
-        if !self.added.as_ref().is_none_or(one_matches) {
-            return Verdict::Unfit(vec![Reason::EnforcedAffinity]);
-        }
         let Some(wanted) = constraints(cx) else {
             return Verdict::Fit;
         };
-        let affinity = wanted.affinity.as_ref().is_none_or(one_matches);
+        let (name, facts) = (cx.state.nodes().name(node), cx.state.nodes().facts(node));
+        let affinity = wanted
+            .affinity
+            .as_ref()
+            .is_none_or(|terms| terms.iter().any(|term| term.matches(name, &facts.labels)));
         let matches = affinity && labels_match(&wanted.selector, &facts.labels);
         Verdict::fit_unless(!matches, Reason::NodeAffinity)
     }

@@ -30,7 +30,7 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
     vec![
         Arc::new(NodeUnschedulable),
         Arc::new(TaintToleration),
-        Arc::new(NodeAffinity::default()),
+        Arc::new(NodeAffinity),
         Arc::new(NodePorts),
         Arc::new(NodeResourcesFit),
         Arc::new(PodTopologySpread),

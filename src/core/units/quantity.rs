@@ -125,6 +125,17 @@ impl Quantity {
         })
     }
 
+    /// Rounded away from zero to thousandths, as the API server stores amounts of resources.
+    #[must_use]
+    pub fn in_milli_steps(self) -> Self {
+        const STEP: i128 = 1_000_000;
+        let up = (STEP - self.nano.abs() % STEP) % STEP * self.nano.signum();
+        Self {
+            nano: self.nano + up,
+            format: self.format,
+        }
+    }
+
     /// In whole units, rounded away from zero.
     #[must_use]
     pub fn value(self) -> i64 {

@@ -22,7 +22,7 @@ pub(crate) struct Rule {
     /// The plugin of kube-scheduler that has it.
     pub(crate) name: &'static str,
     /// Whether Muster has it; else no case is drawn with it.
-    there: bool,
+    pub(crate) there: bool,
     /// In how many of a hundred cases it has a part.
     percent: u64,
     /// Adds to a case.
@@ -95,7 +95,7 @@ pub(crate) const RULES: [Rule; 10] = [
     },
     Rule {
         name: "InterPodAffinity",
-        there: false,
+        there: true,
         percent: 35,
         add: pod_affinity::add,
         words: &[
@@ -106,7 +106,7 @@ pub(crate) const RULES: [Rule; 10] = [
     },
     Rule {
         name: "PodTopologySpread",
-        there: false,
+        there: true,
         percent: 35,
         add: spread::add,
         words: &[
