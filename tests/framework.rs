@@ -5,13 +5,14 @@
 
 use muster::core::engine::{Effect, Policy, Scheduler};
 use muster::core::framework::{
-    Binder, Context, EventHandler, Filter, GangDomains, Permit, PermitVerdict, Plugin, PostBind,
-    PostFilter, PreBind, PreEnqueue, PreFilter, PreFilterVerdict, PreScore, QueueSort, Reason,
-    Reserve, Scope, Score, Store, Verdict, Weighted,
+    Ask, Binder, Context, EventHandler, Filter, GangDomains, Permit, PermitVerdict, Plugin,
+    PostBind, PostFilter, PreBind, PreBindVerdict, PreEnqueue, PreFilter, PreFilterVerdict,
+    PreScore, QueueSort, Reason, Reserve, ReserveVerdict, Scope, Score, Spot, Store, Verdict,
+    WaitingPods, Weighted,
 };
 use muster::core::model::{
-    Bind, BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec,
-    ShapeSpec, Why,
+    About, Answer, Bind, BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec,
+    PodKey, PodSpec, Point, Question, QuestionId, ShapeSpec, Why,
 };
 use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Shape};
 use muster::core::units::{Millis, Time};
@@ -22,12 +23,19 @@ use std::sync::{Arc, Mutex};
 struct Spy {
     heard: Mutex<Vec<String>>,
     deny_at: Option<&'static str>,
+    ask_at: &'static [Point],
     wait: bool,
 }
 
 impl Spy {
     fn hear(&self, what: impl Into<String>) {
         self.heard.lock().unwrap().push(what.into());
+    }
+
+    fn asks(&self, point: Point) -> Option<Ask> {
+        let at_most = Millis(3_000);
+        let ask = || Ask::of_plugin("Spy", point, "?".to_owned(), at_most).to_be_undone();
+        self.ask_at.contains(&point).then(ask)
     }
 
     fn answer(&self, point: &'static str) -> Result<(), Reason> {
@@ -65,7 +73,7 @@ impl PreFilter for Spy {
 }
 
 impl PostFilter for Spy {
-    fn post_filter(&self, _: &ClusterState, _: &Gang) -> Option<String> {
+    fn post_filter(&self, _: &ClusterState, _: &Gang, _: &mut WaitingPods) -> Option<String> {
         Some("The spy is sorry.".into())
     }
 }
@@ -87,40 +95,46 @@ impl Score for Spy {
 }
 
 impl Reserve for Spy {
-    fn reserve(&self, state: &ClusterState, pod: PodId, _: NodeId) -> Result<(), Reason> {
-        let name = state.pod(pod).map_or("", |pod| &pod.key.name);
-        self.hear(format!("reserve {name}"));
-        if name == "p1" {
-            self.answer("reserve")
-        } else {
-            Ok(())
+    fn reserve(&self, spot: &Spot<'_>) -> ReserveVerdict {
+        self.hear(format!("reserve {}", spot.pod.name));
+        if spot.pod.name == "p1"
+            && let Err(reason) = self.answer("reserve")
+        {
+            return ReserveVerdict::Refuse(reason);
+        }
+        match self.asks(Point::Reserve) {
+            Some(ask) => ReserveVerdict::Ask(ask),
+            None => ReserveVerdict::Done,
         }
     }
 
-    fn unreserve(&self, state: &ClusterState, pod: PodId, _: NodeId) {
-        self.hear(format!(
-            "unreserve {}",
-            state.pod(pod).map_or("", |pod| &pod.key.name)
-        ));
+    fn unreserve(&self, spot: &Spot<'_>) {
+        self.hear(format!("unreserve {}", spot.pod.name));
     }
 }
 
 impl Permit for Spy {
-    fn permit(&self, state: &ClusterState, _: PodId, _: NodeId, _: Time) -> PermitVerdict {
+    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
+        self.hear(format!("permit {}", spot.pod.name));
         match self.answer("permit") {
             Err(reason) => PermitVerdict::Deny(reason),
-            // Approved once somebody adds the node that says so.
-            Ok(()) if self.wait && state.nodes().find("approved").is_none() => {
-                PermitVerdict::Wait(Millis(5_000))
-            }
-            Ok(()) => PermitVerdict::Allow,
+            Ok(()) if self.wait => PermitVerdict::Wait(Millis(5_000)),
+            Ok(()) => match self.asks(Point::Permit) {
+                Some(ask) => PermitVerdict::Ask(ask),
+                None => PermitVerdict::Allow,
+            },
         }
     }
 }
 
 impl PreBind for Spy {
-    fn pre_bind(&self, _: &ClusterState, _: PodId, _: NodeId) -> Result<(), Reason> {
-        self.answer("pre_bind")
+    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
+        self.hear(format!("pre_bind {}", spot.pod.name));
+        match (self.answer("pre_bind"), self.asks(Point::PreBind)) {
+            (Err(reason), _) => PreBindVerdict::Refuse(reason),
+            (Ok(()), Some(ask)) => PreBindVerdict::Ask(ask),
+            (Ok(()), None) => PreBindVerdict::Agree,
+        }
     }
 }
 
@@ -136,18 +150,23 @@ impl Binder for Spy {
 }
 
 impl PostBind for Spy {
-    fn post_bind(&self, state: &ClusterState, pod: PodId, _: NodeId) {
-        self.hear(format!(
-            "bound {}",
-            state.pod(pod).map_or("", |pod| &pod.key.name)
-        ));
+    fn post_bind(&self, spot: &Spot<'_>) -> Option<Ask> {
+        self.hear(format!("bound {} to {}", spot.pod.name, spot.node));
+        self.asks(Point::PostBind)
     }
 }
 
 impl EventHandler for Spy {
-    fn on_event(&self, _: &ClusterState, event: &Event) {
-        if let Event::Node(spec) = event {
-            self.hear(format!("node {}", spec.name));
+    fn on_event(&self, _: &ClusterState, event: &Event, waiting: &mut WaitingPods) {
+        let Event::Node(spec) = event else { return };
+        self.hear(format!("node {}", spec.name));
+        let all: Vec<PodId> = waiting.iter().map(|(id, _)| id).collect();
+        for pod in all {
+            match spec.name.as_str() {
+                "approved" => waiting.approve(pod, "Spy"),
+                "rejected" => waiting.reject(pod, "Spy", Reason::Other("not today".into())),
+                _ => {}
+            }
         }
     }
 }
@@ -290,7 +309,10 @@ fn scores_choose_and_binders_are_asked_in_order() {
         [("p".to_owned(), "n1".to_owned())]
     );
     let heard = spy.heard.lock().unwrap().clone();
-    assert_eq!(heard[3..], ["reserve p", "bind p to n1"]);
+    assert_eq!(
+        heard[3..],
+        ["reserve p", "permit p", "pre_bind p", "bind p to n1"]
+    );
 }
 
 #[test]
@@ -423,7 +445,9 @@ fn permit_that_is_not_given_in_time_gives_the_room_back() {
     });
     let mut scheduler = scheduler(&spy);
     pod(&mut scheduler, "p", None);
-    let plan = scheduler.cycle(Time(0));
+    scheduler.cycle(Time(0));
+    // By then it has said that it is held.
+    let plan = scheduler.cycle(Time(1_000));
     assert_eq!(plan.wake_at, Some(Time(5_000)));
     assert_eq!(binds(&mut scheduler, 5_000), []);
     assert!(
@@ -432,8 +456,339 @@ fn permit_that_is_not_given_in_time_gives_the_room_back() {
             .unwrap()
             .contains(&"unreserve p".to_owned())
     );
-    assert!(why(&scheduler, GangSpace::Own, "uid-p").starts_with("PermitTimedOut"));
+    assert_eq!(
+        why(&scheduler, GangSpace::Own, "uid-p"),
+        "PermitTimedOut: the time to permit the placement ran out: Spy held pod p on node n1"
+    );
     scheduler.state().audit().unwrap();
+}
+
+/// What a cycle orders, in words.
+fn effects(scheduler: &mut Scheduler, now: u64) -> Vec<String> {
+    let effects = scheduler.cycle(Time(now)).effects.into_iter();
+    let in_words = |effect| match effect {
+        Effect::Bind(bind) => Some(format!("bind {} to {}", bind.pod.name, bind.node)),
+        Effect::Ask(question) => Some(asked(&question)),
+        Effect::GiveUp(id) => Some(format!("give up {}", id.0)),
+        _ => None,
+    };
+    effects.filter_map(in_words).collect()
+}
+
+/// `1 PreBind p on n1`, or `2 undoes 1`.
+fn asked(question: &Question) -> String {
+    let id = question.id.0;
+    if let Some(undone) = question.undoes {
+        return format!("{id} undoes {}", undone.0);
+    }
+    let About::Pod { pod, node } = &question.about else {
+        return format!("{id} about a gang");
+    };
+    let point = question.body.point().as_str();
+    format!("{id} {point} {} on {node}", pod.name)
+}
+
+fn answer(scheduler: &mut Scheduler, now: u64, id: u64, answer: Answer) {
+    scheduler.apply(Time(now), Event::Answer(QuestionId(id), answer));
+}
+
+fn yes() -> Answer {
+    Answer::Yes(String::new())
+}
+
+fn no() -> Answer {
+    Answer::No {
+        message: "no cable".to_owned(),
+    }
+}
+
+/// A scheduler with a gang of two, and what its first cycle ordered.
+fn with_pair(spy: &Arc<Spy>) -> (Scheduler, Vec<String>) {
+    let mut scheduler = scheduler(spy);
+    group(&mut scheduler, "g", 2);
+    pod(&mut scheduler, "p0", Some("g"));
+    pod(&mut scheduler, "p1", Some("g"));
+    let ordered = effects(&mut scheduler, 0);
+    (scheduler, ordered)
+}
+
+fn asks(points: &'static [Point]) -> Arc<Spy> {
+    Arc::new(Spy {
+        ask_at: points,
+        ..Spy::default()
+    })
+}
+
+#[test]
+fn a_decision_is_held_as_a_whole_until_every_question_was_answered_with_yes() {
+    let (mut scheduler, ordered) = with_pair(&asks(&[Point::PreBind]));
+    assert_eq!(ordered, ["1 PreBind p0 on n1", "2 PreBind p1 on n1"]);
+    pod(&mut scheduler, "other", None);
+    assert_eq!(effects(&mut scheduler, 1), ["3 PreBind other on n0"]);
+    answer(&mut scheduler, 2, 2, yes());
+    assert!(!scheduler.wants_cycle(), "an answer is still missing");
+    assert!(why(&scheduler, GangSpace::Named, "g").ends_with(
+        "Held: places are found; they wait for what PreBind plugin Spy asked about pod p0 on node n1 and 1 other"
+    ));
+    scheduler.audit().unwrap();
+    answer(&mut scheduler, 3, 1, yes());
+    let ordered = effects(&mut scheduler, 3);
+    assert_eq!(ordered, ["bind p0 to n1", "bind p1 to n1"]);
+    scheduler.audit().unwrap();
+}
+
+#[test]
+fn the_points_that_ask_are_passed_one_after_the_other() {
+    let spy = asks(&[Point::Reserve, Point::Permit, Point::PreBind]);
+    let mut scheduler = scheduler(&spy);
+    pod(&mut scheduler, "p", None);
+    assert_eq!(effects(&mut scheduler, 0), ["1 Reserve p on n1"]);
+    for (id, next) in [
+        (1, "2 Permit p on n1"),
+        (2, "3 PreBind p on n1"),
+        (3, "bind p to n1"),
+    ] {
+        answer(&mut scheduler, id, id, yes());
+        assert_eq!(effects(&mut scheduler, id), [next]);
+    }
+    let heard = spy.heard.lock().unwrap().clone();
+    let points = ["reserve p", "permit p", "pre_bind p", "bind p to n1"];
+    assert_eq!(heard[3..], points);
+}
+
+#[test]
+fn a_no_undoes_the_whole_decision_in_reverse_order_and_it_is_tried_again_later() {
+    let spy = asks(&[Point::Reserve, Point::PreBind]);
+    let (mut scheduler, ordered) = with_pair(&spy);
+    assert_eq!(ordered, ["1 Reserve p0 on n1", "2 Reserve p1 on n1"]);
+    answer(&mut scheduler, 1, 1, yes());
+    answer(&mut scheduler, 1, 2, yes());
+    let ordered = effects(&mut scheduler, 1);
+    assert_eq!(ordered, ["3 PreBind p0 on n1", "4 PreBind p1 on n1"]);
+    spy.heard.lock().unwrap().clear();
+    answer(&mut scheduler, 2, 4, no());
+    let ordered = effects(&mut scheduler, 2);
+    let undone = ["5 undoes 4", "6 undoes 3", "7 undoes 2", "8 undoes 1"];
+    assert_eq!(ordered[..2], ["give up 3", "give up 4"]);
+    assert_eq!(ordered[2..], undone);
+    let heard = spy.heard.lock().unwrap().clone();
+    assert_eq!(heard, ["unreserve p1", "unreserve p0"]);
+    assert_eq!(
+        why(&scheduler, GangSpace::Named, "g"),
+        "Rejected: pod p1 on node n1: Spy: no cable"
+    );
+    scheduler.audit().unwrap();
+    effects(&mut scheduler, 3);
+    assert!(!scheduler.wants_cycle(), "tried again and again");
+    let again = ["9 Reserve p0 on n1", "10 Reserve p1 on n1"];
+    assert_eq!(effects(&mut scheduler, 1_002), again);
+}
+
+#[test]
+fn an_answer_that_does_not_come_in_time_undoes_the_decision() {
+    let spy = asks(&[Point::PreBind]);
+    let mut scheduler = scheduler(&spy);
+    pod(&mut scheduler, "p", None);
+    scheduler.cycle(Time(0));
+    let plan = scheduler.cycle(Time(1_000));
+    assert_eq!(plan.wake_at, Some(Time(3_000)));
+    let ordered = effects(&mut scheduler, 3_000);
+    assert_eq!(ordered, ["give up 1", "2 undoes 1"]);
+    assert_eq!(
+        why(&scheduler, GangSpace::Own, "uid-p"),
+        "NoAnswer: pod p on node n1: Spy did not answer at PreBind within 3s"
+    );
+    effects(&mut scheduler, 3_001);
+    for late in [yes(), no()] {
+        answer(&mut scheduler, 3_002, 1, late);
+        assert!(!scheduler.wants_cycle(), "nobody waits for it any more");
+    }
+    assert_eq!(effects(&mut scheduler, 4_000), ["3 PreBind p on n1"]);
+    answer(&mut scheduler, 4_001, 1, yes());
+    assert!(!scheduler.wants_cycle(), "it was another question");
+    scheduler.audit().unwrap();
+}
+
+#[test]
+fn a_failure_is_no_yes_and_what_was_not_asked_is_not_undone() {
+    let failed = Answer::Failed {
+        message: "the line is dead".to_owned(),
+    };
+    for (given, words, undone) in [
+        (failed, "Spy gave no answer: the line is dead", true),
+        (Answer::Unsent, "Spy was not asked", false),
+    ] {
+        let spy = asks(&[Point::PreBind]);
+        let mut scheduler = scheduler(&spy);
+        pod(&mut scheduler, "p", None);
+        effects(&mut scheduler, 0);
+        answer(&mut scheduler, 1, 1, given);
+        let ordered = effects(&mut scheduler, 1);
+        assert_eq!(ordered.contains(&"2 undoes 1".to_owned()), undone);
+        assert_eq!(
+            why(&scheduler, GangSpace::Own, "uid-p"),
+            format!("NoAnswer: pod p on node n1: {words}")
+        );
+    }
+}
+
+#[test]
+fn a_member_that_goes_meanwhile_takes_the_decision_with_it() {
+    let (mut scheduler, _) = with_pair(&asks(&[Point::PreBind]));
+    let gone = PodKey {
+        namespace: "a".into(),
+        name: "p1".into(),
+        uid: "uid-p1".into(),
+    };
+    scheduler.apply(Time(1), Event::PodDeleted(gone));
+    let ordered = effects(&mut scheduler, 1);
+    assert_eq!(
+        ordered,
+        ["give up 1", "give up 2", "3 undoes 2", "4 undoes 1"]
+    );
+    scheduler.audit().unwrap();
+    pod(&mut scheduler, "p1", Some("g"));
+    let ordered = effects(&mut scheduler, 2);
+    assert_eq!(ordered, ["5 PreBind p0 on n1", "6 PreBind p1 on n1"]);
+}
+
+#[test]
+fn what_a_decision_rests_on_is_looked_at_again_before_it_is_carried_out() {
+    let spec = |name: &str, cpu: i64, rack: &str| NodeSpec {
+        name: name.into(),
+        allocatable: vec![("cpu".to_owned(), cpu), ("pods".to_owned(), 10)],
+        labels: [("rack".to_owned(), rack.to_owned())].into(),
+        ..NodeSpec::default()
+    };
+    // Its node gets smaller, gets another label, or is gone: it goes elsewhere.
+    let changes: [fn(NodeSpec) -> Event; 3] = [
+        |node| {
+            Event::Node(NodeSpec {
+                allocatable: vec![("pods".to_owned(), 10)],
+                ..node
+            })
+        },
+        |node| {
+            Event::Node(NodeSpec {
+                labels: [("rack".to_owned(), "other".to_owned())].into(),
+                ..node
+            })
+        },
+        |node| Event::NodeDeleted(node.name),
+    ];
+    for change in changes {
+        let mut scheduler = scheduler(&asks(&[Point::PreBind]));
+        scheduler.apply(Time(0), Event::Node(spec("n1", 2_000, "a")));
+        pod(&mut scheduler, "p", None);
+        assert_eq!(effects(&mut scheduler, 0), ["1 PreBind p on n1"]);
+        scheduler.apply(Time(1), change(spec("n1", 2_000, "a")));
+        answer(&mut scheduler, 2, 1, yes());
+        let ordered = effects(&mut scheduler, 2);
+        assert!(ordered.contains(&"2 undoes 1".to_owned()), "{ordered:?}");
+        let bound = ordered.iter().any(|one| one.starts_with("bind"));
+        assert!(!bound, "{ordered:?}");
+        scheduler.audit().unwrap();
+    }
+}
+
+#[test]
+fn what_was_reserved_and_asked_for_a_bind_that_fails_is_given_back() {
+    let refused = BindOutcome::Refused {
+        message: "denied".to_owned(),
+    };
+    for (outcome, back) in [
+        (refused, true),
+        (BindOutcome::Gone, true),
+        (BindOutcome::Bound { node: "n1".into() }, false),
+        (BindOutcome::Bound { node: "n0".into() }, true),
+    ] {
+        let spy = asks(&[Point::PreBind]);
+        let mut scheduler = scheduler(&spy);
+        pod(&mut scheduler, "p", None);
+        effects(&mut scheduler, 0);
+        answer(&mut scheduler, 1, 1, yes());
+        assert_eq!(effects(&mut scheduler, 1), ["bind p to n1"]);
+        let key = PodKey {
+            namespace: "a".into(),
+            name: "p".into(),
+            uid: "uid-p".into(),
+        };
+        scheduler.apply(Time(2), Event::BindResult(key, outcome));
+        let heard = spy.heard.lock().unwrap().clone();
+        assert_eq!(heard.contains(&"unreserve p".to_owned()), back);
+        let ordered = effects(&mut scheduler, 2);
+        assert_eq!(ordered.contains(&"2 undoes 1".to_owned()), back);
+    }
+}
+
+#[test]
+fn a_gang_that_is_partly_bound_is_not_held_up_for_longer_than_it_may_be() {
+    let spy = asks(&[Point::PreBind]);
+    let (mut scheduler, _) = with_pair(&spy);
+    for id in [1, 2] {
+        answer(&mut scheduler, 1, id, yes());
+    }
+    effects(&mut scheduler, 1);
+    let key = |name: &str| PodKey {
+        namespace: "a".into(),
+        name: name.into(),
+        uid: format!("uid-{name}"),
+    };
+    let node = "n1".to_owned();
+    scheduler.apply(
+        Time(2),
+        Event::BindResult(key("p0"), BindOutcome::Bound { node }),
+    );
+    scheduler.apply(Time(2), Event::BindResult(key("p1"), BindOutcome::Unsent));
+    assert!(effects(&mut scheduler, 2).contains(&"4 PreBind p1 on n1".to_owned()));
+    let mut evicted = false;
+    for now in [3_002, 4_002, 5_002, 6_002, 7_002, 8_002] {
+        let plan = scheduler.cycle(Time(now));
+        evicted |= plan
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Evict(_)));
+        scheduler.audit().unwrap();
+    }
+    assert!(evicted, "it is still bound in part");
+}
+
+#[test]
+fn a_waiting_pod_can_be_rejected() {
+    let spy = Arc::new(Spy {
+        wait: true,
+        ..Spy::default()
+    });
+    let mut scheduler = scheduler(&spy);
+    pod(&mut scheduler, "p", None);
+    assert_eq!(binds(&mut scheduler, 0), []);
+    node(&mut scheduler, "rejected");
+    assert_eq!(binds(&mut scheduler, 1), []);
+    assert_eq!(
+        why(&scheduler, GangSpace::Own, "uid-p"),
+        "Rejected: pod p on node n1: Spy: not today"
+    );
+    let heard = spy.heard.lock().unwrap().clone();
+    assert_eq!(heard.last().map(String::as_str), Some("unreserve p"));
+    scheduler.audit().unwrap();
+}
+
+#[test]
+fn what_is_asked_after_a_bind_is_not_waited_for() {
+    let spy = asks(&[Point::PostBind]);
+    let mut scheduler = scheduler(&spy);
+    pod(&mut scheduler, "p", None);
+    let (name, node) = binds(&mut scheduler, 0).remove(0);
+    let key = PodKey {
+        namespace: "a".into(),
+        uid: format!("uid-{name}"),
+        name,
+    };
+    scheduler.apply(Time(1), Event::BindResult(key, BindOutcome::Bound { node }));
+    assert!(scheduler.wants_cycle());
+    assert_eq!(effects(&mut scheduler, 1), ["1 PostBind p on n1"]);
+    effects(&mut scheduler, 2);
+    assert!(!scheduler.wants_cycle());
 }
 
 #[test]
@@ -453,7 +808,7 @@ fn post_bind_and_events_are_heard() {
     );
     let heard = spy.heard.lock().unwrap().clone();
     assert_eq!(heard[..3], ["node n0", "node n1", "node n2"]);
-    assert_eq!(heard.last().map(String::as_str), Some("bound p"));
+    assert_eq!(heard.last().map(String::as_str), Some("bound p to n1"));
 }
 
 #[test]

@@ -27,7 +27,7 @@ use muster::api::protobuf::{self, Change, FromProtobuf, MEDIA_TYPE};
 use muster::api::{Reading, slim, upstream};
 use muster::cluster::client::Transport;
 use muster::cluster::encoding::{Encoding, Encodings};
-use muster::cluster::lanes::{Context, Lanes};
+use muster::cluster::lanes::{Answerers, Context, Lanes};
 use muster::cluster::watch::{Outlet, follow};
 use muster::cluster::{Clock, Fence, Health, Metrics, News};
 use muster::core::engine::{Bind, Effect};
@@ -464,7 +464,7 @@ fn binds_and_events_in_protobuf_are_understood() {
             instance: "muster-0".into(),
             encodings: encodings.clone(),
         };
-        Lanes::start(&context, 8)
+        Lanes::start(&context, 8, Answerers::default())
     });
     let bound = reader
         .runtime

@@ -13,7 +13,7 @@ use kube::Client;
 use muster::api::kinds::Subject;
 use muster::api::protobuf::MEDIA_TYPE;
 use muster::cluster::encoding::Encodings;
-use muster::cluster::lanes::{Context, Lanes};
+use muster::cluster::lanes::{Answerers, Context, Lanes};
 use muster::cluster::{Clock, Fence, Metrics, News};
 use muster::core::engine::{Bind, Effect, Evict, EvictCause, PodWaits};
 use muster::core::model::{BindOutcome, Event, EvictOutcome, PodKey, cut};
@@ -94,7 +94,7 @@ impl Rig {
             instance: "muster-0".into(),
             encodings,
         };
-        let lanes = Lanes::start(&context, binds_in_flight);
+        let lanes = Lanes::start(&context, binds_in_flight, Answerers::default());
         Self {
             lanes,
             news,

@@ -3,6 +3,7 @@
 use super::BAD_INPUT;
 use super::log::{self, Format};
 use crate::cluster::client::{self, Transport};
+use crate::cluster::lanes::Answerers;
 use crate::cluster::lease::{Identity, LeaseOptions};
 use crate::cluster::reviews::Reviews;
 use crate::cluster::{Explanations, Fence, Health, Metrics};
@@ -100,6 +101,7 @@ impl Arguments {
             fence,
             policy: configuration.policy()?,
             scheduler_names: configuration.names(),
+            answerers: Answerers::default(),
             lease,
             binds_in_flight: configuration.bind_concurrency.get() as usize,
             instance: identity.name().to_owned(),

@@ -37,6 +37,7 @@ const HOP_BUCKETS: [f64; 12] = [
 /// Values of the label `result` of binds ...
 const BIND_RESULTS: [&str; 5] = ["bound", "refused", "failed", "gone", "unsent"];
 /// ... of evictions ...
+const ANSWERS: [&str; 4] = ["yes", "no", "failed", "unsent"];
 const EVICTION_RESULTS: [&str; 4] = ["accepted", "gone", "refused", "unsent"];
 /// ... and of the slow lane's writes, with what they write.
 const NOTE_RESULTS: [&str; 5] = ["written", "retried", "failed", "dropped", "gone"];
@@ -56,6 +57,14 @@ pub struct Metrics {
     pub binds_pending: IntGauge,
     /// How many binds may be on the wire at once now.
     pub bind_slots: IntGauge,
+    /// Questions to the outside by result: `yes`, `no`, `failed`, `unsent`.
+    pub questions: IntCounterVec,
+    /// Seconds that they took, by result.
+    pub question_seconds: HistogramVec,
+    /// Questions that are not answered.
+    pub questions_pending: IntGauge,
+    /// What was asked in vain and is not undone yet.
+    pub undos_pending: IntGauge,
     /// Evictions under way that were not refused before.
     pub evictions_pending: IntGauge,
     /// How many evictions may be on the wire at once now.
@@ -145,6 +154,24 @@ impl Metrics {
             binds_pending: make.gauge(
                 "binds_pending",
                 "Binds decided on whose outcome is not known.",
+            )?,
+            questions: make.counters(
+                "questions_total",
+                "Questions of plugins to the outside by result.",
+                &["result"],
+            )?,
+            question_seconds: make.histograms(
+                "question_duration_seconds",
+                "Time from asking to the answer of a question to the outside.",
+                &ANSWER_BUCKETS,
+            )?,
+            questions_pending: make.gauge(
+                "questions_pending",
+                "Questions to the outside that are not answered.",
+            )?,
+            undos_pending: make.gauge(
+                "undos_pending",
+                "What was asked outside in vain and is not undone yet.",
             )?,
             bind_slots: make.gauge(
                 "bind_slots",
@@ -303,6 +330,12 @@ impl Metrics {
         for result in BIND_RESULTS {
             self.binds.with_label_values(&[result]);
             self.bind_seconds.with_label_values(&[result]);
+        }
+        for result in ANSWERS {
+            self.questions.with_label_values(&[result]);
+            if result != "unsent" {
+                self.question_seconds.with_label_values(&[result]);
+            }
         }
         for result in EVICTION_RESULTS {
             self.evictions.with_label_values(&[result]);

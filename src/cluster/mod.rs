@@ -2,10 +2,11 @@
 //!
 //! [`watch`] tells the engine what happens; [`lanes`] carry out what it decides; [`lease`] says
 //! who decides, and [`fence`] keeps who does not from writing. The protocols of the writes are
-//! pure state machines ([`binding`], [`evicting`], [`words`]): they do no I/O and read no clock, so
+//! pure state machines ([`binding`], [`evicting`], [`asking`], [`words`]): they do no I/O and read no clock, so
 //! the simulator and the live lanes run the same ones. Nothing here decides anything about pods.
 
 pub mod access;
+pub mod asking;
 pub mod attempt;
 pub mod binding;
 pub mod client;

@@ -9,7 +9,7 @@ mod engine;
 use crate::api::Reading;
 use crate::cluster::encoding::Encodings;
 use crate::cluster::health::{Health, Role};
-use crate::cluster::lanes::{Context, Lanes};
+use crate::cluster::lanes::{Answerers, Context, Lanes};
 use crate::cluster::lease::{Lease, LeaseOptions};
 use crate::cluster::watch::{self, Outlet};
 use crate::cluster::{self, Explanations, Fence, Metrics, NEWS_BOUND, access};
@@ -57,6 +57,8 @@ pub struct Options {
     pub policy: Policy,
     /// Whose pods are ours.
     pub scheduler_names: Vec<String>,
+    /// Who answers what plugins ask outside.
+    pub answerers: Answerers,
     /// Who decides; `None`: we do, whoever else there is.
     pub lease: Option<(Client, LeaseOptions)>,
     /// Binds in flight at once.
@@ -124,7 +126,11 @@ async fn lead(
         instance: options.instance.into(),
         encodings: encodings.clone(),
     };
-    let lanes = Arc::new(Lanes::start(&context, options.binds_in_flight));
+    let lanes = Arc::new(Lanes::start(
+        &context,
+        options.binds_in_flight,
+        options.answerers,
+    ));
     let reading = Arc::new(Reading {
         scheduler_names: options.scheduler_names,
     });

@@ -70,7 +70,8 @@ impl Brain {
         }
     }
 
-    fn hear(&mut self, event: Event, now: Time) {
+    /// Takes news that no watch told.
+    pub fn hear(&mut self, event: Event, now: Time) {
         self.linter.hear(&event);
         self.scheduler.apply(now, event);
     }

@@ -12,6 +12,7 @@ pub mod jobs;
 pub mod lease;
 pub mod ledger;
 pub mod network;
+pub mod outside;
 pub mod page;
 pub mod picture;
 pub mod random;

@@ -12,7 +12,7 @@ use super::server::Stream;
 use crate::api::kinds::Subject;
 use crate::api::said::Said;
 use crate::cluster::attempt::{Answer, PodRequest};
-use crate::core::model::PodKey;
+use crate::core::model::{self, PodKey, Question};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;
 
@@ -56,6 +56,17 @@ pub struct Fate {
     pub answers_in: Millis,
     /// What comes back instead of the true answer.
     pub instead: Option<Answer>,
+}
+
+/// What becomes of a question to the outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FateOfQuestion {
+    /// When it is done; `None`: never.
+    pub lands_in: Option<Millis>,
+    /// When the answer comes, or would.
+    pub answers_in: Millis,
+    /// What comes back instead of the true answer.
+    pub instead: Option<model::Answer>,
 }
 
 /// Something bad that happens by itself.
@@ -109,6 +120,12 @@ pub struct Rates {
     pub debounce: Millis,
     /// The mean time between two pieces of mischief; zero: none.
     pub mischief_every: Millis,
+    /// Questions to the outside answered with no.
+    pub said_no: u64,
+    /// Questions to the outside that come to nothing known, done or not.
+    pub unanswered: u64,
+    /// Answers from outside that come twice.
+    pub said_twice: u64,
     /// Among mischief: nodes deleted.
     pub nodes_deleted: u64,
     /// Among mischief: the scheduler killed.
@@ -166,6 +183,9 @@ impl Rates {
             },
             refused_words: some(200),
             bind_slots: some(4),
+            said_no: some(200),
+            unanswered: some(300),
+            said_twice: some(300),
         }
     }
 }
@@ -207,6 +227,16 @@ pub struct Met {
     pub fenced: u64,
     /// PodGroups edited.
     pub edits: u64,
+    /// Questions to the outside.
+    pub asked: u64,
+    /// Those answered with no by lot.
+    pub said_no: u64,
+    /// Those of whose answer nothing was heard, or that it failed.
+    pub unanswered: u64,
+    /// Answers that came twice.
+    pub said_twice: u64,
+    /// What was asked in vain, to be undone.
+    pub undos: u64,
 }
 
 /// The way between scheduler and API server.
@@ -319,6 +349,59 @@ impl Network {
             };
         }
         answered(Some(there), None)
+    }
+
+    /// What becomes of a question to the outside that is asked now.
+    pub fn fate_of_question(&mut self, question: &Question, now: Time) -> FateOfQuestion {
+        self.met.asked += 1;
+        self.met.undos += u64::from(question.undoes.is_some());
+        if self.is_calm(now) {
+            return FateOfQuestion {
+                lands_in: Some(Millis(0)),
+                answers_in: Millis(0),
+                instead: None,
+            };
+        }
+        let there = self.some_of(self.rates.delay);
+        let back = Millis(there.0 + self.some_of(self.rates.delay).0);
+        let asks = question.undoes.is_none();
+        if asks && self.random.per_mille(self.rates.said_no) {
+            self.met.said_no += 1;
+            let message = "not now".to_owned();
+            return FateOfQuestion {
+                lands_in: None,
+                answers_in: back,
+                instead: Some(model::Answer::No { message }),
+            };
+        }
+        if self.random.per_mille(self.rates.unanswered) {
+            self.met.unanswered += 1;
+            let is_heard = self.random.per_mille(500);
+            let message = "the connection broke".to_owned();
+            return FateOfQuestion {
+                lands_in: self.random.per_mille(500).then_some(there),
+                answers_in: if is_heard {
+                    back
+                } else {
+                    Millis(question.at_most.0 + 1)
+                },
+                instead: Some(model::Answer::Failed { message }),
+            };
+        }
+        FateOfQuestion {
+            lands_in: Some(there),
+            answers_in: back,
+            instead: None,
+        }
+    }
+
+    /// After how long an answer comes once more, if it does.
+    pub fn comes_again(&mut self, now: Time) -> Option<Millis> {
+        if self.is_calm(now) || !self.random.per_mille(self.rates.said_twice) {
+            return None;
+        }
+        self.met.said_twice += 1;
+        Some(self.some_of(Millis(5_000)))
     }
 
     /// Whether a policy refuses this bind now; the same pod or node always, while there are

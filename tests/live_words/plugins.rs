@@ -2,9 +2,12 @@
 
 use crate::live::Cluster;
 use crate::{Sentence, read_all};
-use muster::core::framework::{Binder, Context, Permit, PermitVerdict, Plugin, Reason};
-use muster::core::model::Bind;
-use muster::core::state::{ClusterState, NodeId, PodId};
+use muster::core::framework::{
+    Ask, Binder, Context, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Reason, Spot,
+    WaitingPods,
+};
+use muster::core::model::{Bind, Point};
+use muster::core::state::NodeId;
 use muster::core::units::{Millis, Time};
 use std::sync::Arc;
 
@@ -20,13 +23,19 @@ pub(crate) const WAITING: &[Sentence] = &[
         kind: "Scheduled",
         reason: "PermitTimedOut",
         gang: "late",
-        message: "the time to permit the placement ran out",
+        message: "the time to permit the placement ran out: Doorman held pod late-0 on node node-0",
     },
     Sentence {
         kind: "Scheduled",
         reason: "NoBinder",
         gang: "unbound",
         message: "no bind plugin took the pod",
+    },
+    Sentence {
+        kind: "Scheduled",
+        reason: "NoAnswer",
+        gang: "unanswered",
+        message: "pod unanswered-0 on node node-0: Doorman gave no answer: nobody answers for Doorman",
     },
 ];
 
@@ -35,7 +44,7 @@ pub(crate) const CONDITIONS: &[Sentence] = &[Sentence {
     kind: "Scheduled",
     reason: "Held",
     gang: "held",
-    message: "it has its place, and a Permit plugin holds it",
+    message: "places are found, and Permit plugin Doorman holds them: pod held-0 on node node-0",
 }];
 
 /// Does with a pod what its name says.
@@ -50,12 +59,24 @@ impl Plugin for Doorman {
 }
 
 impl Permit for Doorman {
-    fn permit(&self, state: &ClusterState, pod: PodId, _: NodeId, _: Time) -> PermitVerdict {
-        match state.pod(pod).unwrap().key.name.as_str() {
+    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
+        match spot.pod.name.as_str() {
             "rejected-0" => PermitVerdict::Deny(Reason::Other("not in these shoes".to_owned())),
             "late-0" => PermitVerdict::Wait(Millis(500)),
             "held-0" => PermitVerdict::Wait(Millis(600_000)),
             _ => PermitVerdict::Allow,
+        }
+    }
+}
+
+impl PreBind for Doorman {
+    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
+        let asks = spot.pod.name == "unanswered-0";
+        let ask = || Ask::of_plugin("Doorman", Point::PreBind, String::new(), Millis(5_000));
+        if asks {
+            PreBindVerdict::Ask(ask())
+        } else {
+            PreBindVerdict::Agree
         }
     }
 }
@@ -76,9 +97,17 @@ fn gangs_say_which_plugin_does_not_let_them_through() {
         let binder = Arc::clone(&profile.bind[0]);
         let doorman = Arc::new(Doorman { binder });
         profile.permit.push(doorman.clone());
+        profile.pre_bind.push(doorman.clone());
         profile.bind = vec![doorman];
     });
-    for gang in ["rejected", "late", "unbound", "held", "welcome"] {
+    for gang in [
+        "rejected",
+        "late",
+        "unbound",
+        "unanswered",
+        "held",
+        "welcome",
+    ] {
         cluster.gang(gang, 1);
         cluster.pods(gang, 1, "1");
     }

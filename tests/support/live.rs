@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use muster::cluster::client;
+use muster::cluster::lanes::Answerers;
 use muster::cluster::lease::LeaseOptions;
 use muster::cluster::{Explanations, Fence, Health, Metrics};
 use muster::config::SchedulerConfiguration;
@@ -232,6 +233,7 @@ impl Cluster {
                 policy: Policy::default(),
                 scheduler_names: vec!["muster".to_owned()],
                 lease: lease.map(|lease| (client::lease(&config).unwrap(), lease)),
+                answerers: Answerers::default(),
                 binds_in_flight: SchedulerConfiguration::default().bind_concurrency.get() as usize,
                 instance: "muster-test".to_owned(),
                 health: Arc::clone(&health),

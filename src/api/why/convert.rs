@@ -399,6 +399,7 @@ pub(super) const fn hangs_on(what: HangsOn) -> &'static str {
         HangsOn::KeptRoom => "KeptRoom",
         HangsOn::Never => "Never",
         HangsOn::Permit => "Permit",
+        HangsOn::Answer => "Answer",
     }
 }
 

@@ -1,10 +1,11 @@
 //! The lanes: how a plan's effects reach the API server.
 //!
-//! Binds go first, many at once; evictions beside them; statuses, conditions and events when
+//! Binds go first, many at once; evictions and questions to the outside beside them; statuses, conditions and events when
 //! nobody else wants to write. Results of binds and evictions return as news. The lanes choose
 //! nothing: what is to be done was decided in the plan, and what an answer means stands in the
 //! protocols [`binding`](super::binding) and [`evicting`](super::evicting).
 
+mod ask;
 mod bind;
 mod bucket;
 mod drive;
@@ -16,6 +17,7 @@ mod requests;
 mod send;
 mod slow;
 
+pub use ask::{Answerer, Answerers, Outside, WriteError};
 pub use evict::eviction;
 pub use requests::{Made, bind as binding};
 
@@ -25,6 +27,7 @@ use super::{Clock, Fence, Metrics, NewsSender};
 use crate::api::kinds::Subject;
 use crate::api::said::Said;
 use crate::core::engine::{Effect, Evict};
+use ask::AskLane;
 use bind::BindLane;
 use evict::EvictLane;
 use kube::Client;
@@ -58,6 +61,7 @@ pub struct Context {
 /// Running lanes. Dropping them stops everything where it is, as a crash would.
 pub struct Lanes {
     binds: BindLane,
+    asks: AskLane,
     evicts: mpsc::UnboundedSender<Evict>,
     pending: Arc<Pending>,
     slow: SlowLane,
@@ -67,7 +71,7 @@ pub struct Lanes {
 impl Lanes {
     /// Starts the lanes, with at most `binds_in_flight` binds at once.
     #[must_use]
-    pub fn start(context: &Context, binds_in_flight: usize) -> Self {
+    pub fn start(context: &Context, binds_in_flight: usize, answerers: Answerers) -> Self {
         let pending = Arc::new(Pending::new(context.metrics.binds_pending.clone()));
         let evictions = Pending::new(context.metrics.evictions_pending.clone());
         let evictions = Arc::new(evictions);
@@ -82,11 +86,14 @@ impl Lanes {
             binds_in_flight,
         );
         tasks.spawn(binds.clone().run());
+        let asks = AskLane::new(context.clone(), answerers);
+        tasks.spawn(asks.clone().run());
         let evict_lane = EvictLane::new(context.clone(), evictions, slow.clone());
         tasks.spawn(evict_lane.run(evict_orders));
         tasks.spawn(slow.clone().run());
         Self {
             binds,
+            asks,
             evicts,
             pending,
             slow,
@@ -101,6 +108,8 @@ impl Lanes {
             Effect::Recall(pod) => self.binds.recall(&pod),
             // The lanes end with this value, so somebody is always there to receive.
             Effect::Evict(order) => _ = self.evicts.send(order),
+            Effect::Ask(question) => self.asks.put(question),
+            Effect::GiveUp(id) => self.asks.give_up(id),
             Effect::PodWaits(order) => self.slow.want(Word::Pod(order)),
             Effect::GangStatus(status) => self.slow.want(Word::Gang(Box::new(status))),
             Effect::QueueStatus(status) => self.slow.want(Word::Queue(status)),

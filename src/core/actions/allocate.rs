@@ -301,7 +301,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     reservation::cancel(cx, gang_id);
     moves::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;
-    finish::permit(cx, gang_id, committed).map_err(Refusal::Own)
+    finish::begin(cx, gang_id, committed).map_err(Refusal::Own)
 }
 
 impl Known {

@@ -1,15 +1,21 @@
 //! From a place to a bind: Reserve, Permit, PreBind, Bind.
+//!
+//! A decision passes these points as a whole. At each a plugin may have it wait: for an answer from
+//! outside, or, at Permit, for a word of its own. Then the decision is held with its places, others go
+//! on, and it goes on when nobody holds it any more; or it is undone as a whole, and tried again later.
 
 use super::agenda::Stage;
-use super::park::park;
-use super::refresh::queue_or_wait;
+use super::back_off::back_off_from_refusal;
+use super::hold::{Hold, Setback, and_more, on_node};
+use super::refresh::{held_back, queue_or_wait};
 use super::{Cycle, LostSums, Outcome, SpanKind, reservation};
-use crate::core::framework::{Context, PermitVerdict, Profile, Reason};
-use crate::core::model::{Bind, Why};
+use crate::core::framework::{
+    Context, MAX_WAIT, PermitVerdict, PreBindVerdict, Profile, Reason, Spot, WaitingPod,
+};
+use crate::core::model::{About, Bind, Inquiry, Point, Why};
 use crate::core::placement::{Lost, Neighbours};
-use crate::core::state::{ClusterState, GangId, Place};
-use crate::core::transaction::{Assumed, Committed, Statement};
-use crate::core::units::Time;
+use crate::core::state::{ClusterState, GangId, NodeId};
+use crate::core::transaction::{Asked, Assumed, Committed, Statement};
 
 /// Has the plugins reserve what each step needs, and commits.
 pub(super) fn reserve(mut statement: Statement<'_>, profile: &Profile) -> Result<Committed, Why> {
@@ -19,115 +25,335 @@ pub(super) fn reserve(mut statement: Statement<'_>, profile: &Profile) -> Result
     Ok(statement.commit())
 }
 
-/// Asks the permit plugins, and goes on to the binds if all allow.
-pub(super) fn permit(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(), Why> {
-    match until_permitted(cx, &committed) {
-        Ok(None) => bind(cx, gang_id, committed),
-        Ok(Some(until)) => {
-            let until = match cx.agenda.progress(gang_id).stage() {
-                Stage::Held(known) => known,
-                _ => until,
-            };
-            cx.agenda.held.insert(gang_id, committed);
-            cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
-            Ok(())
+/// Has a decision pass all points, as far as it gets now.
+///
+/// # Errors
+/// Why it came to nothing: it is undone.
+pub(super) fn begin(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    mut committed: Committed,
+) -> Result<(), Why> {
+    let asks = committed.take_asks();
+    let mut hold = Hold::new(committed);
+    ask(cx, gang_id, &mut hold, asks);
+    match go_through(cx, gang_id, hold) {
+        Ok(()) => Ok(()),
+        Err(Setback::Refused(why)) => Err(why),
+        // What has not waited never is.
+        Err(Setback::Stale) => Err(Why::new("Rejected", "the placement was out of date")),
+    }
+}
+
+/// Takes a decision from point to point, until it has to wait or is carried out.
+fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(), Setback> {
+    loop {
+        if hold.is_open() || cx.agenda.waiting.holds(gang_id) {
+            keep(cx, gang_id, hold);
+            return Ok(());
         }
-        Err(why) => {
-            committed.undo(cx.state);
-            Err(why)
+        let passed = match hold.point {
+            Point::Reserve => permit(cx, gang_id, &mut hold),
+            Point::Permit => pre_bind(cx, gang_id, &mut hold),
+            _ => match confirm(cx, &hold).and_then(|()| orders(cx, &hold)) {
+                Ok(orders) => {
+                    carry_out(cx, gang_id, hold, orders);
+                    return Ok(());
+                }
+                Err(setback) => Err(setback),
+            },
+        };
+        if let Err(setback) = passed {
+            undo(cx, gang_id, hold);
+            return Err(setback);
         }
     }
 }
 
-/// Until when the plugins hold back what was decided; `None` where all allow it.
-fn until_permitted(cx: &Cycle<'_>, committed: &Committed) -> Result<Option<Time>, Why> {
-    let mut until: Option<Time> = None;
-    for step in committed.assumed() {
+/// Asks the permit plugins.
+fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Setback> {
+    hold.point = Point::Permit;
+    if cx.profile.permit.is_empty() {
+        return Ok(());
+    }
+    let mut asks = Vec::new();
+    for step in hold.steps() {
+        let Some(pod) = cx.state.pod(step.pod) else {
+            continue;
+        };
+        let (pod, node) = (pod.key.clone(), cx.state.nodes().name(step.node).to_owned());
         for plugin in &cx.profile.permit {
-            match plugin.permit(cx.state, step.pod, step.node, cx.now) {
+            let spot = Spot {
+                state: cx.state,
+                pod: &pod,
+                node: &node,
+            };
+            let waiting = &mut cx.agenda.waiting;
+            match plugin.permit(&spot, cx.now, waiting) {
                 PermitVerdict::Allow => {}
                 PermitVerdict::Wait(span) => {
-                    let end = cx.now + span;
-                    until = Some(until.map_or(end, |known| known.min(end)));
+                    let until = cx.now + span.min(MAX_WAIT);
+                    let make = || WaitingPod::new(pod.clone(), node.clone(), gang_id);
+                    waiting.hold(step.pod, make, plugin.name(), until);
                 }
+                PermitVerdict::Ask(ask) => asks.push(Asked {
+                    step,
+                    plugin: plugin.name(),
+                    ask,
+                }),
                 PermitVerdict::Deny(reason) => {
-                    return Err(refusal(cx.state, step, plugin.name(), &reason));
+                    let why = refusal(cx.state, step, plugin.name(), &reason);
+                    return Err(Setback::Refused(why));
                 }
             }
         }
     }
-    Ok(until)
+    if let Some(why) = rejection(cx, gang_id) {
+        return Err(Setback::Refused(why));
+    }
+    ask(cx, gang_id, hold, asks);
+    Ok(())
 }
 
-/// Whether what a permit plugin holds of a gang is still right: every member is there, and with
-/// them the gang is whole. Else its places are given back, and the gang is judged anew.
+/// Lets every PreBind plugin agree.
+fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Setback> {
+    hold.point = Point::PreBind;
+    if cx.profile.pre_bind.is_empty() {
+        return Ok(());
+    }
+    confirm(cx, hold)?;
+    let mut asks = Vec::new();
+    for step in hold.steps() {
+        let Some(pod) = cx.state.pod(step.pod) else {
+            continue;
+        };
+        let spot = Spot {
+            state: cx.state,
+            pod: &pod.key,
+            node: cx.state.nodes().name(step.node),
+        };
+        for plugin in &cx.profile.pre_bind {
+            let plugin_name = plugin.name();
+            match plugin.pre_bind(&spot) {
+                PreBindVerdict::Agree => {}
+                PreBindVerdict::Ask(ask) => asks.push(Asked {
+                    step,
+                    plugin: plugin_name,
+                    ask,
+                }),
+                PreBindVerdict::Refuse(reason) => {
+                    let why = refusal(cx.state, step, plugin_name, &reason);
+                    return Err(Setback::Refused(why));
+                }
+            }
+        }
+    }
+    ask(cx, gang_id, hold, asks);
+    Ok(())
+}
+
+/// Orders questions, and notes that the decision waits for their answers.
+fn ask(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold, asks: Vec<Asked>) {
+    for asked in asks {
+        let Some(pod) = cx.state.pod(asked.step.pod) else {
+            continue;
+        };
+        let about = About::Pod {
+            pod: pod.key.clone(),
+            node: cx.state.nodes().name(asked.step.node).to_owned(),
+        };
+        let question = cx.agenda.questions.word(about, asked.ask.clone());
+        cx.agenda.questions.await_answer(question.id, gang_id);
+        cx.orders.asks.push(Inquiry::Ask(question.clone()));
+        hold.note(question, &asked, cx.now);
+    }
+}
+
+/// Leaves a decision where it is, until somebody moves it.
+fn keep(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) {
+    hold.begin_to_wait(cx.state, gang_id);
+    let waiting = cx.agenda.waiting.of_gang(gang_id);
+    let permits = waiting.flat_map(WaitingPod::held_by);
+    let late_at = permits.map(|(_, until)| until).chain(hold.late_at());
+    let until = late_at.min().unwrap_or(cx.now);
+    let words = in_words(cx, gang_id, &hold);
+    cx.agenda.progress_mut(gang_id).why = Some(Why::new("Held", &words));
+    cx.agenda.held.insert(gang_id, hold);
+    cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
+}
+
+/// For whom a decision waits.
+fn in_words(cx: &Cycle<'_>, gang_id: GangId, hold: &Hold) -> String {
+    if let Some(words) = hold.in_words(cx.state) {
+        return words;
+    }
+    let mut waiting = cx.agenda.waiting.of_gang(gang_id);
+    let Some(first) = waiting.next() else {
+        return "places are found".to_owned();
+    };
+    let plugin = first.held_by().next().map_or("", |(plugin, _)| plugin);
+    let (pod, node, more) = (&first.pod.name, &first.node, and_more(waiting.count()));
+    format!(
+        "places are found, and Permit plugin {plugin} holds them: pod {pod} on node {node}{more}"
+    )
+}
+
+/// Whether what is held of a gang is still right: every member is there, with them the gang is whole,
+/// and nothing that the decision rests on has changed. Else its places are given back, and the gang is
+/// judged anew.
 pub(super) fn still_stands(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
-    let intact = |held: &Committed| held.assumed().all(|step| is_assumed(cx.state, step));
-    let intact = cx.agenda.held.get(&gang_id).is_some_and(intact);
-    if intact && cx.state[gang_id].missing() == 0 {
-        return true;
+    let stands = |hold: &Hold| hold.stands(cx.state, gang_id);
+    if cx.agenda.held.get(&gang_id).is_some_and(stands) {
+        let gang = &cx.state[gang_id];
+        let back = held_back(cx, gang, true).or_else(|| held_back(cx, gang, false));
+        if back.is_none() {
+            return true;
+        }
     }
-    if let Some(held) = cx.agenda.held.remove(&gang_id) {
-        give_back(cx, held);
-    }
-    cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
+    give_up(cx, gang_id);
     false
 }
 
-/// Asks the permit plugins once more about everything they hold.
-pub fn ask_again(cx: &mut Cycle<'_>) {
-    let held: Vec<GangId> = cx.agenda.held.keys().copied().collect();
-    for gang_id in held {
-        let Stage::Held(until) = cx.agenda.progress(gang_id).stage() else {
-            continue;
-        };
-        cx.orders.seen.insert(gang_id);
-        if !still_stands(cx, gang_id) {
-            queue_or_wait(cx, gang_id);
-            continue;
+/// Gives back what is held of a gang, which is judged anew.
+pub(super) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
+    if let Some(hold) = cx.agenda.held.remove(&gang_id) {
+        give_back(cx, gang_id, hold);
+    }
+    cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
+}
+
+/// Looks at all decisions of which somebody said something, or whose time is over.
+pub fn go_on(cx: &mut Cycle<'_>) {
+    loop {
+        let mut moved = cx.agenda.questions.take_settled();
+        moved.extend(cx.agenda.waiting.take_news());
+        if moved.is_empty() {
+            return;
         }
-        let Some(held) = cx.agenda.held.remove(&gang_id) else {
-            continue;
-        };
-        let nodes: Vec<_> = held.assumed().map(|step| step.node).collect();
-        let answer = if until <= cx.now {
-            held.undo(cx.state);
-            Err(Why::new(
-                "PermitTimedOut",
-                "the time to permit the placement ran out",
-            ))
-        } else {
-            permit(cx, gang_id, held)
-        };
-        if let Err(why) = answer {
-            cx.state.note_room(nodes);
-            park(cx, gang_id, why);
+        for gang_id in moved {
+            if matches!(cx.agenda.progress(gang_id).stage(), Stage::Held(_)) {
+                look_at(cx, gang_id);
+            }
         }
     }
 }
 
+fn look_at(cx: &mut Cycle<'_>, gang_id: GangId) {
+    cx.orders.seen.insert(gang_id);
+    if !still_stands(cx, gang_id) {
+        return queue_or_wait(cx, gang_id);
+    }
+    let Some(hold) = cx.agenda.held.remove(&gang_id) else {
+        return;
+    };
+    let nodes: Vec<NodeId> = hold.committed.assumed().map(|step| step.node).collect();
+    let late = hold.refusal(cx.state, cx.now);
+    let late = late.or_else(|| permit_is_late(cx, gang_id));
+    let came_of_it = match rejection(cx, gang_id).or(late) {
+        Some(why) => {
+            undo(cx, gang_id, hold);
+            Err(Setback::Refused(why))
+        }
+        None => go_through(cx, gang_id, hold),
+    };
+    match came_of_it {
+        Ok(()) => {}
+        Err(Setback::Stale) => {
+            cx.state.note_room(nodes);
+            cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
+            queue_or_wait(cx, gang_id);
+        }
+        // Nothing here would tell that somebody outside has changed their mind.
+        Err(Setback::Refused(why)) => {
+            cx.state.note_room(nodes);
+            cx.agenda.progress_mut(gang_id).why = Some(why);
+            back_off_from_refusal(cx, gang_id);
+            cx.agenda.set_stage(cx.state, gang_id, Stage::BackingOff);
+        }
+    }
+}
+
+/// Who of a gang was rejected at Permit.
+fn rejection(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
+    if !cx.agenda.waiting.is_rejected(gang_id) {
+        return None;
+    }
+    let one = cx.agenda.waiting.forget(gang_id)?;
+    let (pod, node, plugin) = (&one.pod.name, &one.node, one.plugin);
+    let words = one.reason.describe(cx.state.dimensions());
+    let message = format!("pod {pod} on node {node}: {plugin}: {words}");
+    Some(Why::new("Rejected", &message))
+}
+
+/// Who of a gang has waited for as long as it may.
+fn permit_is_late(cx: &Cycle<'_>, gang_id: GangId) -> Option<Why> {
+    let late = |one: &WaitingPod| {
+        let mut holders = one.held_by();
+        let (plugin, _) = holders.find(|(_, until)| *until <= cx.now)?;
+        let (pod, node) = (&one.pod.name, &one.node);
+        Some(format!(
+            "the time to permit the placement ran out: {plugin} held pod {pod} on node {node}"
+        ))
+    };
+    let words = cx.agenda.waiting.of_gang(gang_id).find_map(late)?;
+    Some(Why::new("PermitTimedOut", &words))
+}
+
+/// Whether a decision that has waited would still be made: nothing else is where its pods are to go.
+fn confirm(cx: &mut Cycle<'_>, hold: &Hold) -> Result<(), Setback> {
+    if !hold.has_waited() {
+        return Ok(());
+    }
+    let steps = hold.steps();
+    for step in &steps {
+        cx.state.unassume(step.pod);
+    }
+    let mut fit = true;
+    for Assumed { pod, node } in steps {
+        fit = fit && cx.placer.fits(cx.state, cx.profile, pod, node);
+        cx.state.assume(pod, node);
+    }
+    if fit { Ok(()) } else { Err(Setback::Stale) }
+}
+
 /// Gives back what was held of a gang, also of one that is gone.
-pub fn give_back(cx: &mut Cycle<'_>, held: Committed) {
-    let nodes: Vec<_> = held.assumed().map(|step| step.node).collect();
-    held.undo(cx.state);
+pub fn give_back(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
+    let nodes: Vec<NodeId> = hold.committed.assumed().map(|step| step.node).collect();
+    undo(cx, gang_id, hold);
     cx.state.note_room(nodes);
 }
 
-fn is_assumed(state: &ClusterState, step: Assumed) -> bool {
-    state
-        .pod(step.pod)
-        .is_some_and(|pod| pod.place == Place::Assumed(step.node))
+/// Undoes a decision: what was asked, then what was reserved and taken, the last first.
+fn undo(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
+    cx.agenda.waiting.forget(gang_id);
+    for id in hold.without_yes() {
+        cx.agenda.questions.forget(id);
+        cx.orders.asks.push(Inquiry::GiveUp(id));
+    }
+    for question in hold.traces() {
+        let undo = cx.agenda.questions.undo(question);
+        cx.orders.asks.push(Inquiry::Ask(undo));
+    }
+    hold.committed.undo(cx.state);
 }
 
-/// Lets every PreBind plugin agree, then orders the binds.
-fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(), Why> {
-    let orders = match orders(cx, &committed) {
-        Ok(orders) => orders,
-        Err(why) => {
-            committed.undo(cx.state);
-            return Err(why);
-        }
+/// The binds that carry out what was decided.
+fn orders(cx: &Cycle<'_>, hold: &Hold) -> Result<Vec<Bind>, Setback> {
+    let order = |step: Assumed| {
+        let context = Context::new(cx.state, cx.placer.store(), step.pod)?;
+        let mut plugins = cx.profile.bind.iter();
+        plugins.find_map(|plugin| plugin.bind(&context, step.node))
     };
+    let orders: Option<Vec<Bind>> = hold.committed.assumed().map(order).collect();
+    orders.ok_or_else(|| {
+        let why = Why::new("NoBinder", "no bind plugin took the pod");
+        Setback::Refused(why)
+    })
+}
+
+/// Orders the binds: the decision is made.
+fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold, orders: Vec<Bind>) {
+    let committed = &hold.committed;
     let pods = u32::try_from(orders.len()).unwrap_or(u32::MAX);
     let lost = Lost::by(cx.state, committed.assumed());
     let at_least = committed
@@ -136,6 +362,7 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     cx.orders.lost.note(lost.opportunity, at_least);
     let ranks = Neighbours::made_by(cx.state, gang_id, committed.assumed());
     cx.orders.binds.extend(orders);
+    cx.agenda.questions.carried_out(hold);
     let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
     progress.why = None;
     progress.forget_try();
@@ -159,34 +386,19 @@ fn bind(cx: &mut Cycle<'_>, gang_id: GangId, committed: Committed) -> Result<(),
     };
     cx.decide(gang_id, placed);
     queue_or_wait(cx, gang_id);
-    Ok(())
-}
-
-/// The binds that carry out what was decided.
-fn orders(cx: &Cycle<'_>, committed: &Committed) -> Result<Vec<Bind>, Why> {
-    for step in committed.assumed() {
-        for plugin in &cx.profile.pre_bind {
-            let answer = plugin.pre_bind(cx.state, step.pod, step.node);
-            answer.map_err(|reason| refusal(cx.state, step, plugin.name(), &reason))?;
-        }
-    }
-    let order = |step: Assumed| {
-        let context = Context::new(cx.state, cx.placer.store(), step.pod)?;
-        let mut plugins = cx.profile.bind.iter();
-        plugins.find_map(|plugin| plugin.bind(&context, step.node))
-    };
-    let orders: Option<Vec<Bind>> = committed.assumed().map(order).collect();
-    orders.ok_or_else(|| Why::new("NoBinder", "no bind plugin took the pod"))
 }
 
 fn refusal(state: &ClusterState, step: Assumed, plugin: &str, reason: &Reason) -> Why {
-    let pod = state.pod(step.pod).map_or("", |pod| &pod.key.name);
-    let (node, words) = (
-        state.nodes().name(step.node),
-        reason.describe(state.dimensions()),
-    );
-    Why::new(
-        "Rejected",
-        &format!("pod {pod} on node {node}: {plugin}: {words}"),
-    )
+    let words = reason.describe(state.dimensions());
+    let message = format!("{}: {plugin}: {words}", on_node(state, step));
+    Why::new("Rejected", &message)
+}
+
+/// The time of a decision that is held is over, if it is.
+pub(super) fn note_time(cx: &mut Cycle<'_>, gang_id: GangId) {
+    if let Stage::Held(until) = cx.agenda.progress(gang_id).stage()
+        && until <= cx.now
+    {
+        cx.agenda.questions.is_due(gang_id);
+    }
 }

@@ -10,10 +10,12 @@ mod back_off;
 mod company;
 mod decision;
 mod finish;
+mod hold;
 mod moves;
 mod park;
 mod partial;
 mod preempt;
+mod questions;
 mod quota_words;
 mod recall;
 mod record;
@@ -29,12 +31,14 @@ pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, 
 pub use allocate::allocate;
 pub use company::company_changed;
 pub use decision::{Decision, Outcome, Span, SpanKind};
-pub use finish::{ask_again, give_back};
+pub use finish::{give_back, go_on};
+pub use hold::Hold;
 pub use moves::{MoveCounts, MoveLimits, Moves};
 pub(super) use partial::repairs_until;
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND, what_happened};
 pub use preempt::{Asker, Claim, Judge, RoomCounts, RoomNote, Spared, Verdict};
 pub(super) use preempt::{HEADS, ends_at, surplus};
+pub use questions::Questions;
 pub use quota_words::behind;
 pub use record::{Asked, Disruption, KeptFor, Lost, Short, Sight, SparedGangs};
 pub use refresh::refresh;
@@ -45,7 +49,7 @@ pub use restate::{AGAIN, Rounds, restate};
 pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 
 use super::framework::Profile;
-use super::model::{Bind, Evict, PodKey};
+use super::model::{Bind, Evict, Inquiry, PodKey};
 use super::placement::Placer;
 use super::state::{ClusterState, GangId};
 use super::units::Time;
@@ -77,6 +81,8 @@ pub struct Orders {
     pub recalls: Vec<PodKey>,
     /// Evictions.
     pub evictions: Vec<Evict>,
+    /// What is asked outside, and what nobody waits for any more.
+    pub asks: Vec<Inquiry>,
     /// What was decided on whom.
     pub decisions: Vec<Decision>,
     /// What is over and took how long.

@@ -23,7 +23,8 @@ pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, want: Optio
 fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     if let Some(gang) = cx.state.gang(gang_id) {
         for plugin in &cx.profile.post_filter {
-            if let Some(more) = plugin.post_filter(cx.state, gang) {
+            let waiting = &mut cx.agenda.waiting;
+            if let Some(more) = plugin.post_filter(cx.state, gang, waiting) {
                 why = Why::new(why.reason, &format!("{} {more}", why.message));
             }
         }

@@ -7,6 +7,10 @@ use crate::core::fairness;
 use crate::core::model::{Why, counted};
 use crate::core::resources::Tally;
 use crate::core::state::{Gang, GangId, Place, Standing};
+use crate::core::units::Millis;
+
+/// A gang that is partly bound, and of which somebody outside said no to a member, is tried again so soon.
+const RETRY_IN_PART: Millis = Millis(1_000);
 
 /// Finds out what is next for a gang: nothing, waiting, the queue, or a release.
 pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
@@ -27,16 +31,34 @@ pub fn refresh(cx: &mut Cycle<'_>, gang_id: GangId) {
         release::call_off(cx, gang_id);
     }
     if matches!(stage, Stage::Held(_)) && finish::still_stands(cx, gang_id) {
-        return;
+        if !partial::is_overdue(cx, gang_id) {
+            return;
+        }
+        // Nobody may hold up what completes it for longer than it may be in part.
+        finish::give_up(cx, gang_id);
     }
     if partial::is_overdue(cx, gang_id) {
         return release::release(cx, gang_id);
     }
     if stage == Stage::BackingOff {
-        return;
+        return hurry_if_partly_bound(cx, gang_id);
     }
     retry_after_setbacks(cx, gang_id);
     queue_or_wait(cx, gang_id);
+}
+
+/// One that backs off because a plugin said no to more members, and lost others since, has no time.
+fn hurry_if_partly_bound(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let soon = cx.now + RETRY_IN_PART;
+    let is_late = cx
+        .agenda
+        .progress(gang_id)
+        .retry_at
+        .is_none_or(|at| at > soon);
+    if is_late && cx.state[gang_id].is_partly_bound() {
+        cx.agenda.progress_mut(gang_id).retry_at = Some(soon);
+        cx.agenda.at(soon, gang_id);
+    }
 }
 
 /// A gang that holds nothing any more gives its charge back; one that was found running, by another
@@ -127,7 +149,7 @@ fn wait(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
 }
 
 /// What the plugins say that guard admission, or the others.
-fn held_back(cx: &Cycle<'_>, gang: &Gang, admission: bool) -> Option<Why> {
+pub(super) fn held_back(cx: &Cycle<'_>, gang: &Gang, admission: bool) -> Option<Why> {
     let plugins = cx.profile.pre_enqueue.iter();
     let mut plugins = plugins.filter(|plugin| plugin.guards_admission() == admission);
     plugins.find_map(|plugin| plugin.holds_back(cx.state, gang))

@@ -2,7 +2,7 @@
 
 use super::agenda::Stage;
 use super::preempt::{HEADS, RoomNote};
-use super::{Cycle, moves, refresh::queue, reservation};
+use super::{Cycle, finish, moves, refresh::queue, reservation};
 use crate::core::state::{GangId, NodeId, Place, PodId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,6 +109,7 @@ pub fn fire_timers(cx: &mut Cycle<'_>) {
                 cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
             }
         }
+        finish::note_time(cx, gang_id);
         cx.state.touch(gang_id);
     }
 }

@@ -24,7 +24,7 @@ pub use crate::core::actions::{
     Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, MoveCounts,
     MoveLimits, OntoKept, Outcome, RoomCounts, RoomNote, Span, SpanKind, Spared, SparedGangs,
 };
-pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits};
+pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits, Question};
 pub use crate::core::placement::Neighbours;
 pub use explain::{
     Ahead, Asked, Books, Bound, Child, Closest, Could, Explained, GangExplanation, HangsOn, Held,
@@ -39,16 +39,16 @@ pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate, ask_again,
-    company_changed, fire_timers, forget_reservation, give_back, partial_since, refresh, restate,
-    wake_heads, wake_parked, wake_who_moved_up,
+    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate,
+    company_changed, fire_timers, forget_reservation, give_back, go_on, partial_since, refresh,
+    restate, wake_heads, wake_parked, wake_who_moved_up,
 };
-use crate::core::framework::Profile;
-use crate::core::model::{BindOutcome, Event, GangKey, PodKey};
+use crate::core::framework::{Profile, Spot};
+use crate::core::model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
 use crate::core::resources::Worth;
-use crate::core::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId, Place};
+use crate::core::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -147,8 +147,12 @@ impl Scheduler {
     /// Takes one piece of news that came at `now`.
     pub fn apply(&mut self, now: Time, event: Event) {
         self.stats.events += 1;
-        let bound = match &event {
-            Event::BindResult(key, BindOutcome::Bound { .. }) => Some(key.clone()),
+        let answered = match &event {
+            Event::BindResult(pod, outcome) => Some((pod.clone(), outcome.clone())),
+            Event::Answer(id, answer) => {
+                self.agenda.answered(*id, answer.clone());
+                None
+            }
             _ => None,
         };
         if self.policy.profile.events.is_empty() {
@@ -156,17 +160,37 @@ impl Scheduler {
         } else {
             self.state.apply(now, event.clone());
             for plugin in &self.policy.profile.events {
-                plugin.on_event(&self.state, &event);
+                plugin.on_event(&self.state, &event, &mut self.agenda.waiting);
                 for gang in plugin.wakes() {
                     self.state.touch(gang);
                 }
             }
         }
-        if let Some(pod) = bound.and_then(|key| self.state.find_pod(&key))
-            && let Some(Place::Bound(node)) = self.state.pod(pod).map(|pod| pod.place)
-        {
-            for plugin in &self.policy.profile.post_bind {
-                plugin.post_bind(&self.state, pod, node);
+        if let Some((pod, outcome)) = answered {
+            let node = match &outcome {
+                BindOutcome::Bound { node } => Some(node.as_str()),
+                _ => None,
+            };
+            self.bind_answered(&pod, node);
+        }
+    }
+
+    /// Tells those who have to know what became of a bind.
+    fn bind_answered(&mut self, pod: &PodKey, node: Option<&str>) {
+        let questions = &mut self.agenda.questions;
+        questions.bind_answered(&self.state, pod, node);
+        let there = self.state.find_pod(pod).is_some();
+        let Some(node) = node.filter(|_| there) else {
+            return;
+        };
+        let state = &self.state;
+        for plugin in &self.policy.profile.post_bind {
+            if let Some(ask) = plugin.post_bind(&Spot { state, pod, node }) {
+                let about = About::Pod {
+                    pod: pod.clone(),
+                    node: node.to_owned(),
+                };
+                questions.post(about, ask);
             }
         }
     }
@@ -187,7 +211,8 @@ impl Scheduler {
                 || changes.rules
                 || changes.pods)
                 && self.agenda.parked().next().is_some())
-            || (!changes.is_empty() && !self.agenda.held.is_empty())
+            || self.agenda.questions.has_news()
+            || self.agenda.waiting.has_news()
     }
 
     /// Decides on all that is due at `now`.
@@ -203,9 +228,11 @@ impl Scheduler {
             agenda: &mut self.agenda,
             orders: Orders::default(),
         };
+        let outbox = cycle.agenda.questions.take_outbox();
+        cycle.orders.asks = outbox.into_iter().map(Inquiry::Ask).collect();
         fire_timers(&mut cycle);
         let changes = take_in(&mut cycle, &mut self.voice, self.explained.as_mut());
-        ask_again(&mut cycle);
+        go_on(&mut cycle);
         wake_parked(&mut cycle, &changes.nodes, changes.room_set_free);
         if changes.pods {
             company_changed(&mut cycle);
@@ -224,6 +251,8 @@ impl Scheduler {
             self.voice.note_topologies();
         }
         let more = allocate(&mut cycle);
+        // Who got a place may have let others go on.
+        go_on(&mut cycle);
         // The actions have dealt with the gangs they changed; room they gave back is for next time.
         cycle.state.settle();
         let own = cycle.state.take_changes();
@@ -269,6 +298,10 @@ impl Scheduler {
         let mut effects: Vec<Effect> = orders.binds.into_iter().map(Effect::Bind).collect();
         effects.extend(orders.recalls.into_iter().map(Effect::Recall));
         effects.extend(orders.evictions.into_iter().map(Effect::Evict));
+        effects.extend(orders.asks.into_iter().map(|one| match one {
+            Inquiry::Ask(question) => Effect::Ask(question),
+            Inquiry::GiveUp(id) => Effect::GiveUp(id),
+        }));
         let (mut seen, mut decisions) = (orders.seen, orders.decisions);
         let mut outlet = Outlet {
             effects: &mut effects,
@@ -408,7 +441,7 @@ fn take_in(
     for id in std::mem::take(&mut changes.removed) {
         forget_reservation(cycle, id);
         if let Some(held) = cycle.agenda.forget(id) {
-            give_back(cycle, held);
+            give_back(cycle, id, held);
         }
         voice.forget(id);
         if let Some(explained) = &mut explained {

@@ -1,7 +1,7 @@
 //! What a cycle says to do. A plan leaves no choice to whoever carries it out.
 
 use crate::core::actions::{Decision, OntoKept, Span};
-use crate::core::model::{Bind, Evict, GangKey, PodKey, PodWaits, Source};
+use crate::core::model::{Bind, Evict, GangKey, PodKey, PodWaits, Question, QuestionId, Source};
 use crate::core::units::Time;
 
 /// The outcome of one cycle.
@@ -32,6 +32,11 @@ pub enum Effect {
     /// Delete a pod, with its uid as precondition. Answered by
     /// [`Event::EvictResult`](crate::core::model::Event::EvictResult).
     Evict(Evict),
+    /// Ask somebody outside. Answered by [`Event::Answer`](crate::core::model::Event::Answer).
+    Ask(Question),
+    /// Nobody waits for the answer to this question any more: who works on it may stop. Not answered
+    /// itself: the question is.
+    GiveUp(QuestionId),
     /// Say on a pod why it waits: condition `PodScheduled=False` and an event.
     PodWaits(PodWaits),
     /// Write a PodGroup's status. Only the latest one per PodGroup matters.

@@ -228,7 +228,7 @@ fn scheduled(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Condition {
         return condition("Scheduled", true, "Scheduled", &message);
     }
     if let Stage::Held(_) = progress.stage() {
-        let message = "it has its place, and a Permit plugin holds it";
+        let message = why.map_or("", |why| &why.message);
         return condition("Scheduled", false, "Held", message);
     }
     if gang.missing() == 0 && gang.available() > 0 {

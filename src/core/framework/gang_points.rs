@@ -1,9 +1,8 @@
-//! The points that look at a gang, or at a decision as a whole.
+//! The points that look at a gang as a whole.
 
-use super::{Plugin, Reason};
+use super::{Plugin, WaitingPods};
 use crate::core::model::{Event, Why};
-use crate::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId};
-use crate::core::units::{Millis, Time};
+use crate::core::state::{ClusterState, Gang, GangId, NodeSet};
 
 /// Orders the gangs of a queue. Several may speak: the first on which two gangs differ decides.
 pub trait QueueSort: Plugin {
@@ -65,61 +64,22 @@ pub trait DomainOrder: Plugin {
     }
 }
 
-/// Hears that a gang found no place, and may add to the reason.
+/// Hears that a gang found no place, and may add to the reason, or send others away that wait at
+/// Permit.
 pub trait PostFilter: Plugin {
     /// Words to add to the message.
-    fn post_filter(&self, state: &ClusterState, gang: &Gang) -> Option<String>;
-}
-
-/// Hears of a decision before it leaves the process, and takes what else it needs for it.
-pub trait Reserve: Plugin {
-    /// Takes what the pod needs on the node.
-    ///
-    /// # Errors
-    /// Why that is not to be had: the gang is not placed.
-    fn reserve(&self, state: &ClusterState, pod: PodId, node: NodeId) -> Result<(), Reason>;
-
-    /// Gives it back: the decision came to nothing. Called in reverse order; also for what was
-    /// never reserved.
-    fn unreserve(&self, state: &ClusterState, pod: PodId, node: NodeId);
-}
-
-/// What Permit says of a pod that has a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PermitVerdict {
-    /// Go ahead.
-    Allow,
-    /// Do not: its gang is not placed.
-    Deny(Reason),
-    /// Hold its gang where it is, and ask again at each cycle, for at most this long.
-    Wait(Millis),
-}
-
-/// Holds back decisions.
-pub trait Permit: Plugin {
-    /// What it says now.
-    fn permit(&self, state: &ClusterState, pod: PodId, node: NodeId, now: Time) -> PermitVerdict;
-}
-
-/// Has the last word before a bind. All must agree.
-pub trait PreBind: Plugin {
-    /// Agrees, or says why not.
-    ///
-    /// # Errors
-    /// Why the gang must not be bound.
-    fn pre_bind(&self, state: &ClusterState, pod: PodId, node: NodeId) -> Result<(), Reason>;
-}
-
-/// Hears that a pod is bound.
-pub trait PostBind: Plugin {
-    /// The API has confirmed it.
-    fn post_bind(&self, state: &ClusterState, pod: PodId, node: NodeId);
+    fn post_filter(
+        &self,
+        state: &ClusterState,
+        gang: &Gang,
+        waiting: &mut WaitingPods,
+    ) -> Option<String>;
 }
 
 /// Hears of every event, after the state took it.
 pub trait EventHandler: Plugin {
     /// What happened; the state already has it.
-    fn on_event(&self, state: &ClusterState, event: &Event);
+    fn on_event(&self, state: &ClusterState, event: &Event, waiting: &mut WaitingPods);
 
     /// Gangs that it wants looked at again.
     fn wakes(&self) -> Vec<GangId> {

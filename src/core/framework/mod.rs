@@ -7,15 +7,20 @@
 //!
 //! **Invariant:** plugins decide from the state alone: no clock, no I/O, no randomness.
 
+mod decision_points;
 mod gang_points;
 mod node_points;
 mod profile;
 mod reason;
 mod store;
+mod waiting;
 
+pub use decision_points::{
+    Ask, MAX_WAIT, Permit, PermitVerdict, PostBind, PreBind, PreBindVerdict, Reserve,
+    ReserveVerdict, Spot,
+};
 pub use gang_points::{
-    DomainOrder, DomainRoom, EventHandler, GangDomains, Inside, Permit, PermitVerdict, PostBind,
-    PostFilter, PreBind, PreEnqueue, QueueSort, Reserve,
+    DomainOrder, DomainRoom, EventHandler, GangDomains, Inside, PostFilter, PreEnqueue, QueueSort,
 };
 pub use node_points::{
     Binder, Context, Filter, Mates, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,
@@ -23,6 +28,7 @@ pub use node_points::{
 pub use profile::{MAX_SCORE, Profile, Weighted};
 pub use reason::Reason;
 pub use store::Store;
+pub use waiting::{Rejection, WaitingPod, WaitingPods};
 
 /// Every plugin has a name: what the configuration calls it.
 pub trait Plugin: Send + Sync {

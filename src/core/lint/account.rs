@@ -1,5 +1,6 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
+use super::asked::AskedBook;
 use super::gangs::Gangs;
 use super::roads::Roads;
 use crate::core::model::{
@@ -124,6 +125,7 @@ pub(super) struct Account {
     pub(super) namespaces: BTreeMap<String, Labels>,
     /// The uids of the pods with a place that keep others away.
     keepers: BTreeSet<String>,
+    pub(super) asked: AskedBook,
 }
 
 /// A pod's labels, by name.
@@ -173,6 +175,7 @@ impl Account {
             Event::HyperNodeDeleted(name) => _ = self.hyper_nodes.remove(name),
             Event::BindResult(key, outcome) => self.bind_result(key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
+            Event::Answer(id, answer) => self.asked.hear(*id, answer),
             Event::Queue(spec) if spec.default_lifetime.is_some() => {
                 self.with_lifetimes.insert(spec.name.clone());
             }
@@ -348,10 +351,13 @@ impl Account {
 
     fn bind_result(&mut self, key: &PodKey, outcome: &BindOutcome) {
         match outcome {
-            BindOutcome::Bound { node } => self.change(key, |pod| {
-                pod.ordered = None;
-                pod.node = Some(node.clone());
-            }),
+            BindOutcome::Bound { node } => {
+                self.change(key, |pod| {
+                    pod.ordered = None;
+                    pod.node = Some(node.clone());
+                });
+                self.asked.bound(key, node);
+            }
             BindOutcome::Refused { .. } | BindOutcome::Failed { .. } | BindOutcome::Unsent => {
                 self.change(key, |pod| pod.ordered = None);
             }

@@ -2,6 +2,7 @@
 
 use super::account::{Account, Count};
 use super::allowed::not_allowed;
+use super::asked;
 use super::company::{firsts, in_company};
 use super::gangs::Labels;
 use super::kept::may_be_there;
@@ -20,9 +21,16 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
     let firsts = firsts(account, plan);
     let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
     for effect in &plan.effects {
+        if let Effect::GiveUp(id) = effect {
+            account.asked.give_up(*id);
+        }
+    }
+    for effect in &plan.effects {
         match effect {
             Effect::Bind(order) => {
                 notes.extend(bind(account, order));
+                // What is asked in this plan comes after its binds, and is about another decision.
+                notes.extend(asked::nothing_open(account, order));
                 let uneven = spreads.look(account, order);
                 notes.extend(uneven.filter(|_| !allowed.uneven));
                 account.change(&order.pod, |pod| pod.ordered = Some(order.node.clone()));
@@ -44,7 +52,9 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
                 }
             }
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
-            Effect::GangStatus(_)
+            Effect::Ask(question) => notes.extend(asked::ask(account, question)),
+            Effect::GiveUp(_)
+            | Effect::GangStatus(_)
             | Effect::QueueStatus(_)
             | Effect::TopologyStatus(_)
             | Effect::TopologyDoubt(_) => {}

@@ -10,6 +10,7 @@
 
 mod account;
 mod allowed;
+mod asked;
 mod checks;
 mod company;
 mod gangs;

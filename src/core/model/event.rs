@@ -3,6 +3,7 @@
 //! Events may come in any order between kinds. An upsert carries the whole object; the state
 //! finds out by itself what changed. Each is applied with the time at which it came.
 
+use super::{Answer, QuestionId};
 use super::{DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source, TopologySpec};
 use super::{GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
 
@@ -49,6 +50,8 @@ pub enum Event {
     BindResult(PodKey, BindOutcome),
     /// What became of an eviction.
     EvictResult(PodKey, EvictOutcome),
+    /// What came of a question.
+    Answer(QuestionId, Answer),
 }
 
 /// What became of a bind, once that is known for sure. While it is not known, nothing is said

@@ -15,6 +15,7 @@ mod natural;
 mod node;
 mod pod;
 mod pod_rules;
+mod question;
 mod queue;
 mod rank;
 mod spread;
@@ -40,6 +41,7 @@ pub use natural::natural;
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use pod_rules::{Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm};
+pub use question::{About, Answer, Body, Inquiry, Point, Question, QuestionId};
 pub use queue::{
     CRITICAL_PRIORITY, DEFAULT_OVER_SHARE, DEFAULT_QUEUE, DEFAULT_RESERVE_AFTER, LabelCondition,
     LabelRequirement, LabelSelector, NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,

@@ -181,6 +181,8 @@ impl ClusterState {
             }
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
+            // Of no interest to anybody but those who asked.
+            Event::Answer(..) => {}
         }
         self.settle_spreads();
     }

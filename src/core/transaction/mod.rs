@@ -5,7 +5,11 @@
 //! [`Statement::commit`] makes a [`Committed`] of it, which can be taken back as a whole until it is
 //! carried out.
 
-use super::framework::{Profile, Reason, Reserve};
+mod reserved;
+
+pub use reserved::Reserved;
+
+use super::framework::{Ask, Profile, Reason, ReserveVerdict, Spot};
 use super::state::{ClusterState, GangId, NodeId, Place, Pod, PodId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,7 +40,7 @@ enum Step {
     /// No room is held for a pod any more, which was on this node.
     Withdrawn(PodId, NodeId),
     /// A plugin was asked to reserve what that takes.
-    Reserved(Assumed, Arc<dyn Reserve>),
+    Reserved(Box<Reserved>),
 }
 
 impl Step {
@@ -48,7 +52,7 @@ impl Step {
             Self::Displaced(pod, node) => state.put_home(*pod, *node),
             Self::Home(pod, _) => state.displace(*pod),
             Self::Withdrawn(pod, node) => state.nominate(*pod, *node),
-            Self::Reserved(step, plugin) => plugin.unreserve(state, step.pod, step.node),
+            Self::Reserved(reserved) => reserved.give_back(state),
         }
     }
 
@@ -69,7 +73,7 @@ impl fmt::Debug for Step {
             Self::Displaced(pod, node) => write!(f, "{pod:?} off {node:?}"),
             Self::Home(pod, node) => write!(f, "{pod:?} back on {node:?}"),
             Self::Withdrawn(pod, node) => write!(f, "{pod:?} withdrawn from {node:?}"),
-            Self::Reserved(step, plugin) => write!(f, "{} for {step:?}", plugin.name()),
+            Self::Reserved(reserved) => reserved.fmt(f),
         }
     }
 }
@@ -85,6 +89,17 @@ pub struct NotReserved {
     pub reason: Reason,
 }
 
+/// A plugin has somebody outside asked about a pod on its node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The pod and the node.
+    pub step: Assumed,
+    /// The plugin.
+    pub plugin: &'static str,
+    /// What is asked.
+    pub ask: Ask,
+}
+
 /// A point of a statement to return to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint(usize);
@@ -95,6 +110,7 @@ pub struct Statement<'s> {
     state: &'s mut ClusterState,
     log: Vec<Step>,
     at_least: Option<u64>,
+    asks: Vec<Asked>,
 }
 
 impl<'s> Statement<'s> {
@@ -104,6 +120,7 @@ impl<'s> Statement<'s> {
             state,
             log: Vec::new(),
             at_least: None,
+            asks: Vec::new(),
         }
     }
 
@@ -205,16 +222,45 @@ impl<'s> Statement<'s> {
     /// # Errors
     /// The first plugin that cannot. What it and those before it took is given back with the rest.
     pub fn reserve(&mut self, profile: &Profile) -> Result<(), NotReserved> {
+        if profile.reserve.is_empty() {
+            return Ok(());
+        }
         let steps: Vec<Assumed> = self.log.iter().filter_map(Step::assumed).collect();
         for step in steps {
+            let Some(pod) = self.state.pod(step.pod) else {
+                continue;
+            };
+            let (pod, node) = (
+                pod.key.clone(),
+                self.state.nodes().name(step.node).to_owned(),
+            );
             for plugin in &profile.reserve {
-                self.log.push(Step::Reserved(step, Arc::clone(plugin)));
-                let answer = plugin.reserve(self.state, step.pod, step.node);
-                answer.map_err(|reason| NotReserved {
-                    step,
-                    plugin: plugin.name(),
-                    reason,
-                })?;
+                let reserved = Reserved {
+                    pod: pod.clone(),
+                    node: node.clone(),
+                    plugin: Arc::clone(plugin),
+                };
+                self.log.push(Step::Reserved(Box::new(reserved)));
+                let spot = Spot {
+                    state: self.state,
+                    pod: &pod,
+                    node: &node,
+                };
+                match plugin.reserve(&spot) {
+                    ReserveVerdict::Done => {}
+                    ReserveVerdict::Ask(ask) => self.asks.push(Asked {
+                        step,
+                        plugin: plugin.name(),
+                        ask,
+                    }),
+                    ReserveVerdict::Refuse(reason) => {
+                        return Err(NotReserved {
+                            step,
+                            plugin: plugin.name(),
+                            reason,
+                        });
+                    }
+                }
             }
         }
         Ok(())
@@ -245,9 +291,12 @@ impl<'s> Statement<'s> {
     pub fn commit(mut self) -> Committed {
         let mut log = std::mem::take(&mut self.log);
         // What was thought away is back, and what was held is had.
-        log.retain(|step| matches!(step, Step::Assumed(_) | Step::Reserved(..)));
-        let at_least = self.at_least;
-        Committed { log, at_least }
+        log.retain(|step| matches!(step, Step::Assumed(_) | Step::Reserved(_)));
+        Committed {
+            log,
+            at_least: self.at_least,
+            asks: std::mem::take(&mut self.asks),
+        }
     }
 }
 
@@ -263,6 +312,7 @@ impl Drop for Statement<'_> {
 pub struct Committed {
     log: Vec<Step>,
     at_least: Option<u64>,
+    asks: Vec<Asked>,
 }
 
 impl Committed {
@@ -275,6 +325,19 @@ impl Committed {
     #[must_use]
     pub const fn at_least(&self) -> Option<u64> {
         self.at_least
+    }
+
+    /// What is to be asked before anything else.
+    pub fn take_asks(&mut self) -> Vec<Asked> {
+        std::mem::take(&mut self.asks)
+    }
+
+    /// It is carried out: what plugins reserved for it is theirs to be told of, if it does not come off.
+    pub fn carried_out(self) -> impl Iterator<Item = Reserved> {
+        self.log.into_iter().filter_map(|step| match step {
+            Step::Reserved(reserved) => Some(*reserved),
+            _ => None,
+        })
     }
 
     /// Takes everything back.

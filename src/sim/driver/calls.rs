@@ -56,6 +56,14 @@ impl Driver {
                 self.idle_wake_ups = 0;
                 self.proceed(id, call);
             }
+            Effect::Ask(question) => {
+                process.questions.put(question, now);
+                self.ask_outside(id);
+            }
+            Effect::GiveUp(question) => {
+                process.questions.give_up(question, now);
+                self.ask_outside(id);
+            }
             Effect::PodWaits(waits) => {
                 self.ledger.waits(&waits, &self.server);
                 brain.want(Word::Pod(waits), now);

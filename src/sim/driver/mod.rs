@@ -4,6 +4,7 @@
 //! All that is due at one instant happens, in the order in which it was foreseen, before the
 //! scheduler has its cycle. Nothing here decides where a pod goes.
 
+mod asks;
 mod calls;
 mod mischief;
 mod objects;
@@ -15,7 +16,7 @@ use super::lease::Lease;
 use crate::cluster::attempt::Answer;
 use crate::cluster::lease::election::{self, Record};
 use crate::core::engine::{Effect, Outcome, Policy};
-use crate::core::model::{NodeSpec, PodKey};
+use crate::core::model::{self, Event, NodeSpec, PodKey, Question};
 use crate::core::plugins::registry::overcommits;
 use crate::core::units::{Millis, Time};
 use crate::sim::brain::Brain;
@@ -23,8 +24,10 @@ use crate::sim::heap::Heap;
 use crate::sim::jobs::Jobs;
 use crate::sim::ledger::Ledger;
 use crate::sim::network::{Met, Mischief, Network};
+use crate::sim::outside::Outside;
 use crate::sim::scenario::{Entry, PodPlan, Scenario};
 use crate::sim::server::{Server, Stream, Told};
+use asks::Inquiry;
 use calls::Flight;
 use processes::{AskedLease, Process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +54,7 @@ enum Happening {
     /// Something for one process; it waits while that stands still, and ends with it.
     For(u64, Errand),
     Land(Box<Flight>),
+    Asked(Box<Inquiry>),
     AskLease(Box<AskedLease>),
     Finished(PodKey),
     Removed(PodKey),
@@ -71,6 +75,11 @@ enum Errand {
     Proceed(u64),
     Answered(u64, Answer),
     SendBinds,
+    /// Questions may be due.
+    Ask,
+    Replied(Box<(Question, model::Answer)>),
+    /// An answer that it has had.
+    Again(Box<Event>),
     Elect,
     LeaseAnswered(Time, election::Answer),
     LeaseHeard(Option<Record>),
@@ -85,6 +94,7 @@ pub struct Driver {
     plans: Vec<PodPlan>,
     jobs: Jobs,
     server: Server,
+    outside: Outside,
     ledger: Ledger,
     network: Network,
     policy: Policy,
@@ -118,6 +128,7 @@ impl Driver {
             plans: Vec::new(),
             jobs: Jobs::default(),
             server: Server::default(),
+            outside: Outside::default(),
             ledger: Ledger {
                 allows_overcommit: overcommits(&policy.profile),
                 ..Ledger::default()
@@ -218,6 +229,12 @@ impl Driver {
     #[must_use]
     pub const fn server(&self) -> &Server {
         &self.server
+    }
+
+    /// What plugins asked about.
+    #[must_use]
+    pub const fn outside(&self) -> &Outside {
+        &self.outside
     }
 
     /// What happened.
@@ -332,6 +349,7 @@ impl Driver {
                 let at = flight.answers_at;
                 self.heap.push(at, Happening::For(flight.process, answered));
             }
+            Happening::Asked(inquiry) => self.land_question(*inquiry),
             Happening::AskLease(asked) => self.serve_lease(&asked),
             Happening::Finished(key) => self.finish(&key),
             Happening::Removed(key) => self.remove(&key),
@@ -382,6 +400,13 @@ impl Driver {
                 self.proceed(id, call);
             }
             Errand::SendBinds => self.send_binds(id),
+            Errand::Ask => self.ask_outside(id),
+            Errand::Replied(replied) => {
+                let (question, answer) = *replied;
+                process.questions.ended(&question, answer, now);
+                self.ask_outside(id);
+            }
+            Errand::Again(event) => process.brain.hear(*event, now),
             Errand::Elect => self.elect(id),
             Errand::LeaseAnswered(sent, answer) => self.lease_answered(id, sent, answer),
             Errand::LeaseHeard(record) => {

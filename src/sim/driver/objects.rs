@@ -38,6 +38,7 @@ impl Driver {
             Object::PriorityClass(class) => self.server.put_class(class),
             Object::Namespace(namespace) => self.server.put_namespace(namespace),
             Object::Budget(budget) => self.server.put_budget(*budget),
+            Object::Answers(rules) => self.outside.add_rules(rules),
         }
     }
 
@@ -75,6 +76,8 @@ impl Driver {
             Object::HyperNode(hyper_node) => self.server.delete_hyper_node(&hyper_node.name),
             Object::PriorityClass(class) => self.server.delete_class(&class.name),
             Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
+            // They are given once and for all.
+            Object::Answers(_) => {}
             Object::Budget(budget) => {
                 self.server
                     .delete_budget(&budget.spec.namespace, &budget.spec.name);

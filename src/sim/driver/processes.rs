@@ -6,6 +6,7 @@
 
 use super::watches::Watches;
 use super::{Driver, Errand, Happening};
+use crate::cluster::asking::Asking;
 use crate::cluster::attempt::Step;
 use crate::cluster::lease::Identity;
 use crate::cluster::lease::election::{Answer, Election, End, Record, Request};
@@ -14,6 +15,9 @@ use crate::core::engine::Bind;
 use crate::core::units::{Millis, Time};
 use crate::sim::brain::Brain;
 use crate::sim::server::Stream;
+
+/// Questions to one addressee at once.
+const QUESTIONS: usize = 8;
 
 /// How long the container of a pod takes to start again.
 const RESTART: Millis = Millis(200);
@@ -47,6 +51,9 @@ pub(super) struct Process {
     /// Binds that wait for a slot, and how many have one.
     pub(super) orders: Orders<Bind>,
     pub(super) in_flight: usize,
+    /// Questions that are not answered, and when the next may be due.
+    pub(super) questions: Asking,
+    pub(super) asks_at: Option<Time>,
     /// Until when it stands still.
     pub(super) paused_until: Option<Time>,
 }
@@ -97,6 +104,8 @@ impl Driver {
             leads: false,
             orders: Orders::default(),
             in_flight: 0,
+            questions: Asking::new(QUESTIONS),
+            asks_at: None,
             paused_until: None,
         };
         self.processes.insert(id, process);
@@ -208,6 +217,7 @@ impl Driver {
             self.list_everything(id);
         }
         self.send_binds(id);
+        self.ask_outside(id);
         if let Some(process) = self.processes.get_mut(&id)
             && process.brain.wants_cycle()
             && !process.brain.has_cycle_planned()

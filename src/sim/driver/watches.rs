@@ -167,6 +167,6 @@ fn about(event: &Event) -> Option<(Object, Option<Event>)> {
         Event::DisruptionBudgetDeleted(namespace, name) => {
             (Object::Budget(namespace.clone(), name.clone()), None)
         }
-        Event::BindResult(..) | Event::EvictResult(..) => return None,
+        Event::BindResult(..) | Event::EvictResult(..) | Event::Answer(..) => return None,
     })
 }

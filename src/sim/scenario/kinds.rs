@@ -4,6 +4,7 @@
 //! a field that Muster does not read; then they are read as a watch reads live ones
 //! (`api/kinds`).
 
+use super::answers::{self, PluginAnswers};
 use super::behaviour::Behaviour;
 use super::jobs;
 use super::model::{Amount, BudgetPlan, JobPlan, Needed, Object, PodPlan, Run};
@@ -27,6 +28,8 @@ pub(super) enum Kind {
     Watched(kinds::Kind),
     /// Its pods are made here.
     Job,
+    /// What is answered to plugins.
+    Answers,
     /// Read, and without effect in this version.
     Inert,
 }
@@ -54,6 +57,7 @@ type Play = fn(&Value, &Behaviour, &Reading) -> Result<Option<Object>, String>;
 #[rustfmt::skip]
 const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("batch/v1", "Job", Kind::Job, schema::of::<batch::v1::Job>),
+    ("simulate.muster.dev/v1", "PluginAnswers", Kind::Answers, schema::of::<PluginAnswers>),
     ("v1", "ConfigMap", Kind::Inert, schema::of::<core::ConfigMap>),
     ("v1", "PersistentVolume", Kind::Inert, schema::of::<core::PersistentVolume>),
     ("v1", "PersistentVolumeClaim", Kind::Inert, schema::of::<core::PersistentVolumeClaim>),
@@ -82,7 +86,11 @@ static KINDS: LazyLock<Vec<Known>> = LazyLock::new(|| {
             // Where what has no effect lives makes no difference.
             is_namespaced: true,
             schema: *schema,
-            play: if *kind == Kind::Job { job } else { nothing },
+            play: match kind {
+                Kind::Job => job,
+                Kind::Answers => plugin_answers,
+                _ => nothing,
+            },
         });
     watched.0.into_iter().chain(others).collect()
 });
@@ -213,7 +221,8 @@ fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
         | Event::NamespaceDeleted(_)
         | Event::DisruptionBudgetDeleted(..)
         | Event::BindResult(..)
-        | Event::EvictResult(..) => return Err("it cannot be played".to_owned()),
+        | Event::EvictResult(..)
+        | Event::Answer(..) => return Err("it cannot be played".to_owned()),
     })
 }
 
@@ -244,6 +253,10 @@ fn amount(value: &Value) -> Result<Amount, String> {
         .and_then(|text| text.strip_suffix('%')?.parse().ok());
     let amount = number.map(Amount::Count).or(percent.map(Amount::Percent));
     amount.ok_or_else(|| format!("{value} is neither a number of pods nor a percentage"))
+}
+
+fn plugin_answers(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Object>, String> {
+    Ok(Some(Object::Answers(answers::read(value)?)))
 }
 
 fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<Option<Object>, String> {

@@ -2,6 +2,7 @@
 //!
 //! Everything that is wrong is found before anything is played, and named with file and line.
 
+mod answers;
 mod behaviour;
 mod documents;
 mod edits;

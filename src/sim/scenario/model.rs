@@ -5,6 +5,7 @@ use crate::core::model::{
     PriorityClassSpec, QueueSpec, TopologySpec,
 };
 use crate::core::units::{Millis, Time};
+use crate::sim::outside::AnswerRule;
 
 /// All that is to be played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub enum Object {
     Namespace(NamespaceSpec),
     /// A PodDisruptionBudget.
     Budget(Box<BudgetPlan>),
+    /// What is answered to plugins.
+    Answers(Vec<AnswerRule>),
 }
 
 /// A PodDisruptionBudget, and how many pods may go.

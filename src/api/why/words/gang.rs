@@ -323,6 +323,7 @@ pub(super) fn may_start(start: &Start, clock: Clock) -> String {
         "KeptRoom" => "when there is room that is not kept for others; nobody promised when",
         "Never" => "never, unless its queue gets a larger share, budget or limit",
         "Permit" => "when a Permit plugin lets it",
+        "Answer" => "when a plugin has its answer from outside",
         other => other,
     };
     match start.at {

@@ -355,6 +355,7 @@ fn every_reason_has_words() {
         HangsOn::KeptRoom,
         HangsOn::Never,
         HangsOn::Permit,
+        HangsOn::Answer,
     ];
     for code in causes.map(convert::hangs_on) {
         let start = Start {

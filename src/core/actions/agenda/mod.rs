@@ -19,12 +19,15 @@ pub(super) use running::Term;
 pub use taken::Taken;
 
 use super::company::Hopes;
+use super::hold::Hold;
 use super::moves::Moves;
+use super::questions::Questions;
 use super::reservation::{Renewal, Reserved, Views};
 use crate::core::fairness::Contest;
+use crate::core::framework::WaitingPods;
+use crate::core::model::{Answer, QuestionId};
 use crate::core::placement::Demand;
 use crate::core::state::{ClusterState, Eased, GangId, QueueId, ShapeId, View};
-use crate::core::transaction::Committed;
 use crate::core::units::Time;
 use lines::Lines;
 use notes::Notes;
@@ -85,8 +88,12 @@ pub struct Agenda {
     backing_off: BTreeSet<GangId>,
     /// Gangs that are being taken off their nodes as a whole.
     releasing: BTreeSet<GangId>,
-    /// Decisions that a permit plugin holds, by gang.
-    pub held: BTreeMap<GangId, Committed>,
+    /// Decisions that are held on their way out, by gang.
+    pub held: BTreeMap<GangId, Hold>,
+    /// What they have asked outside.
+    pub questions: Questions,
+    /// Their pods that wait at Permit.
+    pub waiting: WaitingPods,
     /// Gangs for which room is held while others leave it.
     pub nominated: BTreeSet<GangId>,
     /// Gangs for which a place in the future is reserved.
@@ -232,7 +239,7 @@ impl Agenda {
     }
 
     /// Forgets a gang that is gone. What was held of it is to be undone.
-    pub fn forget(&mut self, gang: GangId) -> Option<Committed> {
+    pub fn forget(&mut self, gang: GangId) -> Option<Hold> {
         let stage = self.notes.forget(gang);
         self.drop_stage(gang, stage);
         self.lines.leave(gang);
@@ -241,6 +248,7 @@ impl Agenda {
         self.nominated.remove(&gang);
         self.eased.remove(&gang);
         self.requeued.remove(&gang);
+        self.questions.forget_gang(gang);
         self.held_apart.retain(|_, gangs| {
             gangs.remove(&gang);
             !gangs.is_empty()
@@ -512,6 +520,11 @@ impl Agenda {
         due
     }
 
+    /// An answer from outside came; of no account where nobody waits for it.
+    pub fn answered(&mut self, id: QuestionId, answer: Answer) {
+        self.questions.take(&mut self.held, id, answer);
+    }
+
     /// Compares with the stages, from scratch.
     ///
     /// # Errors
@@ -552,6 +565,11 @@ impl Agenda {
             if self.progress(id).partial_since.is_some() != self.partial.contains(&id) {
                 return Err(format!("gang {}: partly bound or not", gang.key));
             }
+        }
+        self.questions.audit(&self.held)?;
+        let is_held = |gang: &GangId| self.held.contains_key(gang);
+        if let Some(gang) = self.waiting.gangs().find(|gang| !is_held(gang)) {
+            return Err(format!("{gang:?} waits at Permit, and nobody holds it"));
         }
         if state.shown() != View::OPEN {
             return Err("room that is kept looks taken".to_owned());

@@ -42,7 +42,7 @@ pub enum Stage {
     Queued(OrderKey),
     /// Tried in vain; looked at again when something changed that could help.
     Parked(OrderKey),
-    /// Placed, and held by a permit plugin until this time at most.
+    /// Placed, and held on the way out until this time at most.
     Held(Time),
     /// Being taken off its nodes as a whole, until no member holds one.
     Releasing,

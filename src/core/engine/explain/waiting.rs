@@ -174,6 +174,8 @@ pub enum HangsOn {
     Never,
     /// On a Permit plugin.
     Permit,
+    /// On an answer from outside.
+    Answer,
 }
 
 /// When a gang may start, as far as anybody promised anything.
@@ -186,7 +188,8 @@ fn start(sight: Sight<'_>, id: GangId) -> Start {
             at: progress.retry_at,
             hangs_on: HangsOn::BackOff,
         },
-        Stage::Held(_) => unknown(HangsOn::Permit),
+        Stage::Held(_) if sight.agenda.waiting.holds(id) => unknown(HangsOn::Permit),
+        Stage::Held(_) => unknown(HangsOn::Answer),
         Stage::Settled | Stage::Waiting | Stage::Releasing => unknown(HangsOn::News),
         _ if sight.agenda.nominated.contains(&id) => unknown(HangsOn::Leaving),
         Stage::Queued(_) if sight.agenda.is_behind(id).is_some() => unknown(HangsOn::Ahead),

@@ -1,8 +1,7 @@
 //! Who gets a place, and in which order.
 
 use super::*;
-use crate::core::framework::{Permit, PermitVerdict, Plugin, Reason};
-use crate::core::state::{NodeId, PodId};
+use crate::core::framework::{Permit, PermitVerdict, Plugin, Reason, Spot, WaitingPods};
 
 #[test]
 fn a_gang_starts_whole_or_not_at_all() {
@@ -435,9 +434,8 @@ impl Plugin for Doorman {
 }
 
 impl Permit for Doorman {
-    fn permit(&self, state: &ClusterState, pod: PodId, _: NodeId, _: Time) -> PermitVerdict {
-        let name = state.pod(pod).map_or("", |pod| &pod.key.name);
-        if name.starts_with("denied") {
+    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
+        if spot.pod.name.starts_with("denied") {
             PermitVerdict::Deny(Reason::Other("not you".to_owned()))
         } else {
             PermitVerdict::Allow

@@ -1,0 +1,219 @@
+//! A decision that is held on its way out: what it waits for, and whether it is still right.
+
+use crate::core::framework::MAX_WAIT;
+use crate::core::model::{Answer, GangSpec, Point, Question, QuestionId, Why, counted};
+use crate::core::state::{Closeness, ClusterState, GangId, Place, Standing};
+use crate::core::transaction::{Asked, Assumed, Committed};
+use crate::core::units::Time;
+
+/// A decision between two points: its places are taken, and its binds have not been ordered.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    pub(super) committed: Committed,
+    /// The point that it has reached: what was asked there has to be answered before it goes on.
+    pub(super) point: Point,
+    asked: Vec<Pending>,
+    /// What the decision rests on, once it has waited.
+    ground: Option<Ground>,
+}
+
+/// A question that was asked about this decision.
+#[derive(Clone, Debug)]
+struct Pending {
+    question: Question,
+    step: Assumed,
+    plugin: &'static str,
+    until: Time,
+    answer: Option<Answer>,
+}
+
+/// What a decision rests on beside the room on its nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ground {
+    definition: Option<GangSpec>,
+    nearness: Vec<Option<Closeness>>,
+    max_hops: Option<u32>,
+    /// The version of the nodes' facts.
+    facts: u64,
+}
+
+impl Ground {
+    fn of(state: &ClusterState, gang: GangId) -> Self {
+        let gang = &state[gang];
+        let of_subgroups = gang.subgroups.iter();
+        let of_subgroups = of_subgroups.map(|one| state.closeness(gang, one).ok().flatten());
+        let of_all = state.closeness_of_all(gang).ok().flatten();
+        Self {
+            definition: gang.definition().cloned(),
+            nearness: of_subgroups.chain([of_all]).collect(),
+            max_hops: state.max_hops(gang),
+            facts: state.nodes().version(),
+        }
+    }
+}
+
+/// Why a decision that was held comes to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Setback {
+    /// Somebody said no, or nothing in time: it is tried again after a while.
+    Refused(Why),
+    /// What it rested on is not so any more: it is decided anew.
+    Stale,
+}
+
+impl Hold {
+    pub(super) const fn new(committed: Committed) -> Self {
+        Self {
+            committed,
+            point: Point::Reserve,
+            asked: Vec::new(),
+            ground: None,
+        }
+    }
+
+    /// Notes a question that is asked now.
+    pub(super) fn note(&mut self, question: Question, asked: &Asked, now: Time) {
+        self.asked.push(Pending {
+            until: now + question.at_most.min(MAX_WAIT),
+            question,
+            step: asked.step,
+            plugin: asked.plugin,
+            answer: None,
+        });
+    }
+
+    /// Notes an answer; whether it is now known how it goes on.
+    pub(super) fn take(&mut self, id: QuestionId, answer: Answer) -> bool {
+        let found = self.asked.iter_mut().find(|one| one.question.id == id);
+        let Some(pending) = found.filter(|one| one.answer.is_none()) else {
+            return false;
+        };
+        let refused = !matches!(answer, Answer::Yes(_));
+        pending.answer = Some(answer);
+        refused || !self.is_open()
+    }
+
+    fn open(&self) -> impl Iterator<Item = &Pending> {
+        self.asked.iter().filter(|one| one.answer.is_none())
+    }
+
+    /// Whether answers are missing.
+    pub(super) fn is_open(&self) -> bool {
+        self.open().next().is_some()
+    }
+
+    /// The questions that are not answered.
+    pub(super) fn open_ids(&self) -> impl Iterator<Item = QuestionId> {
+        self.open().map(|one| one.question.id)
+    }
+
+    /// The questions that are not answered with yes.
+    pub(super) fn without_yes(&self) -> impl Iterator<Item = QuestionId> {
+        let yes = |one: &&Pending| matches!(one.answer, Some(Answer::Yes(_)));
+        let asked = self.asked.iter().filter(move |one| !yes(one));
+        asked.map(|one| one.question.id)
+    }
+
+    /// When the first answer is late.
+    pub(super) fn late_at(&self) -> Option<Time> {
+        self.open().map(|one| one.until).min()
+    }
+
+    /// The pods and their nodes, in the order of decision.
+    pub(super) fn steps(&self) -> Vec<Assumed> {
+        self.committed.assumed().collect()
+    }
+
+    /// Notes what it rests on, when it begins to wait.
+    pub(super) fn begin_to_wait(&mut self, state: &ClusterState, gang: GangId) {
+        if self.ground.is_none() {
+            self.ground = Some(Ground::of(state, gang));
+        }
+    }
+
+    /// Whether it has waited.
+    pub(super) const fn has_waited(&self) -> bool {
+        self.ground.is_some()
+    }
+
+    /// Whether every pod is there and has its place, and what the decision rests on is as it was. Whether
+    /// there is room is another question.
+    pub(super) fn stands(&self, state: &ClusterState, gang: GangId) -> bool {
+        let Some(before) = &self.ground else {
+            return true;
+        };
+        let nodes = state.nodes();
+        let has_its_place = |step: Assumed| {
+            let pod = state.pod(step.pod);
+            pod.is_some_and(|pod| {
+                pod.place == Place::Assumed(step.node) && state.standing(pod) == Standing::Assumed
+            })
+        };
+        let same_node = |step: Assumed| {
+            nodes.present().contains(step.node) && nodes.facts_version(step.node) <= before.facts
+        };
+        let mut steps = self.committed.assumed();
+        let now = Ground::of(state, gang);
+        let rest = (&now.definition, &now.nearness, now.max_hops);
+        state[gang].missing() == 0
+            && rest == (&before.definition, &before.nearness, before.max_hops)
+            && steps.all(|step| has_its_place(step) && same_node(step))
+    }
+
+    /// Who said no, or nothing in time.
+    pub(super) fn refusal(&self, state: &ClusterState, now: Time) -> Option<Why> {
+        let on = |one: &Pending| format!("{}: {}", on_node(state, one.step), one.plugin);
+        let found = self.asked.iter().find_map(|one| match &one.answer {
+            Some(Answer::No { message }) => Some(("Rejected", format!("{}: {message}", on(one)))),
+            Some(Answer::Failed { message }) => {
+                let words = format!("{} gave no answer: {message}", on(one));
+                Some(("NoAnswer", words))
+            }
+            Some(Answer::Unsent) => Some(("NoAnswer", format!("{} was not asked", on(one)))),
+            Some(Answer::Yes(_)) | None => None,
+        });
+        let late = || {
+            let one = self.open().find(|one| one.until <= now)?;
+            let (point, within) = (one.question.body.point().as_str(), one.question.at_most);
+            let words = format!("{} did not answer at {point} within {within}", on(one));
+            Some(("NoAnswer", words))
+        };
+        let (reason, words) = found.or_else(late)?;
+        Some(Why::new(reason, &words))
+    }
+
+    /// For whose answers it waits, in words.
+    pub(super) fn in_words(&self, state: &ClusterState) -> Option<String> {
+        let mut open = self.open();
+        let first = open.next()?;
+        let (point, plugin) = (first.question.body.point().as_str(), first.plugin);
+        let about = on_node(state, first.step);
+        let more = and_more(open.count());
+        Some(format!(
+            "places are found; they wait for what {point} plugin {plugin} asked about {about}{more}"
+        ))
+    }
+
+    /// What was asked and left something behind, or may have, the last first.
+    pub(super) fn traces(&self) -> impl Iterator<Item = &Question> {
+        let left = |one: &&Pending| {
+            one.question.leaves_traces && one.answer.as_ref() != Some(&Answer::Unsent)
+        };
+        let asked = self.asked.iter().rev();
+        asked.filter(left).map(|one| &one.question)
+    }
+}
+
+/// ` and 3 others`.
+pub(super) fn and_more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        some => format!(" and {}", counted(some, "other")),
+    }
+}
+
+/// `pod a on node n`.
+pub(super) fn on_node(state: &ClusterState, step: Assumed) -> String {
+    let pod = state.pod(step.pod).map_or("", |pod| &pod.key.name);
+    format!("pod {pod} on node {}", state.nodes().name(step.node))
+}
