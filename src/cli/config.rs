@@ -1,6 +1,6 @@
 //! `muster config check`: says whether a configuration file can be used, and else why not.
 
-use super::{BAD_INPUT, print};
+use super::{BAD_INPUT, Extensions, print};
 use crate::config;
 use clap::Subcommand;
 use std::path::PathBuf;
@@ -18,9 +18,9 @@ pub(super) enum Command {
 }
 
 /// Runs the command.
-pub(super) fn run(command: &Command) -> ExitCode {
+pub(super) fn run(command: &Command, extensions: &Extensions) -> ExitCode {
     let Command::Check { file } = command;
-    let checked = config::load(file).and_then(|config| config.policy());
+    let checked = config::load(file).and_then(|config| extensions.policy(&config));
     match checked {
         Ok(_) => print("ok\n"),
         Err(error) => {

@@ -4,12 +4,15 @@ mod bench;
 mod bench_placement;
 mod config;
 mod crds;
+mod extensions;
 mod log;
 mod run;
 mod simulate;
 mod whole_file;
 mod why;
 mod why_target;
+
+pub use extensions::Extensions;
 
 use clap::{Parser, Subcommand};
 use std::io::{ErrorKind, Write, stdout};
@@ -56,17 +59,29 @@ enum Command {
     Config(config::Command),
 }
 
+/// Runs the command line with more plugins: `main` of a program that is Muster and these.
+#[must_use]
+pub fn run_with(extensions: &Extensions) -> ExitCode {
+    Arguments::parse().run_with(extensions)
+}
+
 impl Arguments {
     /// Runs the command; its error has been printed when this returns.
     #[must_use]
     pub fn run(self) -> ExitCode {
+        self.run_with(&Extensions::default())
+    }
+
+    /// The same with more plugins: what `main` of a program does that has Muster in it.
+    #[must_use]
+    pub fn run_with(self, extensions: &Extensions) -> ExitCode {
         match self.command {
-            Command::Run(arguments) => run::run(arguments),
-            Command::Simulate(arguments) => simulate::run(&arguments),
+            Command::Run(arguments) => run::run(arguments, extensions),
+            Command::Simulate(arguments) => simulate::run(&arguments, extensions),
             Command::Why(arguments) => why::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
             Command::Crds => crds::run(),
-            Command::Config(command) => config::run(&command),
+            Command::Config(command) => config::run(&command, extensions),
         }
     }
 }

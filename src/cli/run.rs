@@ -1,9 +1,8 @@
 //! `muster run`: schedule on a cluster until told to stop.
 
-use super::BAD_INPUT;
 use super::log::{self, Format};
+use super::{BAD_INPUT, Extensions};
 use crate::cluster::client::{self, Transport};
-use crate::cluster::lanes::Answerers;
 use crate::cluster::lease::{Identity, LeaseOptions};
 use crate::cluster::reviews::Reviews;
 use crate::cluster::{Explanations, Fence, Health, Metrics};
@@ -55,7 +54,7 @@ pub(super) struct Arguments {
 }
 
 /// Runs until SIGTERM or SIGINT.
-pub(super) fn run(arguments: Arguments) -> ExitCode {
+pub(super) fn run(arguments: Arguments, extensions: &Extensions) -> ExitCode {
     log::start(arguments.log_format, "info");
     // One thread for all that waits for the network, beside the engine's: passing requests from
     // thread to thread costs more than there is to do for them (docs/performance.md).
@@ -63,7 +62,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
         .enable_all()
         .build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(arguments.schedule()),
+        Ok(runtime) => runtime.block_on(arguments.schedule(extensions)),
         Err(error) => Err(error.into()),
     };
     match result {
@@ -81,7 +80,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
 
 impl Arguments {
     /// Schedules; returns an error when Muster cannot start, loses its lease or ends by itself.
-    async fn schedule(self) -> anyhow::Result<()> {
+    async fn schedule(self, extensions: &Extensions) -> anyhow::Result<()> {
         let configuration = config::load_or_default(self.config.as_deref())?;
         let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
@@ -99,9 +98,9 @@ impl Arguments {
             reader: client::reader(&cluster, READ_WITHIN)?,
             writer: client::writer(&cluster, WRITE_WITHIN, &fence)?,
             fence,
-            policy: configuration.policy()?,
+            policy: extensions.policy(&configuration)?,
             scheduler_names: configuration.names(),
-            answerers: Answerers::default(),
+            answerers: extensions.answerers(),
             lease,
             binds_in_flight: configuration.bind_concurrency.get() as usize,
             instance: identity.name().to_owned(),

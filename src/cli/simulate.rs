@@ -4,7 +4,7 @@
 //! Muster broke a rule of its own, and then nothing of what came of it can be trusted.
 
 use super::why_target::{Target, TargetKind};
-use super::{BAD_INPUT, BUG, whole_file};
+use super::{BAD_INPUT, BUG, Extensions, whole_file};
 use crate::api::convert::Reading;
 use crate::api::duration;
 use crate::api::why::{self, ClockKind};
@@ -89,8 +89,8 @@ fn until(text: &str) -> Result<Time, String> {
 }
 
 /// Runs the command.
-pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    let (scenario, policy) = match read(arguments) {
+pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
+    let (scenario, policy) = match read(arguments, extensions) {
         Ok(read) => read,
         Err(error) => {
             eprintln!("{error}");
@@ -179,13 +179,13 @@ fn check_files(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(arguments: &Arguments) -> anyhow::Result<(Scenario, Policy)> {
+fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scenario, Policy)> {
     let configuration = config::load_or_default(arguments.config.as_deref())?;
     let reading = Reading {
         scheduler_names: configuration.names(),
     };
     let scenario = load_files(&arguments.files, &reading)?;
-    Ok((scenario, configuration.policy()?))
+    Ok((scenario, extensions.policy(&configuration)?))
 }
 
 /// Why something is where it is.

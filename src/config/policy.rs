@@ -3,7 +3,7 @@
 use super::values::{FilterPoint, PluginName, Point, QueueSortPoint, ScorePoint};
 use super::{ConfigError, SchedulerConfiguration, Usage};
 use crate::core::engine::{MoveLimits, Policy};
-use crate::core::framework::{Plugin, Profile, Weighted};
+use crate::core::framework::{Addition, Plugin, Profile, Weighted};
 use crate::core::plugins::registry;
 use crate::core::resources::{Measure, Worth};
 use std::sync::Arc;
@@ -45,6 +45,14 @@ impl SchedulerConfiguration {
     /// # Errors
     /// When a plugin's name is not in the registry: not after reading a file, which checks them.
     pub fn policy(&self) -> Result<Policy, ConfigError> {
+        self.policy_with(&[])
+    }
+
+    /// The same, with the plugins that the file chooses of those that the program offers.
+    ///
+    /// # Errors
+    /// When it names one that is not offered.
+    pub fn policy_with(&self, offers: &[Addition]) -> Result<Policy, ConfigError> {
         let chosen = &self.profile;
         let sorts = registry::queue_sorts();
         let filters = registry::filters();
@@ -70,8 +78,21 @@ impl SchedulerConfiguration {
             half_life: self.half_life.millis(),
             default_queue: self.default_queue,
             moves: self.moves(),
+            additions: additions(&chosen.plugins, offers)?,
         })
     }
+}
+
+/// The plugins that are chosen of those that are offered.
+fn additions(names: &[String], offers: &[Addition]) -> Result<Vec<Addition>, ConfigError> {
+    let pick = |name: &String| {
+        let found = offers.iter().find(|one| one.name() == name.as_str());
+        found.cloned().ok_or_else(|| ConfigError::UnknownPlugin {
+            point: "plugins",
+            name: name.clone(),
+        })
+    };
+    names.iter().map(pick).collect()
 }
 
 fn pick_all<T: Plugin + ?Sized, P: Point>(

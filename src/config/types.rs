@@ -138,6 +138,9 @@ pub struct Profile {
     /// Which of the nodes that are fit is the best.
     #[serde(deserialize_with = "unique")]
     pub score: Vec<WeightedPlugin>,
+    /// What else runs, at all its points: plugins of a program that has Muster in it.
+    #[serde(deserialize_with = "unique")]
+    pub plugins: Vec<String>,
 }
 
 /// A score plugin and how much it counts against the others.
@@ -201,6 +204,7 @@ impl Default for Profile {
             queue_sort: QueueSortPoint::defaults(),
             filter: FilterPoint::defaults(),
             score: ScorePoint::defaults().into_iter().map(score).collect(),
+            plugins: Vec::new(),
         }
     }
 }

@@ -10,6 +10,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod asker;
 mod lifetimes;
 mod oracle;
 mod world;
@@ -64,8 +65,14 @@ fn driver(seed: u64, trace: bool) -> Driver {
         moves: moves(&mut random.split()),
         ..Policy::default()
     };
+    let standby = random.per_mille(600);
+    let mut policy = policy;
+    // In every other run some pods are not bound before somebody outside has agreed.
+    if random.per_mille(500) {
+        policy.additions.push(asker::addition());
+    }
     let mut driver = Driver::new(scenario, policy, network);
-    if random.per_mille(600) {
+    if standby {
         driver = driver.with_standby();
     }
     driver.set_trace(trace);
@@ -89,6 +96,7 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         }
     }
     at_rest(&driver, until)?;
+    asker::nothing_is_left_behind(&driver)?;
     let brain = driver.brain();
     let moves = brain.map_or(0, |brain| brain.scheduler().stats().moves.gangs);
     MOVED.fetch_add(moves, Ordering::Relaxed);
@@ -183,7 +191,7 @@ fn every_seed_ends_whole_and_quiet() {
 /// A suite without faults would prove nothing: each kind must have been met often.
 fn assert_met(met: &[Met]) {
     type Count = fn(&Met) -> u64;
-    let kinds: [(&str, Count); 17] = [
+    let kinds: [(&str, Count); 22] = [
         ("refused", |met| met.refused),
         ("busy", |met| met.busy),
         ("broken", |met| met.broken),
@@ -201,6 +209,11 @@ fn assert_met(met: &[Met]) {
         ("words overwritten", |met| met.overwritten),
         ("watches broken", |met| met.relists),
         ("edits", |met| met.edits),
+        ("questions", |met| met.asked),
+        ("answered with no", |met| met.said_no),
+        ("unanswered", |met| met.unanswered),
+        ("answered twice", |met| met.said_twice),
+        ("undone", |met| met.undos),
     ];
     for (kind, count) in kinds {
         let sum: u64 = met.iter().map(count).sum();

@@ -242,6 +242,12 @@ impl<P> Entry for PluginName<P> {
     }
 }
 
+impl Entry for String {
+    fn key(&self) -> &str {
+        self
+    }
+}
+
 impl Entry for WeightedPlugin {
     fn key(&self) -> &str {
         self.name.as_str()

@@ -43,7 +43,7 @@ use crate::core::actions::{
     company_changed, fire_timers, forget_reservation, give_back, go_on, partial_since, refresh,
     restate, wake_heads, wake_parked, wake_who_moved_up,
 };
-use crate::core::framework::{Profile, Spot};
+use crate::core::framework::{Addition, Profile, Spot};
 use crate::core::model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
@@ -69,6 +69,8 @@ pub struct Policy {
     pub default_queue: bool,
     /// Whether gangs are moved to other nodes so that another has room, and how much.
     pub moves: Option<MoveLimits>,
+    /// Plugins beside the built-in ones, in this order.
+    pub additions: Vec<Addition>,
 }
 
 impl Default for Policy {
@@ -80,6 +82,7 @@ impl Default for Policy {
             half_life: DEFAULT_HALF_LIFE,
             default_queue: true,
             moves: None,
+            additions: Vec::new(),
         }
     }
 }
@@ -117,7 +120,10 @@ impl Scheduler {
     /// # Panics
     /// If the profile has more than [`MAX_RANKS`] queue-sort plugins: none is left out silently.
     #[must_use]
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(mut policy: Policy) -> Self {
+        for addition in &policy.additions {
+            policy.profile.add(addition.make());
+        }
         let sorts = policy.profile.queue_sort.len();
         assert!(
             sorts <= MAX_RANKS,

@@ -7,6 +7,7 @@
 //!
 //! **Invariant:** plugins decide from the state alone: no clock, no I/O, no randomness.
 
+mod addition;
 mod decision_points;
 mod gang_points;
 mod node_points;
@@ -15,6 +16,7 @@ mod reason;
 mod store;
 mod waiting;
 
+pub use addition::Addition;
 pub use decision_points::{
     Ask, MAX_WAIT, Permit, PermitVerdict, PostBind, PreBind, PreBindVerdict, Reserve,
     ReserveVerdict, Spot,

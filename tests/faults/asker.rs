@@ -1,0 +1,116 @@
+//! A plugin that asks somebody outside about some pods, at every point at which it may; and what must be
+//! true of that at the end.
+
+use muster::core::framework::{
+    Addition, Ask, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Profile, Reserve,
+    ReserveVerdict, Spot, WaitingPods,
+};
+use muster::core::model::{PodKey, Point};
+use muster::core::units::{Millis, Time};
+use muster::sim::driver::Driver;
+use std::sync::Arc;
+
+/// Asks about a pod at a point, or not: that follows from the pod's name.
+struct Asker(&'static str);
+
+/// One for each point: each is undone by itself.
+const ASKERS: [(&str, Point); 3] = [
+    ("Reserver", Point::Reserve),
+    ("Porter", Point::Permit),
+    ("Fitter", Point::PreBind),
+];
+
+/// Whether something is asked about a pod.
+fn asks(pod: &PodKey, point: Point) -> bool {
+    let sum: usize = pod.name.bytes().map(usize::from).sum();
+    match point {
+        Point::Reserve => sum.is_multiple_of(3),
+        Point::Permit => sum.is_multiple_of(4),
+        _ => sum.is_multiple_of(2),
+    }
+}
+
+impl Asker {
+    fn ask(&self, spot: &Spot<'_>, point: Point) -> Option<Ask> {
+        let ask = || Ask::of_plugin(self.0, point, String::new(), Millis(3_000));
+        asks(spot.pod, point).then(|| ask().to_be_undone())
+    }
+}
+
+impl Plugin for Asker {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+}
+
+impl Reserve for Asker {
+    fn reserve(&self, spot: &Spot<'_>) -> ReserveVerdict {
+        self.ask(spot, Point::Reserve)
+            .map_or(ReserveVerdict::Done, ReserveVerdict::Ask)
+    }
+
+    fn unreserve(&self, _: &Spot<'_>) {}
+}
+
+impl Permit for Asker {
+    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
+        self.ask(spot, Point::Permit)
+            .map_or(PermitVerdict::Allow, PermitVerdict::Ask)
+    }
+}
+
+impl PreBind for Asker {
+    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
+        self.ask(spot, Point::PreBind)
+            .map_or(PreBindVerdict::Agree, PreBindVerdict::Ask)
+    }
+}
+
+pub(crate) fn addition() -> Addition {
+    Addition::new("Asker", || {
+        let [reserver, porter, fitter] = ASKERS.map(|(name, _)| Arc::new(Asker(name)));
+        Profile {
+            reserve: vec![reserver],
+            permit: vec![porter],
+            pre_bind: vec![fitter],
+            ..Profile::default()
+        }
+    })
+}
+
+/// At the end nothing is left of what was asked in vain, and who is bound has all that was asked for.
+/// Where a scheduler ended on the way, nobody knows what it had asked.
+pub(crate) fn nothing_is_left_behind(driver: &Driver) -> Result<(), String> {
+    let met = driver.met();
+    if met.kills > 0 || met.deposed > 0 {
+        return Ok(());
+    }
+    let server = driver.server();
+    for (who, pod, node) in driver.outside().done() {
+        let there = server.pod(pod).map(|pod| pod.spec.node.as_deref());
+        match there {
+            Some(Some(bound)) if bound != node => {
+                return Err(format!(
+                    "{who} did for {pod} on {node}, which is on {bound}"
+                ));
+            }
+            Some(None) => return Err(format!("{who} did for {pod}, which waits")),
+            _ => {}
+        }
+    }
+    if met.asked == 0 {
+        return Ok(());
+    }
+    for pod in server.pods().filter(|pod| pod.spec.ours) {
+        let Some(node) = &pod.spec.node else { continue };
+        let key = &pod.spec.key;
+        for (who, point) in ASKERS {
+            let mut done = driver.outside().done();
+            let is_done = done.any(|one| one == (who, key, node.as_str()));
+            if asks(key, point) && !is_done {
+                return Err(format!("{key} is on {node}, and {who} did nothing for it"));
+            }
+        }
+    }
+    Ok(())
+}
