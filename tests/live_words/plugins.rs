@@ -33,6 +33,12 @@ pub(crate) const WAITING: &[Sentence] = &[
     },
     Sentence {
         kind: "Scheduled",
+        reason: "Held",
+        gang: "held",
+        message: "places are found, and Permit plugin Doorman holds them: pod held-0",
+    },
+    Sentence {
+        kind: "Scheduled",
         reason: "NoAnswer",
         gang: "unanswered",
         message: "pod unanswered-0 on node node-0: Doorman gave no answer: nobody answers for Doorman",

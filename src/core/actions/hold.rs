@@ -164,22 +164,27 @@ impl Hold {
     pub(super) fn refusal(&self, state: &ClusterState, now: Time) -> Option<Why> {
         let on = |one: &Pending| format!("{}: {}", on_node(state, one.step), one.plugin);
         let found = self.asked.iter().find_map(|one| match &one.answer {
-            Some(Answer::No { message }) => Some(("Rejected", format!("{}: {message}", on(one)))),
+            Some(Answer::No { message }) => {
+                let words = format!("{}: {message}", on(one));
+                Some(Why::new("Rejected", &words))
+            }
             Some(Answer::Failed { message }) => {
                 let words = format!("{} gave no answer: {message}", on(one));
-                Some(("NoAnswer", words))
+                Some(Why::new("NoAnswer", &words))
             }
-            Some(Answer::Unsent) => Some(("NoAnswer", format!("{} was not asked", on(one)))),
+            Some(Answer::Unsent) => {
+                let words = format!("{} was not asked", on(one));
+                Some(Why::new("NoAnswer", &words))
+            }
             Some(Answer::Yes(_)) | None => None,
         });
         let late = || {
             let one = self.open().find(|one| one.until <= now)?;
             let (point, within) = (one.question.body.point().as_str(), one.question.at_most);
             let words = format!("{} did not answer at {point} within {within}", on(one));
-            Some(("NoAnswer", words))
+            Some(Why::new("NoAnswer", &words))
         };
-        let (reason, words) = found.or_else(late)?;
-        Some(Why::new(reason, &words))
+        found.or_else(late)
     }
 
     /// For whose answers it waits, in words.
