@@ -182,6 +182,7 @@ impl<'a> Play<'a> {
                 self.act(&act);
                 quiet_since = Instant::now();
             }
+            self.provision();
             self.look();
             wrong = expect.check(&self.seen);
             if !wrong.is_empty() {
@@ -257,6 +258,51 @@ impl<'a> Play<'a> {
                 node["status"][field] = object["status"][field].clone();
             }
             self.admin.replace(&format!("{path}/status"), &node);
+        }
+    }
+
+    /// Makes volumes, as a provisioner would: for claims of whose class somebody does, and for which a
+    /// node was chosen if their class waits for that.
+    fn provision(&self) {
+        let classes = self.created.values();
+        let classes: Vec<&Value> = (classes.filter(|one| one["kind"] == "StorageClass"))
+            .filter(|class| class["provisioner"] != "kubernetes.io/no-provisioner")
+            .collect();
+        if classes.is_empty() {
+            return;
+        }
+        for claim in self.list(CLAIMS) {
+            let spec = &claim["spec"];
+            let name = &spec["storageClassName"];
+            let mut classes = classes.iter();
+            let Some(class) = classes.find(|one| one["metadata"]["name"] == *name) else {
+                continue;
+            };
+            let chosen = &claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"];
+            let waits = class["volumeBindingMode"] == "WaitForFirstConsumer" && chosen.is_null();
+            if waits || !spec["volumeName"].is_null() {
+                continue;
+            }
+            let (meta, uid) = (&claim["metadata"], text(&claim, "/metadata/uid"));
+            let name = format!("pvc-{uid}");
+            let volume = json!({
+                "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+                "spec": {
+                    "capacity": {"storage": spec["resources"]["requests"]["storage"]},
+                    "accessModes": spec["accessModes"],
+                    "storageClassName": spec["storageClassName"],
+                    "persistentVolumeReclaimPolicy": "Retain",
+                    "csi": {"driver": class["provisioner"], "volumeHandle": uid},
+                    "claimRef": {
+                        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": uid,
+                        "namespace": meta["namespace"], "name": meta["name"],
+                    },
+                },
+            });
+            let path = format!("{VOLUMES}/{name}");
+            if self.cluster.plane.get(&path).is_err() {
+                self.apply(&path, &volume);
+            }
         }
     }
 
@@ -380,11 +426,17 @@ impl<'a> Play<'a> {
                 self.admin.delete(path);
             }
         }
+        for volume in self.list(VOLUMES) {
+            self.admin
+                .delete(&format!("{VOLUMES}/{}", text(&volume, "/metadata/name")));
+        }
         // What one file leaves behind takes part in the next.
         let groups = GROUPS.map(|group| format!("/apis/{group}/podgroups"));
         let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES].map(str::to_owned);
         let topologies = TOPOLOGIES.map(str::to_owned);
-        for path in groups.into_iter().chain(others).chain(topologies) {
+        let storage = STORAGE.map(str::to_owned);
+        let all = groups.into_iter().chain(others).chain(topologies);
+        for path in all.chain(storage) {
             let took = eventually(&format!("nothing is left in {path}"), || {
                 self.list(&path).is_empty()
             });
@@ -402,6 +454,18 @@ const GROUPS: [&str; 3] = [
     "scheduling.volcano.sh/v1beta1",
     UPSTREAM,
 ];
+
+/// Where claims and volumes are, and what nodes can attach.
+const STORAGE: [&str; 6] = [
+    CLAIMS,
+    VOLUMES,
+    "/apis/storage.k8s.io/v1/csinodes",
+    "/apis/storage.k8s.io/v1/csidrivers",
+    "/apis/storage.k8s.io/v1/csistoragecapacities",
+    "/apis/storage.k8s.io/v1/volumeattachments",
+];
+const CLAIMS: &str = "/api/v1/persistentvolumeclaims";
+const VOLUMES: &str = "/api/v1/persistentvolumes";
 
 const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
 const TOPOLOGIES: [&str; 4] = [
@@ -429,6 +493,13 @@ fn path(object: &Value) -> String {
         "Pod" => scoped("pods"),
         "PodGroup" => scoped("podgroups"),
         "PodDisruptionBudget" => scoped("poddisruptionbudgets"),
+        "PersistentVolumeClaim" => scoped("persistentvolumeclaims"),
+        "PersistentVolume" => format!("{base}/persistentvolumes"),
+        "StorageClass" => format!("{base}/storageclasses"),
+        "CSINode" => format!("{base}/csinodes"),
+        "CSIDriver" => format!("{base}/csidrivers"),
+        "CSIStorageCapacity" => scoped("csistoragecapacities"),
+        "VolumeAttachment" => format!("{base}/volumeattachments"),
         kind => panic!("no scenario uses {kind} yet"),
     }
 }

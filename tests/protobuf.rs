@@ -61,6 +61,32 @@ proptest! {
     }
 
     #[test]
+    fn claims_and_volumes_are_the_same_in_both_encodings(
+        claim in any_object("PersistentVolumeClaim"),
+        volume in any_object("PersistentVolume"),
+        style in any_style(),
+    ) {
+        same::<slim::PersistentVolumeClaim>("PersistentVolumeClaim", &claim, style)?;
+        same::<slim::PersistentVolume>("PersistentVolume", &volume, style)?;
+    }
+
+    #[test]
+    fn kinds_of_storage_are_the_same_in_both_encodings(
+        class in any_object("StorageClass"),
+        node in any_object("CSINode"),
+        driver in any_object("CSIDriver"),
+        capacity in any_object("CSIStorageCapacity"),
+        attachment in any_object("VolumeAttachment"),
+        style in any_style(),
+    ) {
+        same::<slim::StorageClass>("StorageClass", &class, style)?;
+        same::<slim::CSINode>("CSINode", &node, style)?;
+        same::<slim::CSIDriver>("CSIDriver", &driver, style)?;
+        same::<slim::CSIStorageCapacity>("CSIStorageCapacity", &capacity, style)?;
+        same::<slim::VolumeAttachment>("VolumeAttachment", &attachment, style)?;
+    }
+
+    #[test]
     fn bytes_that_were_cut_or_changed_are_an_error_or_an_object_but_no_panic(
         pod in any_object("Pod"),
         cut in any::<prop::sample::Index>(),

@@ -14,6 +14,18 @@ pub const QUEUE: &str = "muster.dev/queue";
 /// Annotation: lifetime of a pod without a gang.
 pub const LIFETIME: &str = "muster.dev/lifetime";
 
+/// Annotation of Kubernetes: a claim is bound, and both sides know.
+pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+
+/// Annotation of Kubernetes: a claim's volume is to be made for this node.
+pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+/// Annotation of Kubernetes, of old: a claim's or a volume's class.
+pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// Annotation of Kubernetes: the plugins for which CSI drivers stand in on a node.
+pub const MIGRATED_PLUGINS: &str = "storage.alpha.kubernetes.io/migrated-plugins";
+
 /// The value of a label.
 pub(super) fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     Some(meta.labels.as_ref()?.get(key)?.as_str())

@@ -26,6 +26,7 @@ mod news;
 pub mod orders;
 mod process;
 pub mod reviews;
+pub mod volumes;
 pub mod watch;
 pub mod words;
 

@@ -71,6 +71,7 @@ impl SchedulerConfiguration {
                     &chosen.filter,
                 )?),
                 score: chosen.score.iter().map(score).collect::<Result<_, _>>()?,
+                pre_bind: vec![registry::volume_binding(self.volume_bind_timeout.millis())],
                 ..registry::default_profile()
             },
             sweep_interval: self.sweep_interval.millis(),

@@ -47,6 +47,10 @@ pub struct SchedulerConfiguration {
     /// Whether running gangs are moved to other nodes so that another has room.
     #[serde(default)]
     pub defragmentation: Defragmentation,
+    /// How long binding the claims of a gang's pods may take before it is placed anew.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub volume_bind_timeout: Span<1, 3_600, 600>,
     /// Where metrics and health are served.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -177,6 +181,7 @@ impl Default for SchedulerConfiguration {
             default_queue: yes(),
             half_life: Span::default(),
             defragmentation: Defragmentation::default(),
+            volume_bind_timeout: Span::default(),
             listen: Address::default(),
             leader_election: LeaderElection::default(),
             profile: Profile::default(),

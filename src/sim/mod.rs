@@ -19,5 +19,6 @@ pub mod random;
 pub mod report;
 pub mod scenario;
 pub mod server;
+pub mod storage;
 pub mod story;
 pub mod usage;

@@ -126,6 +126,8 @@ pub struct Rates {
     pub unanswered: u64,
     /// Answers from outside that come twice.
     pub said_twice: u64,
+    /// Volumes that are not made when they should be.
+    pub not_provisioned: u64,
     /// Among mischief: nodes deleted.
     pub nodes_deleted: u64,
     /// Among mischief: the scheduler killed.
@@ -186,6 +188,7 @@ impl Rates {
             said_no: some(200),
             unanswered: some(300),
             said_twice: some(300),
+            not_provisioned: some(300),
         }
     }
 }
@@ -235,6 +238,8 @@ pub struct Met {
     pub unanswered: u64,
     /// Answers that came twice.
     pub said_twice: u64,
+    /// Volumes that were not made when they should have been.
+    pub not_provisioned: u64,
     /// What was asked in vain, to be undone.
     pub undos: u64,
 }
@@ -393,6 +398,13 @@ impl Network {
             answers_in: back,
             instead: None,
         }
+    }
+
+    /// Whether making a volume fails now.
+    pub fn provisioning_fails(&mut self, now: Time) -> bool {
+        let fails = !self.is_calm(now) && self.random.per_mille(self.rates.not_provisioned);
+        self.met.not_provisioned += u64::from(fails);
+        fails
     }
 
     /// After how long an answer comes once more, if it does.

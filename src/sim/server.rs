@@ -5,12 +5,13 @@
 
 use super::disruption;
 use super::scenario::{BudgetPlan, PodPlan, Run};
+use super::storage::Storage;
 use crate::api::kinds::Subject;
 use crate::api::said::Said;
 use crate::cluster::attempt::Answer;
 use crate::core::model::{
-    Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec,
-    PriorityClassSpec, QueueSpec, Source, TopologySpec,
+    ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey,
+    PodSpec, PriorityClassSpec, QueueSpec, Source, StorageEvent, TopologySpec,
 };
 use crate::core::units::Time;
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ pub enum Stream {
     Gangs,
     /// Queues.
     Queues,
-    /// Priority classes, namespaces and PodDisruptionBudgets.
+    /// Priority classes, namespaces, PodDisruptionBudgets, and all of storage.
     Others,
 }
 
@@ -93,6 +94,7 @@ pub struct Server {
     classes: BTreeMap<String, PriorityClassSpec>,
     namespaces: BTreeMap<String, NamespaceSpec>,
     budgets: BTreeMap<(String, String), BudgetPlan>,
+    storage: Storage,
     /// Pods changed since it was last found out how many of them may go.
     budgets_are_old: bool,
     /// What objects say of what schedulers write on them.
@@ -113,6 +115,7 @@ impl Server {
     /// Takes what watches would deliver since this was last called, in the order of the writes.
     pub fn take_news(&mut self) -> Vec<(Stream, Told)> {
         self.update_budgets();
+        self.tell_of_storage();
         std::mem::take(&mut self.news)
     }
 
@@ -141,6 +144,8 @@ impl Server {
                 let topologies = topologies.map(|topology| self.of_topology(topology));
                 let hyper_nodes = self.hyper_nodes.values().cloned().map(Box::new);
                 let all = all.chain(hyper_nodes.map(Event::HyperNode));
+                let storage = self.storage.list().map(Box::new).map(Event::Storage);
+                let all = all.chain(storage);
                 all.map(Told::plain).chain(topologies).collect()
             }
         }
@@ -493,6 +498,50 @@ impl Server {
         }
     }
 
+    /// What there is of storage.
+    #[must_use]
+    pub const fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Creates or changes something of storage.
+    pub fn put_storage(&mut self, event: StorageEvent) {
+        let uids = &mut self.uids;
+        self.storage.put(event, || new_uid(uids));
+    }
+
+    /// Deletes something of storage.
+    pub fn delete_storage(&mut self, event: &StorageEvent) {
+        self.storage.delete(event);
+    }
+
+    /// The PV controller and the provisioner look; `fails` says whether making a volume does.
+    pub fn settle_storage(&mut self, fails: impl FnMut() -> bool) {
+        self.storage.settle(&self.nodes, fails);
+    }
+
+    /// Writes on a volume which claim it is for.
+    ///
+    /// # Errors
+    /// Why the API server refuses.
+    pub fn reserve_volume(&mut self, volume: &str, claim: &ClaimRef) -> Result<(), String> {
+        self.storage.reserve(volume, claim)
+    }
+
+    /// Writes on a claim for which node its volume is to be made.
+    ///
+    /// # Errors
+    /// Why the API server refuses.
+    pub fn select_node(&mut self, claim: &ClaimRef, node: &str) -> Result<(), String> {
+        self.storage.select_node(claim, node)
+    }
+
+    fn tell_of_storage(&mut self) {
+        for event in self.storage.take_news() {
+            self.tell_plain(Stream::Others, Event::Storage(Box::new(event)));
+        }
+    }
+
     fn allowed_by(&self, budget: &BudgetPlan) -> u32 {
         disruption::allowed(budget, self.pods.values().map(|pod| &pod.spec))
     }
@@ -531,6 +580,14 @@ impl Server {
         self.by_uid
             .insert(key.uid.clone(), Object::Pod(name.clone()));
         self.pods.insert(name, pod);
+        for claim in &plan.claims {
+            let owner = Some(key.uid.clone());
+            let claim = ClaimSpec {
+                owner,
+                ..claim.clone()
+            };
+            self.put_storage(StorageEvent::Claim(claim));
+        }
         Some(key)
     }
 
@@ -555,6 +612,7 @@ impl Server {
         let pod = self.pods.remove(&name)?;
         let event = Event::PodDeleted(key.clone());
         self.tell_gone(Stream::Pods, event, Subject::Pod(key.uid.clone()));
+        self.storage.delete_claims_of(&key.uid);
         Some(pod)
     }
 
@@ -617,9 +675,13 @@ impl Server {
     }
 
     fn new_uid(&mut self) -> String {
-        self.uids += 1;
-        format!("uid-{:08}", self.uids)
+        new_uid(&mut self.uids)
     }
+}
+
+fn new_uid(uids: &mut u64) -> String {
+    *uids += 1;
+    format!("uid-{uids:08}")
 }
 
 fn status(code: u16, message: String) -> Answer {

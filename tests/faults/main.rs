@@ -191,7 +191,7 @@ fn every_seed_ends_whole_and_quiet() {
 /// A suite without faults would prove nothing: each kind must have been met often.
 fn assert_met(met: &[Met]) {
     type Count = fn(&Met) -> u64;
-    let kinds: [(&str, Count); 22] = [
+    let kinds: [(&str, Count); 23] = [
         ("refused", |met| met.refused),
         ("busy", |met| met.busy),
         ("broken", |met| met.broken),
@@ -214,6 +214,7 @@ fn assert_met(met: &[Met]) {
         ("unanswered", |met| met.unanswered),
         ("answered twice", |met| met.said_twice),
         ("undone", |met| met.undos),
+        ("volumes not made", |met| met.not_provisioned),
     ];
     for (kind, count) in kinds {
         let sum: u64 = met.iter().map(count).sum();

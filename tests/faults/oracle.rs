@@ -165,6 +165,8 @@ struct Members {
     placed: u32,
     succeeded: u32,
     one: Option<PodSpec>,
+    /// One of those that wait has volumes.
+    has_volumes: bool,
 }
 
 /// Nothing waits that has room: all pods of a gang are equal here, so counting is enough. Where
@@ -177,6 +179,7 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
         let members = gangs.entry(pod.spec.gang_key()).or_default();
         if pod.spec.node.is_none() {
             members.waiting += 1;
+            members.has_volumes |= !pod.spec.volumes.is_empty();
             members.one = Some(pod.spec.clone());
         } else {
             members.placed += 1;
@@ -185,6 +188,10 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
     }
     for (key, members) in gangs {
         let Some(one) = &members.one else { continue };
+        if members.has_volumes {
+            // Whether there is room for these is not counted here.
+            continue;
+        }
         let total = ledger.gangs.get(&key).map(GangLine::total);
         if total.unwrap_or_default().succeeded > members.succeeded {
             continue;

@@ -2,6 +2,10 @@
 //! and some is edited on the way.
 
 use muster::core::model::{
+    AccessModes, BindingMode, ClaimKey, ClaimSpec, CsiNodeSpec, HOSTNAME, Operator, PodVolume,
+    Requirement, StorageClassSpec, StorageEvent, Term, VolumeSpec,
+};
+use muster::core::model::{
     Counted, GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
     LabelRequirement, LabelSelector, Level, Link, NamespaceChoice, NodeChoice, NodeSpec, PodLabels,
     PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, QueueSpec, Rank, Reservation, Source,
@@ -15,6 +19,8 @@ use muster::sim::scenario::{
 
 /// The taint that some nodes have and some pods tolerate.
 const TAINT: &str = "taint";
+/// Who makes volumes.
+const DRIVER: &str = "driver";
 /// What pods of which only some may go say in their label `app`.
 const APP: &str = "db";
 
@@ -68,7 +74,11 @@ fn pod(name: String, gang: Option<&GangKey>, cpu: u64, duration: Option<Millis>)
         duration,
         on_eviction: OnEviction::Requeue,
     };
-    PodPlan { spec, run }
+    PodPlan {
+        spec,
+        run,
+        ..PodPlan::default()
+    }
 }
 
 /// What all pods of a gang have in common besides their size.
@@ -192,9 +202,118 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         plan.spec.lifetime = lifetime(random);
         entries.push(entry(random.below(20_000), Object::Pod(Box::new(plan))));
     }
+    if random.per_mille(400) {
+        volumes(random, &mut entries);
+    }
     Scenario {
         entries,
         warnings: Vec::new(),
+    }
+}
+
+/// Some pods have a claim, of a class whose volumes are made at once, or when a pod has a node, or which
+/// are there already; some share one.
+fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
+    let classes = [
+        ("now", DRIVER, BindingMode::Immediate),
+        ("late", DRIVER, BindingMode::WaitForFirstConsumer),
+        ("local", "", BindingMode::WaitForFirstConsumer),
+    ];
+    let mut more: Vec<StorageEvent> = Vec::new();
+    for (name, provisioner, mode) in classes {
+        more.push(StorageEvent::Class(StorageClassSpec {
+            name: name.to_owned(),
+            provisioner: provisioner.to_owned(),
+            mode,
+            topologies: Vec::new(),
+        }));
+    }
+    for entry in entries.iter_mut() {
+        let Object::Node(node) = &mut entry.object else {
+            continue;
+        };
+        node.labels.insert(HOSTNAME.to_owned(), node.name.clone());
+        for index in 0..random.below(4) {
+            let on_node = Requirement {
+                key: HOSTNAME.to_owned(),
+                operator: Operator::In,
+                values: vec![node.name.clone()],
+            };
+            let term = Term {
+                labels: vec![on_node],
+                fields: Vec::new(),
+            };
+            more.push(StorageEvent::Volume(VolumeSpec {
+                name: format!("{}-{index}", node.name),
+                size: 5 + i64::try_from(random.below(10)).unwrap(),
+                class: "local".to_owned(),
+                affinity: (!random.per_mille(200)).then(|| vec![term]),
+                ..VolumeSpec::default()
+            }));
+        }
+        if random.per_mille(500) {
+            let limit = 1 + u32::try_from(random.below(4)).unwrap();
+            more.push(StorageEvent::CsiNode(CsiNodeSpec {
+                name: node.name.clone(),
+                drivers: [(DRIVER.to_owned(), Some(limit))].into(),
+                migrated: [].into(),
+            }));
+        }
+    }
+    for entry in entries.iter_mut() {
+        let Object::Pod(plan) = &mut entry.object else {
+            continue;
+        };
+        if !plan.spec.ours || !random.per_mille(400) {
+            continue;
+        }
+        let class = classes[usize::try_from(random.below(3)).unwrap()].0;
+        let claim = ClaimSpec {
+            key: ClaimKey {
+                namespace: "ns".to_owned(),
+                name: format!("{}-data", plan.spec.key.name),
+            },
+            class: class.to_owned(),
+            size: Some(1 + i64::try_from(random.below(12)).unwrap()),
+            ..ClaimSpec::default()
+        };
+        let name = claim.key.name.clone();
+        match random.below(10) {
+            0..6 => {
+                more.push(StorageEvent::Claim(claim));
+                plan.spec.volumes.push(PodVolume::Claim(name));
+            }
+            6..8 => {
+                plan.claims.push(claim);
+                plan.spec.volumes.push(PodVolume::Ephemeral(name));
+            }
+            _ => plan
+                .spec
+                .volumes
+                .push(PodVolume::Claim("shared".to_owned())),
+        }
+    }
+    more.push(StorageEvent::Claim(ClaimSpec {
+        key: ClaimKey {
+            namespace: "ns".to_owned(),
+            name: "shared".to_owned(),
+        },
+        class: "late".to_owned(),
+        size: Some(1),
+        modes: if random.per_mille(300) {
+            AccessModes::READ_WRITE_ONCE_POD
+        } else {
+            AccessModes::default()
+        },
+        ..ClaimSpec::default()
+    }));
+    for event in more {
+        let at = if random.per_mille(300) {
+            random.below(10_000)
+        } else {
+            0
+        };
+        entries.push(entry(at, Object::Storage(Box::new(event))));
     }
 }
 

@@ -84,11 +84,14 @@ Volume
 VolumeSource
   hostPath 1 *HostPathVolumeSource
   emptyDir 2 *EmptyDirVolumeSource
-  gcePersistentDisk 3 *DiskSource
-  awsElasticBlockStore 4 *DiskSource
-  iscsi 8 *DiskSource
+  gcePersistentDisk 3 *GceDisk
+  awsElasticBlockStore 4 *NamedDisk
+  iscsi 8 *IscsiDisk
   persistentVolumeClaim 10 *ClaimSource
-  rbd 11 *DiskSource
+  rbd 11 *RbdDisk
+  cinder 12 *NamedDisk
+  azureDisk 22 *AzureDisk
+  portworxVolume 24 *NamedDisk
   ephemeral 29 *EmptyDirVolumeSource
 
 HostPathVolumeSource
@@ -96,8 +99,30 @@ HostPathVolumeSource
 
 EmptyDirVolumeSource
 
-DiskSource
+GceDisk
   pdName 1 string
+  fsType 2 string
+  readOnly 4 bool
+
+NamedDisk
+  volumeID 1 string
+  fsType 2 string
+
+IscsiDisk
+  targetPortal 1 string
+  iqn 2 string
+  readOnly 6 bool
+
+RbdDisk
+  monitors 1 [] string
+  image 2 string
+  pool 4 string
+  readOnly 8 bool
+
+AzureDisk
+  diskName 1 string
+  diskURI 2 string
+  readOnly 5 *bool
 
 ClaimSource
   claimName 1 string
@@ -285,6 +310,128 @@ PodDisruptionBudgetStatus
   currentHealthy 4 int32
   desiredHealthy 5 int32
   expectedPods 6 int32
+
+PersistentVolumeClaim
+  metadata 1 ObjectMeta
+  spec 2 PersistentVolumeClaimSpec
+  status 3 PersistentVolumeClaimStatus
+
+PersistentVolumeClaimSpec
+  accessModes 1 [] string
+  resources 2 ResourceRequirements
+  volumeName 3 string
+  selector 4 *LabelSelector
+  storageClassName 5 *string
+  volumeMode 6 *string
+  volumeAttributesClassName 9 *string
+
+PersistentVolumeClaimStatus
+  phase 1 string
+  accessModes 2 [] string
+  capacity 3 map Quantity
+
+PersistentVolume
+  metadata 1 ObjectMeta
+  spec 2 PersistentVolumeSpec
+  status 3 PersistentVolumeStatus
+
+PersistentVolumeSpec
+  capacity 1 map Quantity
+  persistentVolumeSource 2 inline PersistentVolumeSource
+  accessModes 3 [] string
+  claimRef 4 *ObjectReference
+  persistentVolumeReclaimPolicy 5 string
+  storageClassName 6 string
+  mountOptions 7 [] string
+  volumeMode 8 *string
+  nodeAffinity 9 *VolumeNodeAffinity
+  volumeAttributesClassName 10 *string
+
+PersistentVolumeSource
+  gcePersistentDisk 1 *GceDisk
+  awsElasticBlockStore 2 *NamedDisk
+  hostPath 3 *HostPathVolumeSource
+  cinder 8 *NamedDisk
+  azureDisk 16 *AzureDisk
+  portworxVolume 18 *NamedDisk
+  csi 22 *CsiVolume
+
+CsiVolume
+  driver 1 string
+  volumeHandle 2 string
+  readOnly 3 bool
+  volumeAttributes 5 map string
+
+VolumeNodeAffinity
+  required 1 *NodeSelector
+
+PersistentVolumeStatus
+  phase 1 string
+  message 2 string
+
+StorageClass
+  metadata 1 ObjectMeta
+  provisioner 2 string
+  parameters 3 map string
+  reclaimPolicy 4 *string
+  volumeBindingMode 7 *string
+  allowedTopologies 8 [] TopologyTerm
+
+TopologyTerm
+  matchLabelExpressions 1 [] TopologyLabel
+
+TopologyLabel
+  key 1 string
+  values 2 [] string
+
+CSINode
+  metadata 1 ObjectMeta
+  spec 2 CSINodeSpec
+
+CSINodeSpec
+  drivers 1 [] CSINodeDriver
+
+CSINodeDriver
+  name 1 string
+  nodeID 2 string
+  topologyKeys 3 [] string
+  allocatable 4 *VolumeLimits
+
+VolumeLimits
+  count 1 *int32
+
+CSIDriver
+  metadata 1 ObjectMeta
+  spec 2 CSIDriverSpec
+
+CSIDriverSpec
+  attachRequired 1 *bool
+  storageCapacity 4 *bool
+  fsGroupPolicy 5 *string
+  preventPodSchedulingIfMissing 11 *bool
+
+CSIStorageCapacity
+  metadata 1 ObjectMeta
+  nodeTopology 2 *LabelSelector
+  storageClassName 3 string
+  capacity 4 *Quantity
+  maximumVolumeSize 5 *Quantity
+
+VolumeAttachment
+  metadata 1 ObjectMeta
+  spec 2 VolumeAttachmentSpec
+  status 3 VolumeAttachmentStatus
+
+VolumeAttachmentSpec
+  attacher 1 string
+  source 2 AttachedVolume
+  nodeName 3 string
+
+AttachedVolume
+  persistentVolumeName 1 *string
+
+VolumeAttachmentStatus
+  attached 1 bool
 
 PodGroup
   metadata 1 ObjectMeta

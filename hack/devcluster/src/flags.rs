@@ -8,7 +8,7 @@ use crate::nodes;
 use crate::pki::Pki;
 
 /// The controllers that the tests' objects need.
-const CONTROLLERS: [&str; 12] = [
+const CONTROLLERS: [&str; 16] = [
     "garbage-collector-controller",
     "job-controller",
     "replicaset-controller",
@@ -20,6 +20,11 @@ const CONTROLLERS: [&str; 12] = [
     "pod-garbage-collector-controller",
     "disruption-controller",
     "resourcequota-controller",
+    // Claims are bound, and made for pods; what provisions volumes is not there.
+    "persistentvolume-binder-controller",
+    "persistentvolume-protection-controller",
+    "persistentvolumeclaim-protection-controller",
+    "ephemeral-volume-controller",
     // Without it, the roles view, edit and admin are empty.
     "clusterrole-aggregation-controller",
 ];
@@ -121,6 +126,7 @@ pub(crate) fn controller_manager(
         "--use-service-account-credentials=false",
         "--kube-api-qps=1000",
         "--kube-api-burst=2000",
+        "--pvclaimbinder-sync-period=1s",
     ]));
     flags
 }

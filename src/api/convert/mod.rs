@@ -10,15 +10,20 @@ mod pod;
 mod policy;
 mod queue;
 mod spread;
+mod storage;
 mod topologies;
 mod topology;
 mod unsupported;
+mod volumes;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
 pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;
+pub use storage::{
+    attachment, capacity, claim, csi_driver, csi_node, storage_class, unreadable_sizes, volume,
+};
 pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
 

@@ -1,7 +1,7 @@
 //! A pod: who it is, what it needs, how far it is.
 
 use super::unsupported::{self, Unsupported};
-use super::{Reading, cluster, created, filled, millis, policy, spread};
+use super::{Reading, cluster, created, filled, millis, policy, spread, volumes};
 use crate::api::{conventions, duration, names, ranks, requests, slim};
 use crate::core::model::{
     Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, Operator, PodKey,
@@ -57,6 +57,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         labels: meta.labels.as_ref().map(PodLabels::new).unwrap_or_default(),
         lifetime: lifetime(pod, &mut notes),
         shape,
+        volumes: volumes::of_pod(pod),
         unsupported: notes.paths,
     }
 }
@@ -123,6 +124,7 @@ fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
             .filter_map(|(index, one)| toleration(index, one, notes))
             .collect(),
         features: features(spec),
+        volumes: None,
     }
 }
 
@@ -150,7 +152,7 @@ fn features(spec: &slim::PodSpec) -> NodeFeatures {
 const AFFINITY: &str =
     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
 
-fn term(index: usize, term: &slim::Term, notes: &mut Unsupported) -> Term {
+pub(super) fn term(index: usize, term: &slim::Term, notes: &mut Unsupported) -> Term {
     let mut read = |list: &str, requirements: &[slim::Requirement]| {
         let one = |found: &slim::Requirement| {
             requirement(&format!("{AFFINITY}[{index}].{list}"), found, notes)
@@ -626,10 +628,6 @@ mod tests {
                 "name": "a", "resources": {"requests": {"cpu": "many"}},
                 "ports": [{"hostPort": 70000}, {"hostPort": 1, "protocol": "ICMP"}],
             }],
-            "volumes": [
-                {"name": "data", "persistentVolumeClaim": {"claimName": "c"}},
-                {"name": "scratch", "ephemeral": {}}, {"name": "tmp", "emptyDir": {}},
-            ],
             "affinity": {
                 "podAffinity": {required: [{
                     "topologyKey": "zone",
@@ -647,8 +645,6 @@ mod tests {
             "tolerations": [{"key": "k", "operator": "Like", "value": "1"}, {"effect": "Maybe"}],
         }));
         let wanted = [
-            "spec.volumes[data].persistentVolumeClaim",
-            "spec.volumes[scratch].ephemeral",
             "spec.resourceClaims",
             "spec.containers[a].resources.requests.cpu: \"many\"",
             "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.\

@@ -28,29 +28,8 @@ pub(super) fn fields(pod: &slim::Pod) -> Unsupported {
             "{marker}: this gang convention is not honoured yet"
         ));
     }
-    for volume in &spec.volumes {
-        for kind in node_bound_kinds(volume) {
-            found.add(format!("spec.volumes[{}].{kind}", volume.name));
-        }
-    }
     if !spec.resource_claims.is_empty() {
-        found.add("spec.resourceClaims");
+        found.add("spec.resourceClaims (dynamic resource allocation)");
     }
     found
-}
-
-/// The kinds of a volume that bind a pod to some nodes, or count against a node's limit.
-fn node_bound_kinds(volume: &slim::Volume) -> impl Iterator<Item = &'static str> {
-    let source = &volume.source;
-    let kinds = [
-        ("persistentVolumeClaim", source.persistent_volume_claim),
-        ("ephemeral", source.ephemeral),
-        ("gcePersistentDisk", source.gce_persistent_disk),
-        ("awsElasticBlockStore", source.aws_elastic_block_store),
-        ("iscsi", source.iscsi),
-        ("rbd", source.rbd),
-    ];
-    kinds
-        .into_iter()
-        .filter_map(|(kind, there)| there.map(|_| kind))
 }

@@ -6,13 +6,14 @@
 //! in docs/configuration.md, is compared with it by a test.
 
 mod identity;
+mod of_storage;
 mod watchable;
 
 pub use identity::{Identity, Subject};
 pub use watchable::Watchable;
 
 use super::{crd, slim, topologies, upstream, volcano};
-use k8s_openapi::api::{core, policy, scheduling};
+use k8s_openapi::api::{core, policy, scheduling, storage};
 use kube::core::{DeserializeGuard, NamespaceResourceScope};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -89,6 +90,26 @@ watched_kinds! {
     /// `policy/v1` PodDisruptionBudget.
     PodDisruptionBudgets, "poddisruptionbudgets.policy", needed,
         bare slim::PodDisruptionBudget, policy::v1::PodDisruptionBudget;
+    /// `v1` PersistentVolumeClaim.
+    PersistentVolumeClaims, "persistentvolumeclaims", needed,
+        bare slim::PersistentVolumeClaim, core::v1::PersistentVolumeClaim;
+    /// `v1` PersistentVolume.
+    PersistentVolumes, "persistentvolumes", needed,
+        bare slim::PersistentVolume, core::v1::PersistentVolume;
+    /// `storage.k8s.io/v1` StorageClass.
+    StorageClasses, "storageclasses.storage.k8s.io", needed,
+        bare slim::StorageClass, storage::v1::StorageClass;
+    /// `storage.k8s.io/v1` CSINode.
+    CsiNodes, "csinodes.storage.k8s.io", needed, bare slim::CSINode, storage::v1::CSINode;
+    /// `storage.k8s.io/v1` CSIDriver.
+    CsiDrivers, "csidrivers.storage.k8s.io", needed,
+        bare slim::CSIDriver, storage::v1::CSIDriver;
+    /// `storage.k8s.io/v1` CSIStorageCapacity.
+    CsiStorageCapacities, "csistoragecapacities.storage.k8s.io", needed,
+        bare slim::CSIStorageCapacity, storage::v1::CSIStorageCapacity;
+    /// `storage.k8s.io/v1` VolumeAttachment.
+    VolumeAttachments, "volumeattachments.storage.k8s.io", needed,
+        bare slim::VolumeAttachment, storage::v1::VolumeAttachment;
     /// `muster.dev/v1alpha1` PodGroup.
     PodGroups, "podgroups.muster.dev", needed, guarded crd::PodGroup, crd::PodGroup;
     /// `muster.dev/v1alpha1` Queue.
@@ -179,6 +200,11 @@ mod tests {
                 Kind::Nodes,
                 Kind::Namespaces,
                 Kind::PriorityClasses,
+                Kind::PersistentVolumes,
+                Kind::StorageClasses,
+                Kind::CsiNodes,
+                Kind::CsiDrivers,
+                Kind::VolumeAttachments,
                 Kind::Queues,
                 Kind::Topologies,
                 Kind::HyperNodes,

@@ -3,7 +3,7 @@
 //! Managed fields, finalizers, owners that are no controller and foreign annotations never
 //! reach memory. The type stays Kubernetes' own because kube asks for it.
 
-use crate::api::{conventions, ranks};
+use crate::api::{conventions, names, ranks};
 use bytes::Bytes;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
@@ -187,10 +187,19 @@ impl From<Owner> for OwnerReference {
 #[derive(Default)]
 struct Annotations(BTreeMap<String, String>);
 
+/// What Kubernetes writes on claims and CSINodes.
+const OF_STORAGE: [&str; 4] = [
+    names::BIND_COMPLETED,
+    names::SELECTED_NODE,
+    names::BETA_STORAGE_CLASS,
+    names::MIGRATED_PLUGINS,
+];
+
 fn is_read(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
     let ours = domain == "muster.dev" || domain.ends_with(".muster.dev");
-    ours || conventions::reads_annotation(key) || ranks::reads_annotation(key)
+    let of_gangs = conventions::reads_annotation(key) || ranks::reads_annotation(key);
+    ours || of_gangs || OF_STORAGE.contains(&key)
 }
 
 impl<'de> Deserialize<'de> for Annotations {

@@ -11,23 +11,38 @@
 mod cluster;
 mod meta;
 mod object;
+mod persistent;
 mod pod;
 mod policy;
 mod selection;
+mod storage;
 mod text;
+mod volume;
 
 pub use cluster::{Namespace, Node, NodeSpec, NodeStatus, PriorityClass, Taint};
 pub use meta::Moment;
+pub use persistent::{
+    ClaimReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
+    PersistentVolumeClaimStatus, PersistentVolumeSource, PersistentVolumeSpec,
+    PersistentVolumeStatus,
+};
 pub use pod::{
     Affinity, Container, ContainerPort, ContainerStatus, EphemeralCommon, EphemeralContainer, Gate,
     Mounts, Pod, PodCondition, PodSpec, PodStatus, PodTerms, Resources, RestartRule,
-    SchedulingGroup, SpreadConstraint, Volume, VolumeSource,
+    SchedulingGroup, SpreadConstraint,
 };
 pub use policy::{
     LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
 };
 pub use selection::{NodeAffinity, NodeSelector, PodTerm, Requirement, Term, Toleration};
+pub use storage::{
+    CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity,
+    StorageClass, TopologyTerm, VolumeAttachment, VolumeAttachmentSpec,
+};
 pub use text::{Present, Text, Texts};
+pub use volume::{
+    AwsDisk, AzureDisk, ClaimSource, GceDisk, IscsiDisk, NamedVolume, RbdDisk, Volume, VolumeSource,
+};
 
 pub(crate) use meta::trimmed;
 pub(crate) use object::Object;

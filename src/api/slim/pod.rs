@@ -2,7 +2,8 @@
 
 use super::object::decoded_from_object;
 use super::{
-    LabelSelector, Moment, NodeAffinity, PodTerm, Present, Texts, Toleration, nullable, trimmed,
+    LabelSelector, Moment, NodeAffinity, PodTerm, Present, Texts, Toleration, Volume, nullable,
+    trimmed,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -83,7 +84,7 @@ pub struct PodSpec {
     #[serde(deserialize_with = "nullable")]
     #[prost(message, repeated, tag = "22")]
     pub tolerations: Vec<Toleration>,
-    /// Volumes, by kind only.
+    /// Volumes.
     #[serde(deserialize_with = "nullable")]
     #[prost(message, repeated, tag = "1")]
     pub volumes: Vec<Volume>,
@@ -284,70 +285,6 @@ pub struct PodTerms {
     )]
     #[prost(message, repeated, tag = "1")]
     pub required: Vec<PodTerm>,
-}
-
-/// A volume: only the kinds that decide where a pod may run.
-#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
-#[serde(from = "FlatVolume")]
-pub struct Volume {
-    /// Its name.
-    #[prost(string, tag = "1")]
-    pub name: String,
-    /// What it is.
-    #[prost(message, required, tag = "2")]
-    pub source: VolumeSource,
-}
-
-/// What a volume is, if it is one of these.
-#[derive(Clone, PartialEq, Eq, Message)]
-pub struct VolumeSource {
-    /// A claim.
-    #[prost(message, optional, tag = "10")]
-    pub persistent_volume_claim: Option<Present>,
-    /// A claim made for the pod.
-    #[prost(message, optional, tag = "29")]
-    pub ephemeral: Option<Present>,
-    /// A disk of GCE: attached to one node.
-    #[prost(message, optional, tag = "3")]
-    pub gce_persistent_disk: Option<Present>,
-    /// A disk of AWS: attached to one node.
-    #[prost(message, optional, tag = "4")]
-    pub aws_elastic_block_store: Option<Present>,
-    /// A disk by iSCSI: attached to one node.
-    #[prost(message, optional, tag = "8")]
-    pub iscsi: Option<Present>,
-    /// A Ceph block device: attached to one node.
-    #[prost(message, optional, tag = "11")]
-    pub rbd: Option<Present>,
-}
-
-/// A volume in JSON, which has the source's fields beside the name.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct FlatVolume {
-    name: String,
-    persistent_volume_claim: Option<Present>,
-    ephemeral: Option<Present>,
-    gce_persistent_disk: Option<Present>,
-    aws_elastic_block_store: Option<Present>,
-    iscsi: Option<Present>,
-    rbd: Option<Present>,
-}
-
-impl From<FlatVolume> for Volume {
-    fn from(found: FlatVolume) -> Self {
-        Self {
-            name: found.name,
-            source: VolumeSource {
-                persistent_volume_claim: found.persistent_volume_claim,
-                ephemeral: found.ephemeral,
-                gce_persistent_disk: found.gce_persistent_disk,
-                aws_elastic_block_store: found.aws_elastic_block_store,
-                iscsi: found.iscsi,
-                rbd: found.rbd,
-            },
-        }
-    }
 }
 
 /// `spec.topologySpreadConstraints[]`.

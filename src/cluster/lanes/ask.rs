@@ -7,7 +7,8 @@ use super::Context;
 use crate::cluster::News;
 use crate::cluster::asking::Asking;
 use crate::cluster::fence::Fence;
-use crate::core::model::{Answer, Event, Question, QuestionId};
+use crate::cluster::volumes::VolumeBinder;
+use crate::core::model::{Answer, Event, Question, QuestionId, VOLUME_BINDING};
 use crate::core::units::Time;
 use futures::future::BoxFuture;
 use kube::Client;
@@ -31,8 +32,17 @@ pub trait Answerer: Send + Sync {
 }
 
 /// Who answers, by name.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Answerers(BTreeMap<String, Arc<dyn Answerer>>);
+
+/// Those for whom the core asks by itself.
+impl Default for Answerers {
+    fn default() -> Self {
+        let mut answerers = Self(BTreeMap::new());
+        answerers.add(VOLUME_BINDING, Arc::new(VolumeBinder));
+        answerers
+    }
+}
 
 impl Answerers {
     /// Has somebody answer what is addressed to a name, in place of who did.

@@ -77,6 +77,12 @@ pub enum PreFilterVerdict {
 
 /// Looks at a pod before any node; may narrow the nodes.
 pub trait PreFilter: Plugin {
+    /// Whether it has to be asked about pods of a shape; where nobody has, what nodes say to a shape is
+    /// kept.
+    fn concerns(&self, _shape: &Shape) -> bool {
+        true
+    }
+
     /// What it says.
     fn pre_filter(&self, cx: &Context<'_>) -> PreFilterVerdict;
 }

@@ -92,6 +92,11 @@ impl Profile {
         mates().all(|one| one != Mates::Otherwise) && mates().any(|one| one == Mates::ByAmounts)
     }
 
+    /// Who has to be asked about pods of a shape before any node.
+    pub fn asked_first(&self, shape: &Shape) -> impl Iterator<Item = &Arc<dyn PreFilter>> {
+        self.pre_filter.iter().filter(|one| one.concerns(shape))
+    }
+
     /// The filters that have to be asked at each placement of pods of a shape.
     pub fn asked_each_time(&self, shape: &Shape) -> impl Iterator<Item = &Arc<dyn Filter>> {
         let filters = self.filter.iter();

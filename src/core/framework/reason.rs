@@ -39,6 +39,24 @@ pub enum Reason {
     OthersAntiAffinity,
     /// A bind to it was refused lately.
     BindRefused,
+    /// A bound volume is not reached from it.
+    VolumeNodeAffinity,
+    /// It has no volume for a claim, and none can be made.
+    NoVolumeToBind,
+    /// It has too little room for a new volume.
+    NoStorage,
+    /// A claim is bound to a volume that is not there.
+    VolumeGone,
+    /// It is in another zone than a bound volume.
+    VolumeZone,
+    /// A disk is in use there.
+    DiskConflict,
+    /// Another pod uses a claim that is for one pod at a time.
+    ClaimInUse,
+    /// It has as many volumes of a driver as it may have.
+    TooManyVolumes,
+    /// It does not have this CSI driver.
+    DriverMissing(String),
     /// What a plugin says.
     Other(String),
 }
@@ -56,6 +74,9 @@ impl Reason {
         let fixed = match self {
             Self::Insufficient(dimension) => {
                 return format!("Insufficient {}", dimensions.name(*dimension));
+            }
+            Self::DriverMissing(driver) => {
+                return format!("{driver} CSI driver is not installed on the node");
             }
             Self::Other(words) => return words.clone(),
             Self::TooManyPods => "Too many pods",
@@ -75,6 +96,19 @@ impl Reason {
             Self::PodAffinity => "node(s) didn't match pod affinity rules",
             Self::PodAntiAffinity => "node(s) didn't match pod anti-affinity rules",
             Self::OthersAntiAffinity => "node(s) didn't satisfy existing pods anti-affinity rules",
+            Self::VolumeNodeAffinity => "node(s) didn't match PersistentVolume's node affinity",
+            Self::NoVolumeToBind => "node(s) didn't find available persistent volumes to bind",
+            Self::NoStorage => "node(s) did not have enough free storage",
+            Self::VolumeGone => {
+                "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+            }
+            Self::VolumeZone => "node(s) had no available volume zone",
+            Self::DiskConflict => "node(s) had no available disk",
+            Self::ClaimInUse => {
+                "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode \
+                 already in-use by another pod"
+            }
+            Self::TooManyVolumes => "node(s) exceed max volume count",
             Self::BindRefused => "node(s) refused the binding",
         };
         fixed.to_owned()

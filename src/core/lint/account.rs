@@ -3,9 +3,10 @@
 use super::asked::AskedBook;
 use super::gangs::Gangs;
 use super::roads::Roads;
+use super::volumes::VolumeBook;
 use crate::core::model::{
     BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, NodeSpec,
-    PodKey, PodPhase, PodRules, PodSpec, SpreadRule, TopologySpec,
+    PodKey, PodPhase, PodRules, PodSpec, PodVolume, SpreadRule, TopologySpec,
 };
 use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +53,7 @@ pub(super) struct Pod {
     pub(super) spread: Vec<SpreadRule>,
     /// Which nodes its fields allow.
     pub(super) constraints: Constraints,
+    pub(super) volumes: Vec<PodVolume>,
     requests: Amounts,
     pub(super) labels: Labels,
     /// What it asks of other pods.
@@ -125,6 +127,7 @@ pub(super) struct Account {
     pub(super) namespaces: BTreeMap<String, Labels>,
     /// The uids of the pods with a place that keep others away.
     keepers: BTreeSet<String>,
+    pub(super) volumes: VolumeBook,
     pub(super) asked: AskedBook,
 }
 
@@ -175,7 +178,10 @@ impl Account {
             Event::HyperNodeDeleted(name) => _ = self.hyper_nodes.remove(name),
             Event::BindResult(key, outcome) => self.bind_result(key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
-            Event::Answer(id, answer) => self.asked.hear(*id, answer),
+            Event::Answer(id, answer) => {
+                self.asked.hear(*id, answer);
+                self.volumes.answered(*id, answer);
+            }
             Event::Queue(spec) if spec.default_lifetime.is_some() => {
                 self.with_lifetimes.insert(spec.name.clone());
             }
@@ -186,6 +192,7 @@ impl Account {
                     .insert(spec.name.clone(), spec.labels.clone());
             }
             Event::NamespaceDeleted(name) => _ = self.namespaces.remove(name),
+            Event::Storage(event) => self.volumes.hear(event),
             Event::PriorityClass(_)
             | Event::PriorityClassDeleted(_)
             | Event::DisruptionBudget(_)
@@ -197,6 +204,11 @@ impl Account {
     pub(super) fn pod(&self, key: &PodKey) -> Option<&Pod> {
         let uid = self.uid(key)?;
         self.pods.get(uid)
+    }
+
+    /// All pods.
+    pub(super) fn pods(&self) -> impl Iterator<Item = &Pod> {
+        self.pods.values()
     }
 
     fn uid(&self, key: &PodKey) -> Option<&String> {
@@ -248,6 +260,7 @@ impl Account {
             lifetime: spec.lifetime,
             spread: spec.shape.spread.clone(),
             constraints: spec.shape.constraints.clone(),
+            volumes: spec.volumes.clone(),
             requests,
             labels: labels_of(spec),
             rules: spec.shape.pods.clone(),

@@ -8,6 +8,7 @@ use super::gangs::Labels;
 use super::kept::may_be_there;
 use super::places::{near_enough, not_shared};
 use super::spread::Spreads;
+use super::volumes;
 use super::{Allowed, Note};
 use crate::core::engine::{Effect, GangPhase, GangStatus, MAX_MESSAGE, Outcome, Plan};
 use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
@@ -52,7 +53,10 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
                 }
             }
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
-            Effect::Ask(question) => notes.extend(asked::ask(account, question)),
+            Effect::Ask(question) => {
+                account.volumes.ask(question);
+                notes.extend(asked::ask(account, question));
+            }
             Effect::GiveUp(_)
             | Effect::GangStatus(_)
             | Effect::QueueStatus(_)
@@ -69,6 +73,7 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
                 notes.extend(in_company(account, order, &firsts));
                 let unfit = || not_allowed(account, order);
                 notes.extend((!allowed.unfit).then(unfit).flatten());
+                notes.extend(volumes::bind(account, order));
             }
             Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
             _ => {}

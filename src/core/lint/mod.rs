@@ -19,6 +19,7 @@ mod kept;
 mod places;
 mod roads;
 mod spread;
+mod volumes;
 
 use super::engine::Plan;
 use super::model::Event;

@@ -1,6 +1,7 @@
 //! Which nodes a pod allows, and what keeps pods off a node.
 
-use super::{GangKey, Labels, NodeFeatures};
+use super::{GangKey, Labels, NodeFeatures, VolumeNeeds};
+use std::sync::Arc;
 
 /// What a taint does to pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -217,6 +218,8 @@ pub struct Constraints {
     pub tolerations: Vec<Toleration>,
     /// What the kubelet must have declared.
     pub features: NodeFeatures,
+    /// What its volumes ask of the node, if they do. The state fills it in, too.
+    pub volumes: Option<Arc<VolumeNeeds>>,
 }
 
 #[cfg(test)]

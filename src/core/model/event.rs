@@ -4,7 +4,9 @@
 //! finds out by itself what changed. Each is applied with the time at which it came.
 
 use super::{Answer, QuestionId};
-use super::{DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source, TopologySpec};
+use super::{
+    DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source, StorageEvent, TopologySpec,
+};
 use super::{GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
 
 /// Something that happened.
@@ -46,6 +48,8 @@ pub enum Event {
     DisruptionBudget(Box<DisruptionBudgetSpec>),
     /// The PodDisruptionBudget of this namespace and name is gone.
     DisruptionBudgetDeleted(String, String),
+    /// Something about claims, volumes, or what nodes can attach.
+    Storage(Box<StorageEvent>),
     /// What became of a bind.
     BindResult(PodKey, BindOutcome),
     /// What became of an eviction.

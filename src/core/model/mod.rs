@@ -23,6 +23,7 @@ mod spread;
 pub(in crate::core) mod testing;
 mod text;
 mod topology;
+mod volumes;
 mod why;
 
 pub use budget::{DisruptionBudgetSpec, PodLabels, label_in};
@@ -51,6 +52,12 @@ pub use rank::Rank;
 pub use spread::SpreadRule;
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
+pub use volumes::{
+    AccessModes, Attach, AttachmentSpec, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec,
+    CsiNodeSpec, Disk, Handle, PodVolume, Reach, StorageCapacitySpec, StorageClassSpec,
+    StorageEvent, VOLUME_BINDING, VolumeDeed, VolumeNeeds, VolumePlace, VolumeSpec, VolumeTask,
+    VolumeWant,
+};
 pub use why::Why;
 
 use std::collections::BTreeMap;

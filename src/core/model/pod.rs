@@ -1,6 +1,8 @@
 //! A pod as the core is told of it.
 
-use super::{Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, Rank, SpreadRule};
+use super::{
+    Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, PodVolume, Rank, SpreadRule,
+};
 use crate::core::units::{Millis, Time};
 use std::fmt;
 
@@ -152,6 +154,8 @@ pub struct PodSpec {
     pub lifetime: Option<Millis>,
     /// What it needs.
     pub shape: ShapeSpec,
+    /// Its volumes, of those that decide where it may run.
+    pub volumes: Vec<PodVolume>,
     /// Fields it uses that this version cannot honour, by path; it waits while there are any.
     pub unsupported: Vec<String>,
 }

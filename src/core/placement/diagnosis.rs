@@ -12,6 +12,8 @@ pub struct Diagnosis {
     pub nodes: usize,
     /// How many of them give each reason.
     pub reasons: BTreeMap<Reason, usize>,
+    /// Why no node was even asked.
+    pub refusal: Option<Reason>,
     /// Of the nodes that lack only resources, the one that lacks least, and what it lacks.
     pub closest: Option<(NodeId, Vec<(Dimension, i64)>)>,
 }
@@ -58,10 +60,14 @@ pub(super) fn diagnose_among(
         return diagnosis;
     };
     let verdicts: Vec<_> = profile
-        .pre_filter
-        .iter()
+        .asked_first(cx.shape)
         .map(|one| one.pre_filter(&cx))
         .collect();
+    let refusal_of_all = verdicts.iter().find_map(|one| match one {
+        PreFilterVerdict::Refuse(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    diagnosis.refusal = refusal_of_all;
     let mut least = None;
     for node in among.iter() {
         let reasons = refusal(profile, &verdicts, &cx, node);
@@ -144,6 +150,9 @@ impl Diagnosis {
         if let Some(reason) = self.reasons.keys().find(|one| one.is_of_the_pod()) {
             return format!("{head}: {}.", reason.describe(dimensions));
         }
+        if let Some(refusal) = &self.refusal {
+            return format!("{head}: {}.", refusal.describe(dimensions));
+        }
         if lines.is_empty() {
             format!("{head}.")
         } else {
@@ -208,7 +217,7 @@ mod tests {
                 (Reason::Taint, 4),
                 (Reason::Insufficient(Dimension::MEMORY), 8),
             ]),
-            closest: None,
+            ..Diagnosis::default()
         };
         assert_eq!(
             diagnosis.message(&Dimensions::default()),
@@ -231,6 +240,7 @@ mod tests {
             nodes: 3,
             reasons: BTreeMap::from([(Reason::AffinityConflict, 3)]),
             closest: None,
+            ..Diagnosis::default()
         };
         assert_eq!(
             diagnosis.message(&Dimensions::default()),

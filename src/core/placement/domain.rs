@@ -44,7 +44,7 @@ pub(super) fn narrow<'a>(
         Domain::Everywhere => None,
         Domain::Only(nodes) => Some(Cow::Borrowed(nodes)),
     };
-    for plugin in &profile.pre_filter {
+    for plugin in profile.asked_first(cx.shape) {
         match plugin.pre_filter(cx) {
             PreFilterVerdict::Continue => {}
             PreFilterVerdict::Refuse(_) => return None,

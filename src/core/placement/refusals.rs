@@ -28,7 +28,8 @@ struct Answers {
 
 /// Whether a node's answer to a pod is its answer to the pod's shape.
 pub(super) fn suits(profile: &Profile, cx: &Context<'_>) -> bool {
-    cx.pod.avoid.is_empty() && profile.pre_filter.is_empty() && profile.is_local(cx.shape)
+    let asked_first = profile.asked_first(cx.shape).next().is_some();
+    cx.pod.avoid.is_empty() && !asked_first && profile.is_local(cx.shape)
 }
 
 impl Refusals {
@@ -114,6 +115,7 @@ impl Answers {
         Diagnosis {
             nodes: cx.state.nodes().present().len(),
             reasons,
+            refusal: None,
             closest: closest.map(|node| (node, shortfall(cx, node))),
         }
     }

@@ -25,6 +25,10 @@ mod taints;
 mod topology_exists;
 mod topology_spread;
 mod valid_definition;
+mod volume_binding;
+mod volume_limits;
+mod volume_restrictions;
+mod volume_zone;
 
 pub use exclusive::keeps_apart;
 pub use packing::Weights;

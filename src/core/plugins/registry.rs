@@ -21,7 +21,12 @@ use super::taints::TaintToleration;
 use super::topology_exists::TopologyExists;
 use super::topology_spread::{self, PodTopologySpread};
 use super::valid_definition::ValidDefinition;
-use crate::core::framework::{Filter, Profile, QueueSort, Score, Weighted};
+use super::volume_binding::{self, VolumeBinding};
+use super::volume_limits::NodeVolumeLimits;
+use super::volume_restrictions::VolumeRestrictions;
+use super::volume_zone::VolumeZone;
+use crate::core::framework::{Filter, PreBind, Profile, QueueSort, Score, Weighted};
+use crate::core::units::Millis;
 use std::sync::Arc;
 
 /// The filters by name, in the order in which kube-scheduler runs them.
@@ -33,6 +38,10 @@ pub fn filters() -> Vec<Arc<dyn Filter>> {
         Arc::new(NodeAffinity),
         Arc::new(NodePorts),
         Arc::new(NodeResourcesFit),
+        Arc::new(VolumeRestrictions),
+        Arc::new(NodeVolumeLimits),
+        Arc::new(VolumeBinding::default()),
+        Arc::new(VolumeZone),
         Arc::new(PodTopologySpread),
         Arc::new(InterPodAffinity),
         Arc::new(NodeDeclaredFeatures),
@@ -77,6 +86,12 @@ pub fn default_scores() -> Vec<Arc<dyn Score>> {
     vec![Arc::new(Packing)]
 }
 
+/// What has the claims of a decision bound, within a time.
+#[must_use]
+pub fn volume_binding(at_most: Millis) -> Arc<dyn PreBind> {
+    Arc::new(VolumeBinding { at_most })
+}
+
 /// What runs when nothing is configured.
 #[must_use]
 pub fn default_profile() -> Profile {
@@ -89,11 +104,13 @@ pub fn default_profile() -> Profile {
             Arc::new(SupportedFields),
             Arc::new(GangMembers),
         ],
+        pre_filter: vec![Arc::new(VolumeBinding::default())],
         filter: with_the_gangs_own(filters()),
         score: default_scores()
             .into_iter()
             .map(|plugin| Weighted { plugin, weight: 1 })
             .collect(),
+        pre_bind: vec![volume_binding(volume_binding::BIND_TIMEOUT)],
         bind: vec![Arc::new(DefaultBinder)],
         ..Profile::default()
     }

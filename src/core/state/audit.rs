@@ -41,6 +41,7 @@ impl ClusterState {
         self.audit_rules()?;
         self.audit_spreads()?;
         self.audit_admission()?;
+        self.audit_volumes()?;
         self.audit_books()
     }
 

@@ -31,6 +31,7 @@ mod shapes;
 mod spreads;
 mod topologies;
 mod touched;
+mod volumes;
 
 pub use budgets::DisruptionBudget;
 pub use changes::Changes;
@@ -57,6 +58,7 @@ pub use topologies::{
     Tree, WishError,
 };
 pub use touched::Touched;
+pub use volumes::{Chosen, Source as VolumeSource, Unmet, Volumes};
 
 use super::model::{
     DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, Source,
@@ -102,6 +104,7 @@ pub struct ClusterState {
     budgets: Budgets,
     counts: PodCounts,
     topologies: Topologies,
+    volumes: Volumes,
     label_texts: LabelTexts,
     changes: Changes,
 }
@@ -179,6 +182,7 @@ impl ClusterState {
             Event::DisruptionBudgetDeleted(namespace, name) => {
                 self.remove_budget(&namespace, &name);
             }
+            Event::Storage(event) => self.storage_event(*event),
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
             // Of no interest to anybody but those who asked.

@@ -214,6 +214,18 @@ impl Nodes {
         Some(id)
     }
 
+    /// Something that is not kept here changed about a node: it may give other answers.
+    pub(super) fn touch(&mut self, node: NodeId) {
+        self.touched.note(node);
+    }
+
+    /// The same, of what filters look at that does not depend on usage.
+    pub(super) fn change_facts(&mut self, node: NodeId) {
+        self.touched.note(node);
+        self.version += 1;
+        self.rows[node.index()].facts_version = self.version;
+    }
+
     /// Counts a pod on a node.
     pub fn occupy(&mut self, node: NodeId, pod: PodId, takes: &Occupant<'_>) {
         for (dimension, amount) in takes.request.iter() {

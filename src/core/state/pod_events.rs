@@ -2,6 +2,7 @@
 
 use super::ids::{GangId, NodeId, PodId, ShapeId};
 use super::pods::{Eviction, Place, Pod, Standing};
+use super::volumes::PodVolumesOf;
 use super::{ClusterState, Occupant};
 use crate::core::model::{BindOutcome, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
 use crate::core::resources::Dimension;
@@ -22,7 +23,7 @@ impl Equivalent<(String, String)> for PodName<'_> {
 
 /// What of a pod others can notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Footprint {
+pub(super) struct Footprint {
     gang: Option<GangId>,
     standing: Standing,
     room: Option<(NodeId, ShapeId)>,
@@ -64,6 +65,7 @@ impl ClusterState {
 
     fn insert_pod(&mut self, mut spec: PodSpec) {
         let gang_key = spec.ours.then(|| spec.gang_key());
+        let volumes = PodVolumesOf::new(&mut spec);
         self.narrow(&mut spec, gang_key.as_ref());
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let rules = self.rules_of(&spec);
@@ -115,6 +117,7 @@ impl ClusterState {
             self.note_start(id, spec.bound_at);
             self.touch(gang);
         }
+        self.register_volumes(id, volumes);
     }
 
     /// Fills in what its gang wants of all its nodes, so that news of a pod does not look as if it
@@ -133,6 +136,8 @@ impl ClusterState {
     fn update_pod(&mut self, id: PodId, mut spec: PodSpec) {
         let before = self.footprint(id);
         let gang_key = spec.ours.then(|| spec.gang_key());
+        self.fill_in_volumes(id, &mut spec);
+        let volumes = PodVolumesOf::new(&mut spec);
         self.narrow(&mut spec, gang_key.as_ref());
         let rules = self.rules_of(&spec);
         let rules_after = rules.clone();
@@ -223,6 +228,7 @@ impl ClusterState {
         }
         self.note_loss_by_update(id, before);
         self.compare(id, before, told_apart);
+        self.register_volumes(id, volumes);
     }
 
     /// Notes what became of a member that counted before.
@@ -254,6 +260,7 @@ impl ClusterState {
         if let Some((node, _)) = before.room {
             self.changes.nodes.insert(node);
         }
+        self.unregister_volumes(id);
         let pod = self.pods.get(id);
         let subgroup = pod.map(|pod| (pod.subgroup, pod.subgroup_label.clone()));
         self.leave_gang(id);
@@ -424,7 +431,7 @@ impl ClusterState {
             .fold(0_i64, |sum, id| sum.saturating_add(amount(id)))
     }
 
-    fn footprint(&self, id: PodId) -> Option<Footprint> {
+    pub(super) fn footprint(&self, id: PodId) -> Option<Footprint> {
         let pod = self.pods.get(id)?;
         Some(Footprint {
             gang: pod.gang,
@@ -434,7 +441,7 @@ impl ClusterState {
     }
 
     /// Tells the engine of what a change of a pod means for others.
-    fn compare(&mut self, id: PodId, before: Option<Footprint>, told_apart: bool) {
+    pub(super) fn compare(&mut self, id: PodId, before: Option<Footprint>, told_apart: bool) {
         let (Some(before), Some(after)) = (before, self.footprint(id)) else {
             return;
         };
@@ -471,6 +478,10 @@ impl ClusterState {
         if moves {
             self.charge(id, true);
             self.take_room(id);
+            self.choose_volumes(
+                id,
+                place.node().filter(|_| matches!(place, Place::Assumed(_))),
+            );
         }
     }
 
@@ -483,6 +494,7 @@ impl ClusterState {
         let occupant = Occupant::of(pod, shape, &self.shapes);
         let (counted, foreign) = (shape.rules.is_some(), pod.gang.is_none());
         self.nodes.occupy(node, id, &occupant);
+        self.count_volumes(id, node);
         if counted {
             self.count_pod(id, true);
         }
@@ -506,6 +518,7 @@ impl ClusterState {
             self.sum_over(pods, dimension)
         });
         self.nodes = nodes;
+        self.discount_volumes(id);
     }
 }
 

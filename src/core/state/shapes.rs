@@ -6,7 +6,9 @@
 use super::ids::{ConstraintsId, Id, ShapeId, Slab, SpreadId};
 use super::pod_counts::Rules;
 use super::spreads::Spreads;
-use crate::core::model::{Constraints, HostPort, Housemates, Labels, ShapeSpec, SpreadRule};
+use crate::core::model::{
+    Constraints, HostPort, Housemates, Labels, ShapeSpec, SpreadRule, VolumeNeeds,
+};
 use crate::core::resources::{Dimension, Dimensions, Request};
 use indexmap::IndexMap;
 use std::hash::Hash;
@@ -26,6 +28,8 @@ pub struct Shape {
     pub rules: Option<Arc<Rules>>,
     /// By which rules they are spread over domains, in their order.
     pub spread: Vec<SpreadId>,
+    /// What their volumes ask of the node, as in the constraints.
+    pub volumes: Option<Arc<VolumeNeeds>>,
 }
 
 /// A shape apart from its constraints.
@@ -192,6 +196,24 @@ impl Shapes {
         other
     }
 
+    /// The id of a shape with what its pod's volumes ask for; it takes over the user of the other.
+    pub fn with_volumes(&mut self, id: ShapeId, volumes: Option<Arc<VolumeNeeds>>) -> ShapeId {
+        let Some(shape) = self.get(id).filter(|one| one.volumes != volumes) else {
+            return id;
+        };
+        let Some(constraints) = self.constraints(shape.constraints) else {
+            return id;
+        };
+        let constraints = Constraints {
+            volumes,
+            ..constraints.clone()
+        };
+        let rest = self.rest_of(shape);
+        let other = self.intern(&constraints, rest);
+        self.release(id);
+        other
+    }
+
     fn rest_of(&self, shape: &Shape) -> Rest {
         let spread = shape.spread.iter().filter_map(|id| self.spreads.rule(*id));
         Rest {
@@ -203,6 +225,7 @@ impl Shapes {
     }
 
     fn intern(&mut self, constraints: &Constraints, rest: Rest) -> ShapeId {
+        let volumes = constraints.volumes.clone();
         let (constraints, _) = self.constraints.acquire(constraints);
         let shape = Shape {
             request: rest.request,
@@ -210,6 +233,7 @@ impl Shapes {
             ports: rest.ports,
             rules: rest.rules,
             spread: self.spreads.acquire(&rest.spread, constraints),
+            volumes,
         };
         let (id, shape_is_new) = self.shapes.acquire(&shape);
         if !shape_is_new {

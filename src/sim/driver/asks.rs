@@ -2,19 +2,21 @@
 //! back, late, more than once or never.
 
 use super::{Driver, Errand, Happening};
-use crate::core::model::{Answer, Event, Question};
+use crate::core::model::{Answer, Event, Question, VOLUME_BINDING};
 use crate::core::units::{Millis, Time};
 
 /// A question on its way.
 #[derive(Debug)]
 pub(super) struct Inquiry {
-    process: u64,
-    question: Question,
+    pub(super) process: u64,
+    pub(super) question: Question,
     /// Whether it is done, as opposed to only answered.
-    is_done: bool,
+    pub(super) is_done: bool,
     /// What comes back, and when; by then it has been given up, if that is late.
-    answer: Answer,
-    answers_at: Time,
+    pub(super) answer: Answer,
+    pub(super) answers_at: Time,
+    /// When nobody waits for it any more.
+    pub(super) given_up_at: Time,
 }
 
 impl Driver {
@@ -85,6 +87,7 @@ impl Driver {
             question,
             answer,
             answers_at,
+            given_up_at,
         };
         let lands_at = lands_at.unwrap_or(answers_at).min(answers_at);
         let landed = Happening::Asked(Box::new(inquiry));
@@ -93,9 +96,21 @@ impl Driver {
 
     /// A question arrives.
     pub(super) fn land_question(&mut self, inquiry: Inquiry) {
+        let inquiry = if inquiry.is_done && inquiry.question.body.addressee() == VOLUME_BINDING {
+            match self.bind_claims(inquiry) {
+                Some(inquiry) => inquiry,
+                None => return,
+            }
+        } else {
+            inquiry
+        };
         if inquiry.is_done {
             self.outside.carry_out(&inquiry.question);
         }
+        self.reply(inquiry);
+    }
+
+    pub(super) fn reply(&mut self, inquiry: Inquiry) {
         let answered = Errand::Replied(Box::new((inquiry.question, inquiry.answer)));
         let answered = Happening::For(inquiry.process, answered);
         self.heap.push(inquiry.answers_at.max(self.now), answered);

@@ -10,6 +10,7 @@ mod mischief;
 mod objects;
 mod pods;
 mod processes;
+mod volumes;
 mod watches;
 
 use super::lease::Lease;
@@ -34,6 +35,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a pod that was on a node takes to leave it.
 pub const TERMINATION: Millis = Millis(100);
+
+/// How long the controllers of storage take to bind a claim or to make a volume.
+pub const VOLUME_DELAY: Millis = Millis(50);
 
 /// How long after its node a pod that was on it is collected.
 pub const COLLECTION: Millis = Millis(1_000);
@@ -63,6 +67,10 @@ enum Happening {
     CreatePod(usize),
     CollectPods(String),
     ReturnNode(Box<NodeSpec>),
+    /// The controllers of storage look at what changed.
+    SettleStorage,
+    /// Claims that a scheduler has bound may be, or it has waited for too long.
+    LookAtClaims,
     Mischief(Mischief),
 }
 
@@ -114,6 +122,10 @@ pub struct Driver {
     last_word: Time,
     idle_wake_ups: u32,
     cycles_now: u32,
+    /// The controllers of storage are to look.
+    storage_is_looked_at: bool,
+    /// Questions whose claims are not bound yet.
+    claims_to_bind: Vec<asks::Inquiry>,
     trace: bool,
 }
 
@@ -146,6 +158,8 @@ impl Driver {
             last_word: Time::ZERO,
             idle_wake_ups: 0,
             cycles_now: 0,
+            storage_is_looked_at: false,
+            claims_to_bind: Vec::new(),
             trace: false,
         };
         for (index, entry) in driver.entries.iter().enumerate() {
@@ -360,6 +374,14 @@ impl Driver {
             Happening::CreatePod(line) => self.create_pod(line),
             Happening::CollectPods(node) => self.collect_pods(&node),
             Happening::ReturnNode(node) => self.put_node(*node),
+            Happening::LookAtClaims => self.look_at_claims(),
+            Happening::SettleStorage => {
+                self.storage_is_looked_at = false;
+                let (network, now) = (&mut self.network, self.now);
+                self.server
+                    .settle_storage(|| network.provisioning_fails(now));
+                self.look_at_claims();
+            }
             Happening::Mischief(what) => self.mischief(what),
         }
     }
@@ -458,6 +480,11 @@ impl Driver {
 
     /// Sends what the API server has to tell to those who listen, each watch at its own pace.
     fn spread_news(&mut self) {
+        if self.server.storage().is_unsettled() && !self.storage_is_looked_at {
+            self.storage_is_looked_at = true;
+            let at = self.now + VOLUME_DELAY;
+            self.heap.push(at, Happening::SettleStorage);
+        }
         for (stream, told) in self.server.take_news() {
             let listening: Vec<u64> = self.processes.keys().copied().collect();
             for id in listening {

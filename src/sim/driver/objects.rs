@@ -38,6 +38,7 @@ impl Driver {
             Object::PriorityClass(class) => self.server.put_class(class),
             Object::Namespace(namespace) => self.server.put_namespace(namespace),
             Object::Budget(budget) => self.server.put_budget(*budget),
+            Object::Storage(event) => self.server.put_storage(*event),
             Object::Answers(rules) => self.outside.add_rules(rules),
         }
     }
@@ -82,6 +83,7 @@ impl Driver {
                 self.server
                     .delete_budget(&budget.spec.namespace, &budget.spec.name);
             }
+            Object::Storage(event) => self.server.delete_storage(&event),
         }
     }
 

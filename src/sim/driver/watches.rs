@@ -6,6 +6,7 @@
 use crate::core::model::{Event, GangKey, PodKey, Source};
 use crate::core::units::Time;
 use crate::sim::server::{Stream, Told};
+use crate::sim::storage::deletion;
 use std::collections::BTreeMap;
 
 /// An object that a watch told of.
@@ -20,6 +21,8 @@ enum Object {
     PriorityClass(String),
     Namespace(String),
     Budget(String, String),
+    /// By the event of its deletion.
+    Storage(String),
 }
 
 /// The watches of one process.
@@ -166,6 +169,13 @@ fn about(event: &Event) -> Option<(Object, Option<Event>)> {
         }
         Event::DisruptionBudgetDeleted(namespace, name) => {
             (Object::Budget(namespace.clone(), name.clone()), None)
+        }
+        Event::Storage(event) => {
+            let gone = deletion(event);
+            let is_gone = gone == **event;
+            let object = Object::Storage(format!("{gone:?}"));
+            let gone = Event::Storage(Box::new(gone));
+            (object, (!is_gone).then_some(gone))
         }
         Event::BindResult(..) | Event::EvictResult(..) | Event::Answer(..) => return None,
     })

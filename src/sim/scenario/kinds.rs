@@ -14,10 +14,11 @@ use crate::api::creation;
 use crate::api::kinds::{self, Row, Visitor, Watchable};
 use crate::api::yaml::short;
 use crate::api::{crd, slim};
-use crate::core::model::Event;
+use crate::core::model::{ClaimKey, ClaimSpec, Event, PodSpec};
+use k8s_openapi::api::batch;
 use k8s_openapi::api::core::v1 as core;
-use k8s_openapi::api::{batch, storage};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -59,12 +60,8 @@ const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("batch/v1", "Job", Kind::Job, schema::of::<batch::v1::Job>),
     ("simulate.muster.dev/v1", "PluginAnswers", Kind::Answers, schema::of::<PluginAnswers>),
     ("v1", "ConfigMap", Kind::Inert, schema::of::<core::ConfigMap>),
-    ("v1", "PersistentVolume", Kind::Inert, schema::of::<core::PersistentVolume>),
-    ("v1", "PersistentVolumeClaim", Kind::Inert, schema::of::<core::PersistentVolumeClaim>),
     ("v1", "Service", Kind::Inert, schema::of::<core::Service>),
     ("v1", "ServiceAccount", Kind::Inert, schema::of::<core::ServiceAccount>),
-    ("storage.k8s.io/v1", "CSINode", Kind::Inert, schema::of::<storage::v1::CSINode>),
-    ("storage.k8s.io/v1", "StorageClass", Kind::Inert, schema::of::<storage::v1::StorageClass>),
     // Types that are not at hand.
     ("muster.dev/v1alpha1", "BatchJob", Kind::Inert, schema::of::<Value>),
     ("muster.dev/v1alpha1", "QueueJob", Kind::Inert, schema::of::<Value>),
@@ -177,6 +174,30 @@ fn watched<R: Row>(
         kinds::Kind::Topologies => read(value, reading, |topology: &mut crd::Topology| {
             crd::validate_topology(topology).or_else(|problems| none(&problems))
         }),
+        kinds::Kind::PersistentVolumeClaims => {
+            read(value, reading, |claim: &mut slim::PersistentVolumeClaim| {
+                let size = claim.spec.resources.requests.get("storage");
+                let path = "spec.resources.requests.storage";
+                none(&convert::unreadable_sizes([(path, size)]))
+            })
+        }
+        kinds::Kind::PersistentVolumes => {
+            read(value, reading, |volume: &mut slim::PersistentVolume| {
+                let size = volume.spec.capacity.get("storage");
+                none(&convert::unreadable_sizes([(
+                    "spec.capacity.storage",
+                    size,
+                )]))
+            })
+        }
+        kinds::Kind::CsiStorageCapacities => {
+            read(value, reading, |capacity: &mut slim::CSIStorageCapacity| {
+                none(&convert::unreadable_sizes([
+                    ("capacity", capacity.capacity.as_ref()),
+                    ("maximumVolumeSize", capacity.maximum_volume_size.as_ref()),
+                ]))
+            })
+        }
         _ => read(value, reading, |_: &mut R| Ok(())),
     };
     played(event?, value, behaviour.run(None)).map(Some)
@@ -200,7 +221,11 @@ fn read<K: Watchable>(
 fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
     Ok(match event {
         Event::Node(node) => Object::Node(node),
-        Event::Pod(spec) => Object::Pod(Box::new(PodPlan { spec: *spec, run })),
+        Event::Pod(spec) => Object::Pod(Box::new(PodPlan {
+            claims: claims_made_for(&spec, value)?,
+            spec: *spec,
+            run,
+        })),
         Event::Gang(gang) => Object::Gang(gang),
         Event::Queue(queue) => Object::Queue(*queue),
         Event::Topology(topology) => Object::Topology(*topology),
@@ -211,6 +236,7 @@ fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
             spec: *spec,
             needed: needed(value)?,
         })),
+        Event::Storage(event) => Object::Storage(event),
         Event::NodeDeleted(_)
         | Event::PodDeleted(_)
         | Event::GangDeleted(..)
@@ -224,6 +250,30 @@ fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
         | Event::EvictResult(..)
         | Event::Answer(..) => return Err("it cannot be played".to_owned()),
     })
+}
+
+/// The claims that are made for a pod, of its volumes of kind `ephemeral`.
+fn claims_made_for(pod: &PodSpec, value: &Value) -> Result<Vec<ClaimSpec>, String> {
+    let volumes = value["spec"]["volumes"].as_array().into_iter().flatten();
+    let templates = volumes.filter_map(|volume| {
+        let template = volume.get("ephemeral")?.get("volumeClaimTemplate")?;
+        Some((volume["name"].as_str().unwrap_or_default(), template))
+    });
+    let claim = |(volume, template): (&str, &Value)| {
+        let mut template = template.clone();
+        if template["metadata"].is_null() {
+            template["metadata"] = Value::Object(Map::new());
+        }
+        let read = slim::PersistentVolumeClaim::deserialize(&template);
+        let read = read.map_err(|error| format!("spec.volumes[{volume}].ephemeral: {error}"))?;
+        let (namespace, pod) = (pod.key.namespace.clone(), &pod.key.name);
+        let name = format!("{pod}-{volume}");
+        Ok(ClaimSpec {
+            key: ClaimKey { namespace, name },
+            ..convert::claim(&read)
+        })
+    };
+    templates.map(claim).collect()
 }
 
 /// From what it follows how many pods of a PodDisruptionBudget may go, unless its status says so.

@@ -1,8 +1,8 @@
 //! A scenario as plain data. Copies are stamped and jobs are expanded; nothing is checked here.
 
 use crate::core::model::{
-    DisruptionBudgetSpec, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodSpec,
-    PriorityClassSpec, QueueSpec, TopologySpec,
+    ClaimSpec, DisruptionBudgetSpec, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodSpec,
+    PriorityClassSpec, QueueSpec, StorageEvent, TopologySpec,
 };
 use crate::core::units::{Millis, Time};
 use crate::sim::outside::AnswerRule;
@@ -53,6 +53,8 @@ pub enum Object {
     Namespace(NamespaceSpec),
     /// A PodDisruptionBudget.
     Budget(Box<BudgetPlan>),
+    /// A claim, a volume, or something else of storage.
+    Storage(Box<StorageEvent>),
     /// What is answered to plugins.
     Answers(Vec<AnswerRule>),
 }
@@ -105,6 +107,8 @@ pub struct PodPlan {
     pub spec: PodSpec,
     /// How it behaves.
     pub run: Run,
+    /// The claims that are made for it when it is created; their owner is known then.
+    pub claims: Vec<ClaimSpec>,
 }
 
 /// How a pod behaves once it is bound.

@@ -186,6 +186,7 @@ fn plan(index: usize, pod: u32, job: &Job) -> PodPlan {
             duration: Some(job.runs),
             ..Run::default()
         },
+        claims: Vec::new(),
     }
 }
 

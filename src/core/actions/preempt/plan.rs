@@ -8,7 +8,7 @@ use crate::core::actions::Cycle;
 use crate::core::framework::Profile;
 use crate::core::placement::{Demand, Placer};
 use crate::core::plugins::keeps_apart;
-use crate::core::state::{ClusterState, GangId, NodeId, PodId, QueryId, Standing};
+use crate::core::state::{ClusterState, GangId, NodeId, PodId, QueryId, Shape, Standing};
 use crate::core::transaction::Statement;
 use std::collections::BTreeSet;
 
@@ -303,6 +303,15 @@ fn has_room_for(state: &ClusterState, id: PodId) -> bool {
         .is_some_and(|node| has_room_on(state, id, node))
 }
 
+/// Whether the volumes of pods like this one cannot be on a node beside what is there.
+fn volumes_conflict(state: &ClusterState, shape: &Shape, node: NodeId) -> bool {
+    shape.volumes.as_ref().is_some_and(|needs| {
+        let attachable = state.volumes_attachable(needs, node).unwrap_or(1);
+        let in_use = |claim| state.volumes().is_in_use(claim);
+        state.disks_conflict(needs, node) || attachable == 0 || needs.alone.iter().any(in_use)
+    })
+}
+
 /// Whether a pod has room on a node on which it was before.
 pub(in crate::core::actions) fn has_room_on(state: &ClusterState, id: PodId, node: NodeId) -> bool {
     let Some(shape) = state.shape_of(id) else {
@@ -315,4 +324,5 @@ pub(in crate::core::actions) fn has_room_on(state: &ClusterState, id: PodId, nod
     amounts.all(|(dimension, amount)| nodes.free(node, dimension) >= amount)
         && !shape.ports.iter().any(conflict)
         && !keeps_apart(state, shape, node)
+        && !volumes_conflict(state, shape, node)
 }

@@ -18,6 +18,7 @@ mod preempting;
 mod promises;
 mod ranks;
 mod sparing;
+mod volumes;
 mod whole;
 mod words;
 

@@ -1,0 +1,148 @@
+//! Claims and volumes, as the linter knows them: no pod is bound before its claims are.
+
+use crate::core::model::{
+    AccessModes, Answer, Bind, Body, ClaimKey, ClaimSpec, CsiNodeSpec, PodVolume, Question,
+    QuestionId, StorageEvent, VOLUME_BINDING, VolumeSpec, VolumeTask,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Note;
+use super::account::{Account, Pod};
+
+/// What was told of claims and volumes.
+#[derive(Debug, Default)]
+pub(super) struct VolumeBook {
+    claims: BTreeMap<ClaimKey, ClaimSpec>,
+    volumes: BTreeMap<String, VolumeSpec>,
+    csi_nodes: BTreeMap<String, CsiNodeSpec>,
+    /// What somebody outside was asked to bind.
+    asked: BTreeMap<QuestionId, String>,
+    /// Claims of which somebody outside said that they are bound, before a watch did: by uid.
+    settled: BTreeSet<String>,
+}
+
+impl VolumeBook {
+    pub(super) fn hear(&mut self, event: &StorageEvent) {
+        match event {
+            StorageEvent::Claim(claim) => {
+                if claim.is_bound() {
+                    self.settled.remove(&claim.uid);
+                }
+                self.claims.insert(claim.key.clone(), claim.clone());
+            }
+            StorageEvent::ClaimDeleted(key) => {
+                if let Some(claim) = self.claims.remove(key) {
+                    self.settled.remove(&claim.uid);
+                }
+            }
+            StorageEvent::Volume(volume) => {
+                self.volumes.insert(volume.name.clone(), volume.clone());
+            }
+            StorageEvent::VolumeDeleted(name) => _ = self.volumes.remove(name),
+            StorageEvent::CsiNode(csi) => _ = self.csi_nodes.insert(csi.name.clone(), csi.clone()),
+            StorageEvent::CsiNodeDeleted(name) => _ = self.csi_nodes.remove(name),
+            _ => {}
+        }
+    }
+
+    /// Somebody outside is asked to bind claims.
+    pub(super) fn ask(&mut self, question: &Question) {
+        let Body::Plugin {
+            plugin, payload, ..
+        } = &question.body;
+        if plugin == VOLUME_BINDING {
+            self.asked.insert(question.id, payload.clone());
+        }
+    }
+
+    /// What came of a question: with yes, the claims are bound.
+    pub(super) fn answered(&mut self, id: QuestionId, answer: &Answer) {
+        let Some(payload) = self.asked.remove(&id) else {
+            return;
+        };
+        if matches!(answer, Answer::Yes(_)) {
+            let tasks = VolumeTask::read(&payload).into_iter().flatten();
+            self.settled.extend(tasks.map(|task| task.claim.uid));
+        }
+    }
+
+    fn is_bound(&self, key: &ClaimKey) -> bool {
+        let claim = self.claims.get(key);
+        claim.is_some_and(|claim| claim.is_bound() || self.settled.contains(&claim.uid))
+    }
+
+    /// The volumes of a driver that a pod has its node attach.
+    fn handles<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let claims = pod.claims();
+        let volumes = claims.filter_map(|key| {
+            let claim = self.claims.get(&key)?;
+            self.volumes.get(&claim.volume)
+        });
+        volumes.filter_map(|volume| {
+            let handle = volume.handle.as_ref()?;
+            Some((handle.driver.as_str(), handle.handle.as_str()))
+        })
+    }
+}
+
+impl Pod {
+    /// The claims it names.
+    fn claims(&self) -> impl Iterator<Item = ClaimKey> {
+        let names = self.volumes.iter().filter_map(PodVolume::claim);
+        names.map(|(name, _)| ClaimKey {
+            namespace: self.key.namespace.clone(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// A pod that is bound has its claims bound, alone where they are for one pod, and its node attaches no
+/// more volumes of a driver than it says.
+pub(super) fn bind(account: &Account, order: &Bind) -> Option<Note> {
+    let pod = account.pod(&order.pod)?;
+    if pod.volumes.is_empty() {
+        return None;
+    }
+    let book = &account.volumes;
+    let what = |words: String| Some(format!("bind of {} to {}: {words}", order.pod, order.node));
+    for key in pod.claims() {
+        if !book.is_bound(&key) {
+            return what(format!("claim {key} is not bound"));
+        }
+        let alone = book.claims.get(&key).is_some_and(|claim| {
+            let modes = claim.modes;
+            modes.has(AccessModes::READ_WRITE_ONCE_POD)
+        });
+        let is_named = pod.volumes.contains(&PodVolume::Claim(key.name.clone()));
+        let uses = |other: &&Pod| {
+            let has_place = other.node.is_some() || other.ordered.is_some();
+            has_place
+                && !other.phase.is_terminal()
+                && other.key.uid != pod.key.uid
+                && other.key.namespace == key.namespace
+                && other.volumes.contains(&PodVolume::Claim(key.name.clone()))
+        };
+        if alone && is_named && account.pods().any(|other| uses(&other)) {
+            return what(format!("another pod uses claim {key}, which is for one"));
+        }
+    }
+    let csi = book.csi_nodes.get(&order.node)?;
+    let here = |other: &&Pod| {
+        let node = other.node.as_ref().or(other.ordered.as_ref());
+        node == Some(&order.node) && !other.phase.is_terminal()
+    };
+    let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for other in account.pods_on(&order.node).filter(here) {
+        for (driver, handle) in book.handles(other) {
+            all.entry(driver).or_default().insert(handle);
+        }
+    }
+    for (driver, handle) in book.handles(pod) {
+        let used = all.entry(driver).or_default();
+        let limit = csi.drivers.get(driver).copied().flatten();
+        if used.insert(handle) && limit.is_some_and(|limit| used.len() > limit as usize) {
+            return what(format!("more volumes of {driver} than the node attaches"));
+        }
+    }
+    None
+}
