@@ -56,7 +56,7 @@ pub(crate) const WAITING: &[Sentence] = &[
     waits(
         "Unsupported",
         "claims",
-        "pod claims-0: not supported: spec.volumes[data].persistentVolumeClaim",
+        "pod claims-0: not supported: spec.resourceClaims (dynamic resource allocation)",
     ),
     waits(
         "NotEnoughResources",
@@ -200,8 +200,8 @@ fn gangs_say_why_they_wait_and_how_far_they_are() {
         "schedulingGates",
         json!([{"name": "example.com/quota"}]),
     );
-    let claim = json!([{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]);
-    special(&cluster, "claims", "volumes", claim);
+    let claim = json!([{"name": "gpu", "resourceClaimName": "gpu-0"}]);
+    special(&cluster, "claims", "resourceClaims", claim);
     eventually("PodGroups are taken", || {
         cluster.plane.kubectl_apply_stdin(GROUPS).is_ok()
     });

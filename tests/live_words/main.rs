@@ -14,6 +14,7 @@ mod queues;
 #[path = "../support/tables.rs"]
 mod tables;
 mod topologies;
+mod volumes;
 
 use live::{Cluster, condition, eventually, text};
 use std::collections::BTreeSet;
@@ -85,6 +86,10 @@ fn every_sentence_of_the_document_is_provoked_here() {
     let table = |section| first_cells(&document, section);
     assert_eq!(table("Why a gang waits"), reasons());
     assert_eq!(table("What a PodGroup says of its way"), conditions());
-    let words = nodes::WORDS.map(|words| words.replace("cpu", "<resource>"));
-    assert_eq!(table("Why a node does not suit"), BTreeSet::from(words));
+    let words = nodes::WORDS.iter().chain(&volumes::WORDS);
+    let words = words.map(|words| words.replace("cpu", "<resource>"));
+    assert_eq!(
+        table("Why a node does not suit"),
+        words.collect::<BTreeSet<_>>()
+    );
 }

@@ -106,6 +106,9 @@ impl PreBind for VolumeBinding {
     /// What was chosen is written outside, and waited for until the claims are bound. It is not undone
     /// where the decision comes to nothing: what is being made for a claim is the claim's.
     fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
+        if spot.state.volumes().is_empty() {
+            return PreBindVerdict::Agree;
+        }
         let Some(pod) = spot.pod_id() else {
             return PreBindVerdict::Agree;
         };

@@ -100,10 +100,10 @@ impl PodVolumes {
 }
 
 impl Volumes {
-    /// Whether nothing was ever heard of storage.
+    /// Whether no pod has any.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.pods.is_empty() && self.claims.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.pods.is_empty()
     }
 
     /// A claim.

@@ -8,7 +8,6 @@ use crate::core::model::{
     Requirement, StorageCapacitySpec, StorageClassSpec, StorageEvent, Term, VolumeSpec,
 };
 use crate::core::state::{ClusterState, Id, NodeId, Place, PodId};
-use crate::core::transaction::Statement;
 use crate::core::units::Time;
 use proptest::prelude::*;
 
@@ -222,18 +221,14 @@ proptest! {
                 Step::Place(wanted, keeps) => {
                     let before = known(&state);
                     let wanted = places(&state, &wanted);
-                    let mut statement = Statement::new(&mut state);
-                    for (pod, node) in wanted {
-                        statement.assume(pod, node);
-                        let state = statement.state();
+                    for (pod, node) in &wanted {
+                        state.assume(*pod, *node);
                         if let Err(error) = state.audit() {
                             prop_assert!(false, "{}", error);
                         }
                     }
-                    if keeps {
-                        let _ = statement.commit();
-                    } else {
-                        drop(statement);
+                    if !keeps {
+                        wanted.iter().rev().for_each(|(pod, _)| state.unassume(*pod));
                         prop_assert_eq!(before, known(&state));
                     }
                 }
