@@ -1,6 +1,6 @@
 //! What plugins ask outside: a decision waits for it as a whole, and is undone as a whole.
 
-use super::{Spy, binds, group, node, pod, scheduler, why};
+use super::{Spy, binds, group, pod, scheduler, why};
 use muster::core::engine::{Effect, Scheduler};
 use muster::core::model::{
     About, Answer, BindOutcome, Event, GangSpace, NodeSpec, PodKey, Point, Question, QuestionId,
