@@ -530,3 +530,132 @@ fn who_asks_about_nobody_and_about_whom_nobody_asks_has_no_rules() {
     assert!(!has_rules(&story, &web));
     assert!(story.scheduler.state().counts().is_empty());
 }
+
+/// Whether those who are left can all be placed, one after the other in any order.
+fn can_be_placed<'a>(
+    spots: &[Spot],
+    room: &mut [u8],
+    placed: &mut Vec<(&'a Person, usize)>,
+    left: &[&'a Person],
+) -> bool {
+    if left.is_empty() {
+        return true;
+    }
+    for (index, who) in left.iter().enumerate() {
+        let others: Vec<&Person> = (left.iter().enumerate())
+            .filter(|(other, _)| *other != index)
+            .map(|(_, one)| *one)
+            .collect();
+        for node in 0..spots.len() {
+            if room[node] == 0 || refusal(spots, placed, who, node).is_some() {
+                continue;
+            }
+            room[node] -= 1;
+            placed.push((who, node));
+            let found = can_be_placed(spots, room, placed, &others);
+            placed.pop();
+            room[node] += 1;
+            if found {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Small gangs with all sorts of rules, against every order of their members on every choice of nodes.
+#[test]
+fn a_gang_that_is_refused_seldom_has_a_place() {
+    let mut runner = TestRunner::deterministic();
+    let mut any = |most: usize| {
+        let spots = prop::collection::vec((any_spot(), 1..4_u8), 2..5);
+        let bound = prop::collection::vec(any_person(), 0..3);
+        let members = prop::collection::vec(any_person(), 2..most);
+        let world = (spots, bound, members);
+        world.new_tree(&mut runner).unwrap().current()
+    };
+    let (mut placed, mut impossible, mut missed) = (0, 0, 0);
+    for _ in 0..600 {
+        let (spots, bound, mut members) = any(4);
+        let (spots, mut room): (Vec<Spot>, Vec<u8>) = spots.into_iter().unzip();
+        let mut story = Story::new();
+        for namespace in 0..3_u8 {
+            story.tell(Event::Namespace(NamespaceSpec {
+                name: format!("ns{namespace}"),
+                labels: Labels::from([("team".to_owned(), team(namespace).to_owned())]),
+                queue: None,
+            }));
+        }
+        for (index, spot) in spots.iter().enumerate() {
+            let cpu = i64::from(room[index]) * 1_000;
+            let mut spec = spec_of(spot, index);
+            spec.allocatable = vec![("cpu".to_owned(), cpu), ("pods".to_owned(), 9)];
+            story.tell(Event::Node(spec));
+        }
+        let mut others: Vec<(&Person, usize)> = Vec::new();
+        for (index, one) in bound.iter().enumerate() {
+            let at = usize::from(one.on) % spots.len();
+            if room[at] == 0 {
+                continue;
+            }
+            room[at] -= 1;
+            others.push((one, at));
+            let mut spec = one.spec(&format!("bound-{index}"), None);
+            spec.ours = false;
+            spec.node = Some(format!("n{at}"));
+            story.submit(spec);
+        }
+        let gang = GangKey {
+            namespace: "ns0".to_owned(),
+            ..key("g")
+        };
+        story.define(GangSpec {
+            key: gang,
+            min_available: u32::try_from(members.len()).unwrap(),
+            ..group("g")
+        });
+        for (index, one) in members.iter_mut().enumerate() {
+            one.namespace = 0;
+            story.submit(one.spec(&format!("g-{index}"), Some("g")));
+        }
+        let binds = story.run();
+        let left: Vec<&Person> = members.iter().collect();
+        let possible = can_be_placed(&spots, &mut room, &mut others, &left);
+        if binds.is_empty() {
+            *(if possible {
+                &mut missed
+            } else {
+                &mut impossible
+            }) += 1;
+            continue;
+        }
+        assert_eq!(binds.len(), members.len());
+        assert!(possible, "{spots:?} {members:?}");
+        placed += 1;
+    }
+    eprintln!("{placed} placed, {impossible} impossible, {missed} missed");
+    assert!(placed > 100 && impossible > 100);
+    // The tries are bounded: this is how far they come.
+    assert!(missed <= 12, "{missed} of {} missed", placed + missed);
+}
+
+#[test]
+fn the_last_pod_on_a_node_that_is_gone_may_change_and_is_still_on_that_node() {
+    let mut story = Story::new();
+    zones(&mut story, &[("n1", "a", 4)]);
+    let mut guard = app("guard", None, "guard");
+    guard.ours = false;
+    guard.node = Some("n1".to_owned());
+    guard.shape.pods.anti_affinity = vec![about("web", ZONE)];
+    story.submit(guard.clone());
+    story.tell(Event::NodeDeleted("n1".to_owned()));
+    guard.terminating = true;
+    guard.shape.requests = vec![("cpu".to_owned(), 2_000)];
+    let key = story.submit(guard);
+    zones(&mut story, &[("n2", "b", 4)]);
+    zones(&mut story, &[("n1", "a", 4)]);
+    story.submit(app("web", None, "web"));
+    let binds = story.run();
+    assert_eq!(binds.first().map(|bind| bind.node.as_str()), Some("n2"));
+    story.tell(Event::PodDeleted(key));
+}
