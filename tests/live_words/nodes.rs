@@ -5,7 +5,7 @@ use muster_devcluster::fake_node;
 use serde_json::{Value, json};
 
 /// What a node has against the pod, one each.
-pub(crate) const WORDS: [&str; 14] = [
+pub(crate) const WORDS: [&str; 15] = [
     "Insufficient cpu",
     "Too many pods",
     "node(s) were unschedulable",
@@ -18,6 +18,7 @@ pub(crate) const WORDS: [&str; 14] = [
     "node(s) didn't match pod affinity rules",
     "node(s) didn't match pod anti-affinity rules",
     "node(s) didn't satisfy existing pods anti-affinity rules",
+    "node(s) didn't match pod topology spread constraints",
     "node(s) didn't match Pod's required features",
     "node(s) didn't satisfy plugin(s) [NodeAffinity]",
 ];
@@ -80,6 +81,7 @@ fn every_node_says_what_it_has_against_a_pod() {
         "lonely",
         "loud",
         "guarded",
+        "crowded",
         "old",
         "unnamed",
     ];
@@ -105,6 +107,12 @@ fn every_node_says_what_it_has_against_a_pod() {
     guard["spec"]["affinity"] = terms("podAntiAffinity", "picky", "spot");
     guard["spec"]["nodeName"] = json!("guarded");
     cluster.plane.post(PODS, &guard).unwrap();
+    for index in 0..2 {
+        let mut one = pod("crowd", index, "1");
+        one["metadata"]["labels"]["app"] = json!("crowd");
+        one["spec"]["nodeName"] = json!("crowded");
+        cluster.plane.post(PODS, &one).unwrap();
+    }
     let rule = "object.target.name != 'refusing'";
     cluster.apply(&deny(
         "binds",
@@ -133,7 +141,11 @@ fn every_node_says_what_it_has_against_a_pod() {
         {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [3]}},
     ]);
     // All but the last.
-    picky["spec"]["affinity"]["nodeAffinity"] = named(&names[..13])["nodeAffinity"].clone();
+    picky["spec"]["affinity"]["nodeAffinity"] = named(&names[..14])["nodeAffinity"].clone();
+    picky["spec"]["topologySpreadConstraints"] = json!([{
+        "maxSkew": 1, "topologyKey": "spot", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "crowd"}},
+    }]);
     cluster.plane.post(PODS, &picky).unwrap();
     let mut said = String::new();
     eventually("all nodes have said no", || {
@@ -145,7 +157,7 @@ fn every_node_says_what_it_has_against_a_pod() {
     eprintln!("{said}");
     assert!(said.contains("(the last refusal: "), "{said}");
     assert!(said.contains("not on this node"), "{said}");
-    assert!(said.contains("0/14 nodes are available: "), "{said}");
+    assert!(said.contains("0/15 nodes are available: "), "{said}");
     for words in WORDS {
         assert!(said.contains(&format!("1 {words}")), "{words} in {said}");
     }

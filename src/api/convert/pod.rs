@@ -653,8 +653,8 @@ mod tests {
             "spec.tolerations[1].effect: \"Maybe\"",
             "spec.containers[a].ports.hostPort: 70000",
             "spec.containers[a].ports.protocol: \"ICMP\"",
-            "spec.topologySpreadConstraints[1].maxSkew: 0",
             "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]",
+            "spec.topologySpreadConstraints[1].maxSkew: 0",
         ];
         assert_eq!(
             found.unsupported.len(),

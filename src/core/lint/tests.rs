@@ -4,8 +4,8 @@ use super::*;
 use crate::core::engine::OntoKept;
 use crate::core::engine::{Effect, Evict, EvictCause, GangPhase, GangStatus, Scheduler};
 use crate::core::model::{
-    Bind, BindOutcome, GangKey, GangRef, GangSpec, NodeFeatures, NodeSpec, PodKey, PodSpec,
-    PodWaits, SubgroupSpec, Taint,
+    Bind, BindOutcome, GangKey, GangRef, GangSpec, NamespaceChoice, NodeFeatures, NodeSpec, PodKey,
+    PodLabels, PodQuery, PodSpec, PodWaits, SpreadRule, SubgroupSpec, Taint,
 };
 use crate::core::units::Millis;
 
@@ -403,4 +403,47 @@ fn a_pod_on_a_node_that_its_fields_rule_out_is_found() {
         ),
         [""; 0]
     );
+}
+
+#[test]
+fn pods_that_are_spread_less_evenly_than_they_ask_for_are_found() {
+    let mut world = World::new();
+    for zone in ["a", "b"] {
+        world.tell(Event::Node(NodeSpec {
+            name: zone.into(),
+            labels: [("zone".into(), zone.into())].into(),
+            allocatable: vec![("cpu".into(), 8_000), ("pods".into(), 10)],
+            ..NodeSpec::default()
+        }));
+    }
+    let app = [("app".to_owned(), "web".to_owned())];
+    for name in ["s0", "s1"] {
+        let mut pod = pod(name);
+        pod.gang = GangRef::Own;
+        pod.labels = PodLabels::new(&app.clone().into());
+        pod.shape.spread = vec![SpreadRule {
+            key: "zone".into(),
+            max_skew: 1,
+            min_domains: 1,
+            pods: Some(PodQuery {
+                namespaces: vec![NamespaceChoice::only("a")],
+                ..PodQuery::default()
+            }),
+            counts_itself: true,
+            ..SpreadRule::default()
+        }];
+        world.tell(Event::Pod(Box::new(pod)));
+    }
+    found(&world.look(vec![bind("s0", "n")]), "it has no label zone");
+    world.tell(Event::BindResult(key("s0"), BindOutcome::Unsent));
+    let both = |first, second| vec![bind("s0", first), bind("s1", second)];
+    let notes = world.look(both("a", "a"));
+    found(
+        &notes,
+        "bind of a/s1 to a: 2 in zone=a, which is more than 1 ahead of 0",
+    );
+    for name in ["s0", "s1"] {
+        world.tell(Event::BindResult(key(name), BindOutcome::Unsent));
+    }
+    assert!(world.look(both("a", "b")).is_empty());
 }

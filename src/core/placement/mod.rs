@@ -38,6 +38,4 @@ pub use place::{Confined, Placer, Shortage};
 pub use whole::PackingCounts;
 
 #[cfg(test)]
-mod spread_tests;
-#[cfg(test)]
 mod tests;

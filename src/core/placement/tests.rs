@@ -1,5 +1,7 @@
 //! What is kept between placements says what looking at all nodes anew says.
 
+mod spreading;
+
 use super::*;
 use crate::core::framework::{Context, Plugin, Profile, Score, Weighted};
 use crate::core::model::{Event, HostPort, Labels, NodeSpec, PodKey, PodSpec, Protocol, ShapeSpec};

@@ -75,6 +75,10 @@ pub(super) fn find(
     let demand = Demand::minimum(cx.state, gang_id);
     let others = without_company(cx.state, &demand, units);
     let (all, units) = (units.len(), others.as_deref().unwrap_or(units));
+    let mut shapes = demand
+        .shapes()
+        .filter_map(|(shape, _)| cx.state.shapes().get(shape));
+    let is_spread = shapes.any(|shape| !shape.spread.is_empty());
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
     leaving.iter().for_each(|pod| statement.lift(*pod));
@@ -89,8 +93,9 @@ pub(super) fn find(
     };
     let Some(enough) = search.enough() else {
         // Equal members are placed one by one without a choice that matters: what they do not find
-        // is not there. Of different ones some other order might do.
-        return Err(if demand.is_uniform() && units.len() == all {
+        // is not there. Of different ones some other order might do; and where members are spread, some
+        // who stay may be of use.
+        return Err(if demand.is_uniform() && units.len() == all && !is_spread {
             NoPlan::Impossible
         } else {
             NoPlan::CutShort

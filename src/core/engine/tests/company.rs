@@ -10,6 +10,8 @@ use crate::core::placement::{Placer, diagnose};
 use crate::core::plugins::registry::default_profile;
 use crate::core::state::{ClusterState, PodId};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 
 const ZONE: &str = "zone";

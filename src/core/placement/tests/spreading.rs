@@ -1,8 +1,8 @@
 //! Spreading: what is kept says what counting all pods anew says, and the best of the nodes that are left
 //! is the one that asking node by node finds.
 
-use super::Placer;
-use super::domain::Domain;
+use super::super::Placer;
+use super::super::domain::Domain;
 use crate::core::framework::{
     Context, Filter, Mates, Plugin, Profile, Reason, Scope, Store, Verdict,
 };
