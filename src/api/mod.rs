@@ -3,7 +3,8 @@
 //! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
 //! model, `status` translates the core's answers back and `said` tells what an object says already. No
 //! I/O happens here, and nothing fails on what an object says: what cannot be honoured is named on
-//! its spec. `creation` does of a pod what the API server does. `yaml` and `duration` read what people write in files. `why` has the core's explanations as
+//! its spec. `creation` does of a pod what the API server does. `yaml` and `duration` read what people
+//! write in files. `remote` has the messages of plugins in other processes. `why` has the core's explanations as
 //! JSON and in words.
 
 pub mod conventions;
@@ -15,6 +16,7 @@ pub mod kinds;
 pub mod names;
 pub mod protobuf;
 pub mod ranks;
+pub mod remote;
 pub mod requests;
 pub mod said;
 pub mod slim;

@@ -6,6 +6,7 @@ mod config;
 mod crds;
 mod extensions;
 mod log;
+mod plugin_schema;
 mod run;
 mod simulate;
 mod whole_file;
@@ -54,6 +55,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
     Crds,
+    /// Prints the JSON schema of what plugins in other processes are asked and answer.
+    PluginSchema,
     /// Looks at configuration files.
     #[command(subcommand)]
     Config(config::Command),
@@ -81,6 +84,7 @@ impl Arguments {
             Command::Why(arguments) => why::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
             Command::Crds => crds::run(),
+            Command::PluginSchema => plugin_schema::run(),
             Command::Config(command) => config::run(&command, extensions),
         }
     }

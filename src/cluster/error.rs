@@ -23,6 +23,9 @@ pub enum Error {
     /// `tls-server-name` is not a name.
     #[error("kubeconfig: tls-server-name {0:?}: not a DNS name or an IP address")]
     ServerName(String),
+    /// A plugin's URL, with its verb, is none.
+    #[error("{0:?}: not a URL")]
+    PluginUrl(String),
     /// A metric could not be registered.
     #[error("metrics: {0}")]
     Metrics(#[from] prometheus::Error),

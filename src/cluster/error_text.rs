@@ -14,9 +14,9 @@ const MAX_CAUSES: usize = 8;
 pub fn request(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => said(status),
-        kube::Error::Service(cause) => with_causes(cause.as_ref()),
-        kube::Error::ReadEvents(cause) => with_causes(cause),
-        other => with_causes(other),
+        kube::Error::Service(cause) => chain(cause.as_ref()),
+        kube::Error::ReadEvents(cause) => chain(cause),
+        other => chain(other),
     }
 }
 
@@ -43,7 +43,8 @@ fn said(status: &Status) -> String {
 }
 
 /// An error and what caused it, without saying twice what an error says of its own cause.
-fn with_causes(error: &(dyn Error + 'static)) -> String {
+#[must_use]
+pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     for cause in causes(error).take(MAX_CAUSES) {
         let more = cause.to_string();

@@ -5,7 +5,7 @@ use super::Error;
 use super::process::Process;
 use crate::api::kinds::Kind;
 use crate::core::engine::{GangPhase, LostSums, PackingCounts, RoomCounts};
-use crate::core::model::DEFAULT_QUEUE;
+use crate::core::model::{DEFAULT_QUEUE, RemotePoint};
 use crate::core::resources::CORE;
 use prometheus::{
     Counter, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
@@ -42,6 +42,9 @@ const EVICTION_RESULTS: [&str; 4] = ["accepted", "gone", "refused", "unsent"];
 /// ... and of the slow lane's writes, with what they write.
 const NOTE_RESULTS: [&str; 5] = ["written", "retried", "failed", "dropped", "gone"];
 const NOTE_KINDS: [&str; 3] = ["status", "condition", "event"];
+
+/// Values of the label `result` of questions to plugins in other processes.
+const PLUGIN_RESULTS: [&str; 5] = ["answered", "failed", "late", "wrong", "left_alone"];
 
 /// All metrics of one process, in registries of their own.
 #[derive(Debug)]
@@ -132,6 +135,13 @@ pub struct Metrics {
     pub packing_least: Counter,
     /// Gangs that only the full sweep, not an event, found to be schedulable.
     pub sweep_rescues: IntCounter,
+    /// Questions to plugins in other processes by plugin, point and result (`answered`, `failed`, `late`,
+    /// `wrong`, `left_alone`).
+    pub plugin_requests: IntCounterVec,
+    /// Seconds until such an answer, or until it was known that there is none, by plugin.
+    pub plugin_seconds: HistogramVec,
+    /// 1 while a plugin that failed is left alone.
+    pub plugin_breaker: IntGaugeVec,
 }
 
 impl Metrics {
@@ -302,6 +312,22 @@ impl Metrics {
                 "sweep_rescues_total",
                 "Gangs that only the full sweep found to be schedulable.",
             )?,
+            plugin_requests: make.counters(
+                "plugin_requests_total",
+                "Questions to plugins in other processes by result.",
+                &["plugin", "point", "result"],
+            )?,
+            plugin_seconds: make.histograms_by(
+                "plugin_request_duration_seconds",
+                "Time until a plugin in another process answered, or was known not to.",
+                &ANSWER_BUCKETS,
+                "plugin",
+            )?,
+            plugin_breaker: make.gauges(
+                "plugin_breaker_open",
+                "1 while a plugin in another process that failed is left alone.",
+                "plugin",
+            )?,
             registry: make.0,
             process,
         };
@@ -347,6 +373,18 @@ impl Metrics {
                 self.notes.with_label_values(&[kind, result]);
             }
         }
+    }
+
+    /// Makes what there is to count about a plugin in another process appear.
+    pub fn show_plugin(&self, name: &str) {
+        for point in RemotePoint::ALL.map(RemotePoint::as_str) {
+            for result in PLUGIN_RESULTS {
+                self.plugin_requests
+                    .with_label_values(&[name, point, result]);
+            }
+        }
+        self.plugin_seconds.with_label_values(&[name]);
+        self.plugin_breaker.with_label_values(&[name]);
     }
 
     /// Shows what is kept for the heads of which queues, in worth.

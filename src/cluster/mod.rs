@@ -3,7 +3,8 @@
 //! [`watch`] tells the engine what happens; [`lanes`] carry out what it decides; [`lease`] says
 //! who decides, and [`fence`] keeps who does not from writing. The protocols of the writes are
 //! pure state machines ([`binding`], [`evicting`], [`asking`], [`words`]): they do no I/O and read no clock, so
-//! the simulator and the live lanes run the same ones. Nothing here decides anything about pods.
+//! the simulator and the live lanes run the same ones. [`remote`] asks plugins in other processes.
+//! Nothing here decides anything about pods.
 
 pub mod access;
 pub mod asking;
@@ -25,6 +26,7 @@ mod metrics;
 mod news;
 pub mod orders;
 mod process;
+pub mod remote;
 pub mod reviews;
 pub mod volumes;
 pub mod watch;

@@ -39,6 +39,12 @@ impl PodLabels {
         Self(text)
     }
 
+    /// Labels that are such a text already.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
     /// The text.
     #[must_use]
     pub fn text(&self) -> &str {

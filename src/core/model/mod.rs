@@ -18,6 +18,7 @@ mod pod_rules;
 mod question;
 mod queue;
 mod rank;
+mod remote;
 mod spread;
 #[cfg(test)]
 pub(in crate::core) mod testing;
@@ -49,6 +50,10 @@ pub use queue::{
     Reservation, is_critical_class,
 };
 pub use rank::Rank;
+pub use remote::{
+    AskedGang, AskedNode, AskedPod, MAX_ASKED_PODS, NodeVerdicts, RemoteAnswer, RemotePoint,
+    RemoteQuestion,
+};
 pub use spread::SpreadRule;
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
