@@ -244,3 +244,103 @@ fn a_file_that_cannot_be_read_is_named() {
     fs::write(&present, HEAD).unwrap();
     assert_eq!(load(&present).unwrap(), SchedulerConfiguration::default());
 }
+
+#[test]
+fn plugins_in_other_processes_are_read_and_run() {
+    let config = read(
+        "remotePlugins:
+- name: licences
+  url: https://licences.scheduling.svc/
+  points: [PreFilter, Filter, Score, Reserve, Permit, PreBind, PostBind]
+  timeout: 250ms
+  ignorable: true
+  weight: 3
+  nodeLabels: [topology.kubernetes.io/zone]
+  tls: {caFile: ca.crt, certFile: tls.crt, keyFile: tls.key}
+extenders:
+- urlPrefix: http://127.0.0.1:8000/scheduler
+  filterVerb: filter
+  prioritizeVerb: prioritize
+  weight: 2
+  enableHTTPS: true
+  tlsConfig: {insecure: true}
+  httpTimeout: 30s
+  nodeCacheCapable: true
+  managedResources: [{name: example.com/card}]
+",
+    )
+    .unwrap();
+    let profile = config.policy().unwrap().profile;
+    let [plugin, extender] = &profile.remotes[..] else {
+        panic!("{:?}", profile.remotes);
+    };
+    assert_eq!((&*plugin.name, plugin.at_most), ("licences", Millis(250)));
+    assert_eq!(extender.resources, ["example.com/card"]);
+    assert_eq!(extender.at_most, Millis(30_000));
+    let weights: Vec<i64> = profile.score.iter().map(|one| one.weight).collect();
+    assert_eq!(weights, [1, 3, 2]);
+    assert_eq!((profile.reserve.len(), profile.permit.len()), (1, 1));
+}
+
+#[test]
+fn what_plugins_in_other_processes_cannot_be_asked_is_refused() {
+    let words = |rest: &str| match read(rest).and_then(|config| config.policy()) {
+        Ok(_) => panic!("{rest} is taken"),
+        Err(error) => error.to_string(),
+    };
+    let plugin = |more: &str| format!("remotePlugins: [{{name: a, url: 'http://h/', {more}}}]\n");
+    let extender = |more: &str| format!("extenders: [{{urlPrefix: 'http://h/', {more}}}]\n");
+    let twice = "{name: a, url: 'http://h/', points: [Filter]}";
+    for (rest, wanted) in [
+        (plugin("points: []"), "the list is empty"),
+        (
+            plugin("points: [Filter, Filter]"),
+            "\"Filter\" stands there twice",
+        ),
+        (plugin("points: [QueueSort]"), "QueueSort"),
+        (
+            plugin("points: [Bind]"),
+            "remotePlugins[0].points: Bind: Muster binds a gang",
+        ),
+        (
+            plugin("points: [Unreserve]"),
+            "without Reserve there is nothing",
+        ),
+        (
+            plugin("points: [Filter], timeout: 5m"),
+            "expected a duration from 10ms to 60s",
+        ),
+        (
+            plugin("points: [Filter], weight: 0"),
+            "expected a number from 1 to 100",
+        ),
+        (
+            format!("remotePlugins: [{twice}, {twice}]\n"),
+            "\"a\" stands there twice",
+        ),
+        (
+            "remotePlugins: [{name: a b, url: 'http://h/', points: [Filter]}]\n".to_owned(),
+            "expected a name",
+        ),
+        (
+            "remotePlugins: [{name: a, url: h, points: [Filter]}]\n".to_owned(),
+            "http://",
+        ),
+        (extender("weight: 1"), "there is nothing to ask"),
+        (
+            extender("filterVerb: f, bindVerb: b"),
+            "extenders[0].bindVerb: Muster binds a gang",
+        ),
+        (
+            extender("filterVerb: f, preemptVerb: p"),
+            "extenders[0].preemptVerb: Muster has whole gangs",
+        ),
+        (
+            extender("filterVerb: f, managedResources: [{name: a, ignoredByScheduler: true}]"),
+            "ignoredByScheduler: every resource",
+        ),
+    ] {
+        let said = words(&rest);
+        assert!(said.contains(wanted), "{rest}: {said}");
+    }
+}

@@ -4,6 +4,7 @@ use super::log::{self, Format};
 use super::{BAD_INPUT, Extensions};
 use crate::cluster::client::{self, Transport};
 use crate::cluster::lease::{Identity, LeaseOptions};
+use crate::cluster::remote::Directory;
 use crate::cluster::reviews::Reviews;
 use crate::cluster::{Explanations, Fence, Health, Metrics};
 use crate::config::{self, ConfigError, LeaderElection};
@@ -94,18 +95,21 @@ impl Arguments {
         } else {
             Fence::open()
         };
+        let metrics = Arc::new(Metrics::new()?);
+        let mut answerers = extensions.answerers();
+        Directory::new(&configuration, fence.clock(), &metrics)?.join(&mut answerers);
         let options = Options {
             reader: client::reader(&cluster, READ_WITHIN)?,
             writer: client::writer(&cluster, WRITE_WITHIN, &fence)?,
             fence,
             policy: extensions.policy(&configuration)?,
             scheduler_names: configuration.names(),
-            answerers: extensions.answerers(),
+            answerers,
             lease,
             binds_in_flight: configuration.bind_concurrency.get() as usize,
             instance: identity.name().to_owned(),
             health: Arc::new(Health::default()),
-            metrics: Arc::new(Metrics::new()?),
+            metrics,
             explanations: Arc::new(Explanations::default()),
         };
         let reviewer = client::client(&cluster, Transport::Http1, REVIEW_WITHIN)?;

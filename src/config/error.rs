@@ -23,6 +23,14 @@ pub enum ConfigError {
         /// What was found, and what is allowed.
         message: String,
     },
+    /// Something that this version cannot honour.
+    #[error("{field}: {why}")]
+    Unsupported {
+        /// Where it stands.
+        field: String,
+        /// Why it is refused.
+        why: &'static str,
+    },
     /// A plugin that was named is not there.
     #[error("profile.{point}: there is no plugin {name}")]
     UnknownPlugin {

@@ -8,14 +8,18 @@
 mod error;
 mod load;
 mod policy;
+mod remote;
+mod remotes;
 mod types;
 mod values;
 
 pub use error::ConfigError;
 pub use load::{load, load_or_default, parse};
+pub use remote::{Extender, ExtenderTls, ManagedResource, RemotePlugin, RemoteTls};
 pub use types::{
     ApiVersion, Kind, LeaderElection, Profile, SchedulerConfiguration, Usage, WeightedPlugin,
 };
 pub use values::{
-    Address, Bounded, CoresWorth, ObjectName, PluginName, Point, SchedulerName, Span,
+    Address, Bounded, CoresWorth, HttpUrl, ObjectName, PluginName, Point, RemoteName,
+    SchedulerName, Span, Timeout,
 };

@@ -63,17 +63,19 @@ impl SchedulerConfiguration {
                 weight: i64::from(one.weight.get()),
             })
         };
+        let mut profile = Profile {
+            queue_sort: pick_all::<_, QueueSortPoint>(&sorts, &chosen.queue_sort)?,
+            filter: registry::with_the_gangs_own(pick_all::<_, FilterPoint>(
+                &filters,
+                &chosen.filter,
+            )?),
+            score: chosen.score.iter().map(score).collect::<Result<_, _>>()?,
+            pre_bind: vec![registry::volume_binding(self.volume_bind_timeout.millis())],
+            ..registry::default_profile()
+        };
+        self.add_remotes(&mut profile)?;
         Ok(Policy {
-            profile: Profile {
-                queue_sort: pick_all::<_, QueueSortPoint>(&sorts, &chosen.queue_sort)?,
-                filter: registry::with_the_gangs_own(pick_all::<_, FilterPoint>(
-                    &filters,
-                    &chosen.filter,
-                )?),
-                score: chosen.score.iter().map(score).collect::<Result<_, _>>()?,
-                pre_bind: vec![registry::volume_binding(self.volume_bind_timeout.millis())],
-                ..registry::default_profile()
-            },
+            profile,
             sweep_interval: self.sweep_interval.millis(),
             worth: self.worth(),
             half_life: self.half_life.millis(),

@@ -2,6 +2,7 @@
 //!
 //! A field that is not known is refused. What a field may hold is a matter of its type: `values`.
 
+use super::remote::{Extender, RemotePlugin};
 use super::values::{
     Address, Bounded, CoresWorth, FilterPoint, ObjectName, PluginName, Point, QueueSortPoint,
     SchedulerName, ScorePoint, Span, filled, unique,
@@ -61,6 +62,12 @@ pub struct SchedulerConfiguration {
     /// The plugins.
     #[serde(default)]
     pub profile: Profile,
+    /// Plugins in other processes.
+    #[serde(default, deserialize_with = "unique")]
+    pub remote_plugins: Vec<RemotePlugin>,
+    /// Extenders of kube-scheduler.
+    #[serde(default, deserialize_with = "unique")]
+    pub extenders: Vec<Extender>,
 }
 
 /// How amounts of several resources count together.
@@ -185,6 +192,8 @@ impl Default for SchedulerConfiguration {
             listen: Address::default(),
             leader_election: LeaderElection::default(),
             profile: Profile::default(),
+            remote_plugins: Vec::new(),
+            extenders: Vec::new(),
         }
     }
 }

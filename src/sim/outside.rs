@@ -2,9 +2,12 @@
 //!
 //! It says yes at once to everybody, unless a scenario says otherwise (kind `PluginAnswers`).
 
-use crate::core::model::{About, Answer, PodKey, Point, Question};
+use crate::core::model::{
+    About, Answer, Body, NodeVerdicts, PodKey, Point, Question, RemoteAnswer, RemotePoint,
+    RemoteQuestion,
+};
 use crate::core::units::Millis;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is answered to some questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,19 +34,29 @@ impl AnswerRule {
             About::Pod { pod, node } => (pod.name.as_str(), node.as_str()),
             About::Gang(gang) => (gang.name.as_str(), ""),
         };
-        let names = |pattern: &Option<String>, name: &str| {
-            let pattern = pattern.as_deref().unwrap_or("*");
-            match pattern.strip_suffix('*') {
-                Some(begin) => name.starts_with(begin),
-                None => name == pattern,
-            }
-        };
         self.plugin == question.body.addressee()
             && self
                 .point
                 .is_none_or(|point| point == question.body.point())
             && names(&self.pod, pod)
             && names(&self.node, node)
+    }
+
+    /// Whether it is for what is asked about nodes.
+    fn is_about(&self, asked: &RemoteQuestion) -> bool {
+        let pod = |name: &str| names(&self.pod, name);
+        *self.plugin == *asked.plugin
+            && self.point.is_none_or(|point| point == asked.point.point())
+            && asked.pods.iter().any(|one| pod(&one.key.name))
+    }
+}
+
+/// Whether a pattern, a name or the beginning of one before `*`, is for a name; none is for any.
+fn names(pattern: &Option<String>, name: &str) -> bool {
+    let pattern = pattern.as_deref().unwrap_or("*");
+    match pattern.strip_suffix('*') {
+        Some(begin) => name.starts_with(begin),
+        None => name == pattern,
     }
 }
 
@@ -72,6 +85,9 @@ impl Outside {
 
     /// What is answered to a question that is asked now. To undo is always possible.
     pub fn reply(&mut self, question: &Question) -> Reply {
+        if let Body::Remote(asked) = &question.body {
+            return self.reply_about(asked);
+        }
         let mut rules = self.rules.iter_mut().filter(|_| question.undoes.is_none());
         let rule = rules.find(|rule| rule.times != Some(0) && rule.is_for(question));
         let Some(rule) = rule else {
@@ -83,6 +99,45 @@ impl Outside {
             after: rule.after,
             answer: rule.answer.clone(),
         }
+    }
+
+    /// What is said of nodes: of each the first rule that is for it decides. A rule without a node, or
+    /// that says neither yes nor no, is about all of them.
+    fn reply_about(&mut self, asked: &RemoteQuestion) -> Reply {
+        let (mut decided, mut verdicts) = (BTreeSet::new(), NodeVerdicts::default());
+        let mut after = Millis(0);
+        for rule in &mut self.rules {
+            if rule.times == Some(0) || !rule.is_about(asked) {
+                continue;
+            }
+            rule.times = rule.times.map(|left| left - 1);
+            after = after.max(rule.after);
+            let refused = match &rule.answer {
+                Some(Answer::No { message }) => Some(message.clone()),
+                Some(Answer::Yes(_)) => None,
+                other => {
+                    let answer = other.clone();
+                    return Reply { after, answer };
+                }
+            };
+            for node in asked
+                .nodes
+                .iter()
+                .filter(|node| names(&rule.node, &node.name))
+            {
+                if decided.insert(node.name.clone())
+                    && let Some(message) = &refused
+                {
+                    verdicts.refused.push((node.name.clone(), message.clone()));
+                }
+            }
+        }
+        let answer = match asked.point {
+            RemotePoint::Score => RemoteAnswer::Scores(Vec::new()),
+            _ => RemoteAnswer::Nodes(verdicts),
+        };
+        let answer = Some(Answer::OfNodes(answer));
+        Reply { after, answer }
     }
 
     /// Does, or undoes, what was asked.
@@ -108,7 +163,7 @@ impl Outside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{Body, QuestionId};
+    use crate::core::model::{AskedGang, AskedNode, AskedPod, QuestionId};
 
     fn question(pod: &str, node: &str) -> Question {
         Question {
@@ -160,6 +215,51 @@ mod tests {
             outside.reply(&undo).answer,
             Some(Answer::Yes(String::new()))
         );
+    }
+
+    #[test]
+    fn of_each_node_the_first_rule_that_is_for_it_decides() {
+        let rule = |node: Option<&str>, answer: Answer| AnswerRule {
+            plugin: "licences".to_owned(),
+            point: Some(Point::Filter),
+            pod: None,
+            node: node.map(str::to_owned),
+            times: None,
+            after: Millis(5),
+            answer: Some(answer),
+        };
+        let no = |message: &str| Answer::No {
+            message: message.to_owned(),
+        };
+        let asked = |point| RemoteQuestion {
+            plugin: "licences".into(),
+            point,
+            gang: AskedGang::default(),
+            pods: vec![AskedPod::default()],
+            pod_count: 1,
+            nodes: ["a-1", "a-2", "b"]
+                .map(|name| AskedNode {
+                    name: name.to_owned(),
+                    labels: Vec::new(),
+                })
+                .into(),
+        };
+        let mut outside = Outside::default();
+        outside.add_rules(vec![
+            rule(Some("a-1"), Answer::Yes(String::new())),
+            rule(Some("a-*"), no("no a")),
+        ]);
+        let refused = vec![("a-2".to_owned(), "no a".to_owned())];
+        let verdicts = NodeVerdicts {
+            refused,
+            ..NodeVerdicts::default()
+        };
+        let answer = Some(Answer::OfNodes(RemoteAnswer::Nodes(verdicts)));
+        let reply = outside.reply_about(&asked(RemotePoint::Filter));
+        assert_eq!((reply.after, reply.answer), (Millis(5), answer));
+        let reply = outside.reply_about(&asked(RemotePoint::PreFilter));
+        let answer = Answer::OfNodes(RemoteAnswer::Nodes(NodeVerdicts::default()));
+        assert_eq!(reply.answer, Some(answer));
     }
 
     #[test]

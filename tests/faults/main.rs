@@ -16,6 +16,9 @@ mod oracle;
 mod world;
 
 use muster::core::engine::{MoveLimits, Policy};
+use muster::core::framework::Remote;
+use muster::core::model::RemotePoint;
+use muster::core::plugins::{RemoteDecisions, RemoteNodes};
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Met, Network, Rates};
@@ -23,8 +26,8 @@ use muster::sim::random::Random;
 use oracle::{at_rest, nothing_is_lost, whole_or_nothing};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Seeds played by default; `hack/test` has `MUSTER_SEEDS` play 20,000.
 const SEEDS: u64 = 1_000;
@@ -49,6 +52,56 @@ fn moves(random: &mut Random) -> Option<MoveLimits> {
     })
 }
 
+/// In some runs a plugin in another process has a say about nodes, and about decisions: while there are faults
+/// it says no, late, twice or nothing.
+fn with_a_plugin(policy: &mut Policy, random: &mut Random) {
+    if !random.per_mille(200) {
+        return;
+    }
+    let points = [
+        RemotePoint::PreFilter,
+        RemotePoint::Filter,
+        RemotePoint::Reserve,
+        RemotePoint::Permit,
+        RemotePoint::PreBind,
+        RemotePoint::PostBind,
+    ];
+    let remote = Arc::new(Remote {
+        name: "licences".into(),
+        points: points
+            .into_iter()
+            .filter(|_| random.per_mille(500))
+            .collect(),
+        weight: 1,
+        ignorable: random.per_mille(300),
+        at_most: Millis(100 + random.below(3_000)),
+        permit_at_most: Millis(1_000 + random.below(10_000)),
+        holds: Millis(1_000 + random.below(20_000)),
+        depends_on_pods: random.per_mille(500),
+        node_labels: Vec::new(),
+        resources: Vec::new(),
+    });
+    let asks = |point| remote.points.contains(&point);
+    let profile = &mut policy.profile;
+    if asks(RemotePoint::PreFilter) || asks(RemotePoint::Filter) {
+        profile.filter.push(Arc::new(RemoteNodes::new(&remote, 0)));
+    }
+    let decisions = Arc::new(RemoteDecisions::new(&remote));
+    if asks(RemotePoint::Reserve) {
+        profile.reserve.push(decisions.clone());
+    }
+    if asks(RemotePoint::Permit) {
+        profile.permit.push(decisions.clone());
+    }
+    if asks(RemotePoint::PreBind) {
+        profile.pre_bind.push(decisions.clone());
+    }
+    if asks(RemotePoint::PostBind) {
+        profile.post_bind.push(decisions);
+    }
+    profile.remotes.push(remote);
+}
+
 /// How many gangs were moved, by those who scheduled last.
 static MOVED: AtomicU64 = AtomicU64::new(0);
 
@@ -61,7 +114,7 @@ fn driver(seed: u64, trace: bool) -> Driver {
         eprintln!("{rates:?}");
     }
     let network = Network::faulty(rates, random.split(), FAULTS);
-    let policy = Policy {
+    let mut policy = Policy {
         moves: moves(&mut random.split()),
         ..Policy::default()
     };
@@ -71,6 +124,7 @@ fn driver(seed: u64, trace: bool) -> Driver {
     if random.per_mille(500) {
         policy.additions.push(asker::addition());
     }
+    with_a_plugin(&mut policy, &mut random.split());
     let mut driver = Driver::new(scenario, policy, network);
     if standby {
         driver = driver.with_standby();

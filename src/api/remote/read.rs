@@ -74,7 +74,7 @@ pub fn read(point: RemotePoint, nodes: &[AskedNode], body: &[u8]) -> Result<Remo
         RemotePoint::PreFilter => pre_filter(parse(body)?, &asked),
         RemotePoint::Filter => filter(parse(body)?, &asked),
         RemotePoint::Score => score(parse(body)?, &asked),
-        _ => decision(parse(body)?, point),
+        _ => decision(&parse(body)?, point),
     }
 }
 
@@ -170,7 +170,7 @@ pub(super) fn within(field: &str, found: i64, least: i64, most: i64) -> Result<(
     })
 }
 
-fn decision(answer: DecisionAnswer, point: RemotePoint) -> Result<RemoteAnswer, Wrong> {
+fn decision(answer: &DecisionAnswer, point: RemotePoint) -> Result<RemoteAnswer, Wrong> {
     begin(&answer.api_version, answer.error.as_deref())?;
     let misplaced = |found| {
         let point = point.as_str();

@@ -8,7 +8,7 @@ use crate::cluster::News;
 use crate::cluster::asking::Asking;
 use crate::cluster::fence::Fence;
 use crate::cluster::volumes::VolumeBinder;
-use crate::core::model::{Answer, Event, Question, QuestionId, VOLUME_BINDING};
+use crate::core::model::{Answer, Body, Event, Question, QuestionId, VOLUME_BINDING};
 use crate::core::units::Time;
 use futures::future::BoxFuture;
 use kube::Client;
@@ -197,7 +197,7 @@ impl AskLane {
         let answer = self.answer_to(&question).await;
         let now = self.now();
         let result = match &answer {
-            Answer::Yes(_) => "yes",
+            Answer::Yes(_) | Answer::OfNodes(_) => "yes",
             Answer::No { .. } => "no",
             Answer::Failed { .. } => "failed",
             // It is counted where the core is told.
@@ -210,7 +210,11 @@ impl AskLane {
             let histogram = metrics.question_seconds.with_label_values(&[result]);
             histogram.observe(took);
         }
-        if let Answer::No { message } | Answer::Failed { message } = &answer {
+        // Plugins in other processes have metrics and a breaker that speak for them.
+        let speaks = !matches!(question.body, Body::Remote(_));
+        if let Answer::No { message } | Answer::Failed { message } = &answer
+            && speaks
+        {
             let (plugin, about) = (question.body.addressee(), &question.about);
             let undoes = question.undoes.is_some();
             tracing::warn!(plugin, ?about, undoes, result, words = message, "asked");

@@ -4,6 +4,7 @@
 //! question, for what Muster keeps of them is less.
 
 use super::{Limits, Line, Tls};
+use crate::api::remote::Wrong;
 use crate::api::remote::extender::{Arguments, NodeList, read_filter, read_scores};
 use crate::cluster::error_text;
 use crate::cluster::{Clock, Metrics};
@@ -17,57 +18,55 @@ use std::sync::Arc;
 
 /// What is appended to an extender's URL; none where it does not do that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verbs {
+pub(super) struct Verbs {
     /// For filtering.
-    pub filter: Option<Uri>,
+    pub(super) filter: Option<Uri>,
     /// For scores.
-    pub prioritize: Option<Uri>,
+    pub(super) prioritize: Option<Uri>,
 }
 
 /// An extender of kube-scheduler.
-pub struct Extender {
+pub(super) struct Extender {
     line: Line,
     verbs: Verbs,
     /// It knows the nodes, and is sent their names only.
     node_cache_capable: bool,
-    client: Client,
 }
 
 impl Extender {
     /// Nothing is sent before the first question.
     #[must_use]
-    pub fn new(
+    pub(super) fn new(
         (name, url): (Arc<str>, Uri),
         verbs: Verbs,
         node_cache_capable: bool,
         (tls, limits): (Tls, Limits),
-        client: Client,
         (clock, metrics): (Clock, Arc<Metrics>),
     ) -> Self {
         Self {
             line: Line::new(name, url, tls, limits, clock, metrics),
             verbs,
             node_cache_capable,
-            client,
         }
     }
 
     /// Its name: its URL.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.line.name
     }
 
-    /// Asks it once. There is always an answer: that there is none of use is one, too.
-    pub async fn ask(&self, question: &RemoteQuestion) -> RemoteAnswer {
+    /// Asks it once. There is always an answer: that there is none of use is one, too. `client` reads the
+    /// pods and nodes that it is sent.
+    pub(super) async fn ask(&self, question: &RemoteQuestion, client: &Client) -> RemoteAnswer {
         let answer = match question.point {
             RemotePoint::Filter => {
-                self.about_nodes(question, &self.verbs.filter, read_filter)
-                    .await
+                let verb = self.verbs.filter.as_ref();
+                self.about_nodes(question, client, verb, read_filter).await
             }
             RemotePoint::Score => {
-                self.about_nodes(question, &self.verbs.prioritize, read_scores)
-                    .await
+                let verb = self.verbs.prioritize.as_ref();
+                self.about_nodes(question, client, verb, read_scores).await
             }
             other => Err(format!("an extender is not asked at {}", other.as_str())),
         };
@@ -77,18 +76,19 @@ impl Extender {
     async fn about_nodes(
         &self,
         question: &RemoteQuestion,
-        verb: &Option<Uri>,
-        read: fn(&[AskedNode], &[u8]) -> Result<RemoteAnswer, crate::api::remote::Wrong>,
+        client: &Client,
+        verb: Option<&Uri>,
+        read: fn(&[AskedNode], &[u8]) -> Result<RemoteAnswer, Wrong>,
     ) -> Result<RemoteAnswer, String> {
-        let url = verb.as_ref().ok_or("it has no verb for that")?;
+        let url = verb.ok_or("it has no verb for that")?;
         // Those of a question are equal in all that Muster looks at.
         let pod = question.pods.first().ok_or("no pod is asked about")?;
-        let pod = self.read_pod(&pod.key).await?;
+        let pod = read_pod(client, &pod.key).await?;
         let nodes = &question.nodes;
         let known = if self.node_cache_capable {
             None
         } else {
-            Some(self.read_nodes().await?)
+            Some(read_nodes(client).await?)
         };
         let arguments = Arguments {
             pod: &pod,
@@ -107,40 +107,40 @@ impl Extender {
         let point = question.point.as_str();
         self.line.ask(point, url, body, checked).await
     }
+}
 
-    async fn read_pod(&self, key: &PodKey) -> Result<Value, String> {
-        let PodKey {
-            namespace,
-            name,
-            uid,
-        } = key;
-        let path = format!("/api/v1/namespaces/{namespace}/pods/{name}");
-        let pod = self.get(&path).await?;
-        let same = pod.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
-        if same {
-            Ok(pod)
-        } else {
-            Err(format!("pod {key} is gone"))
-        }
+async fn read_pod(client: &Client, key: &PodKey) -> Result<Value, String> {
+    let PodKey {
+        namespace,
+        name,
+        uid,
+    } = key;
+    let path = format!("/api/v1/namespaces/{namespace}/pods/{name}");
+    let pod = get(client, &path).await?;
+    let same = pod.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
+    if same {
+        Ok(pod)
+    } else {
+        Err(format!("pod {key} is gone"))
     }
+}
 
-    /// The nodes by name, as the API server's cache has them.
-    async fn read_nodes(&self) -> Result<BTreeMap<String, Value>, String> {
-        let mut list = self.get("/api/v1/nodes?resourceVersion=0").await?;
-        let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else {
-            return Err("the list of nodes has no items".to_owned());
-        };
-        let named = items.into_iter().filter_map(|node| {
-            let name = node.pointer("/metadata/name")?.as_str()?.to_owned();
-            Some((name, node))
-        });
-        Ok(named.collect())
-    }
+/// The nodes by name, as the API server's cache has them.
+async fn read_nodes(client: &Client) -> Result<BTreeMap<String, Value>, String> {
+    let mut list = get(client, "/api/v1/nodes?resourceVersion=0").await?;
+    let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else {
+        return Err("the list of nodes has no items".to_owned());
+    };
+    let named = items.into_iter().filter_map(|node| {
+        let name = node.pointer("/metadata/name")?.as_str()?.to_owned();
+        Some((name, node))
+    });
+    Ok(named.collect())
+}
 
-    async fn get(&self, path: &str) -> Result<Value, String> {
-        let request = http::Request::get(path).body(Vec::new());
-        let request = request.map_err(|error| error.to_string())?;
-        let answer = self.client.request::<Value>(request).await;
-        answer.map_err(|error| format!("GET {path}: {}", error_text::request(&error)))
-    }
+async fn get(client: &Client, path: &str) -> Result<Value, String> {
+    let request = http::Request::get(path).body(Vec::new());
+    let request = request.map_err(|error| error.to_string())?;
+    let answer = client.request::<Value>(request).await;
+    answer.map_err(|error| format!("GET {path}: {}", error_text::request(&error)))
 }

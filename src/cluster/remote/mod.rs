@@ -6,13 +6,16 @@
 //! anything, and nothing is repeated: who asks learns that there is no answer, and why.
 
 pub mod breaker;
+mod directory;
 mod extender;
 mod http;
 mod plugin;
 #[cfg(test)]
 mod tests;
+mod together;
 
-pub use extender::{Extender, Verbs};
+pub use directory::Directory;
+use extender::{Extender, Verbs};
 pub use http::{Failure, Tls};
 pub use plugin::{Endpoint, Plugin};
 

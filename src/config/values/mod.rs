@@ -4,10 +4,12 @@
 
 mod names;
 mod numbers;
+mod remote;
 
 pub use names::{Address, ObjectName, PluginName, Point, SchedulerName};
 pub(super) use names::{FilterPoint, QueueSortPoint, ScorePoint};
 pub use numbers::{Bounded, CoresWorth, Span};
+pub use remote::{HttpUrl, RemoteName, Timeout};
 
 use serde::{Deserialize, Deserializer, de::Error};
 

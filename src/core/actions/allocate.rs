@@ -1,10 +1,11 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
+use super::advise::{self, Advised};
 use super::agenda::{Awaited, Block, Stage, Want};
 use super::company::{hope_by_others, wake_by_company};
 use super::park::{park, park_without_room, want_of};
 use super::record::Short;
-use super::refresh::queue_or_wait;
+use super::refresh::{queue_or_wait, wait};
 use super::{Cycle, admit, finish, moves, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::Reason;
@@ -121,6 +122,11 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         Ok(charge) => charge,
         Err(blocked) => return hold_back(cx, gang_id, &blocked),
     };
+    match advise::advise(cx, gang_id) {
+        Advised::Fully => {}
+        Advised::Waits(why) => return wait(cx, gang_id, why),
+        Advised::Fails(why) => return park(cx, gang_id, why),
+    }
     let view = reservation::view_of(cx, gang_id);
     cx.state.show(view);
     let want = want_of(cx, gang_id, view);

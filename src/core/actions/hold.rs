@@ -176,6 +176,10 @@ impl Hold {
                 let words = format!("{} was not asked", on(one));
                 Some(Why::new("NoAnswer", &words))
             }
+            Some(Answer::OfNodes(_)) => {
+                let words = format!("{} was answered with other words", on(one));
+                Some(Why::new("NoAnswer", &words))
+            }
             Some(Answer::Yes(_)) | None => None,
         });
         let late = || {

@@ -4,6 +4,7 @@
 //! does not know who called it, nor what becomes of the orders.
 
 mod admit;
+mod advise;
 mod agenda;
 mod allocate;
 mod back_off;
@@ -83,6 +84,8 @@ pub struct Orders {
     pub evictions: Vec<Evict>,
     /// What is asked outside, and what nobody waits for any more.
     pub asks: Vec<Inquiry>,
+    /// The nodes that questions are about, by what tells them apart.
+    asked_nodes: advise::AskedNodes,
     /// What was decided on whom.
     pub decisions: Vec<Decision>,
     /// What is over and took how long.

@@ -13,6 +13,7 @@ mod gang_points;
 mod node_points;
 mod profile;
 mod reason;
+mod remote;
 mod store;
 mod waiting;
 
@@ -29,6 +30,7 @@ pub use node_points::{
 };
 pub use profile::{MAX_SCORE, Profile, Weighted};
 pub use reason::Reason;
+pub use remote::{Remote, asked_gang, asked_pod};
 pub use store::Store;
 pub use waiting::{Rejection, WaitingPod, WaitingPods};
 

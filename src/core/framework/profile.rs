@@ -2,7 +2,7 @@
 
 use super::{
     Binder, Context, DomainOrder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind,
-    PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Scope, Score,
+    PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Remote, Reserve, Scope, Score,
 };
 use crate::core::state::Shape;
 use std::fmt;
@@ -53,6 +53,8 @@ pub struct Profile {
     pub post_bind: Vec<Arc<dyn PostBind>>,
     /// Every event.
     pub events: Vec<Arc<dyn EventHandler>>,
+    /// Plugins in other processes.
+    pub remotes: Vec<Arc<Remote>>,
 }
 
 impl Profile {

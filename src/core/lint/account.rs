@@ -1,5 +1,6 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
+use super::advised::Advised;
 use super::asked::AskedBook;
 use super::gangs::Gangs;
 use super::roads::Roads;
@@ -129,6 +130,7 @@ pub(super) struct Account {
     keepers: BTreeSet<String>,
     pub(super) volumes: VolumeBook,
     pub(super) asked: AskedBook,
+    pub(super) advised: Advised,
 }
 
 /// A pod's labels, by name.
@@ -181,6 +183,7 @@ impl Account {
             Event::Answer(id, answer) => {
                 self.asked.hear(*id, answer);
                 self.volumes.answered(*id, answer);
+                self.advised.hear(*id, answer);
             }
             Event::Queue(spec) if spec.default_lifetime.is_some() => {
                 self.with_lifetimes.insert(spec.name.clone());
@@ -277,6 +280,7 @@ impl Account {
 
     fn remove(&mut self, uid: &str) {
         let Some(pod) = self.take(uid) else { return };
+        self.advised.forget(&pod.key);
         let retired = pod.count(self) == Count::Succeeded;
         if pod.ours {
             self.gangs.gone(&pod.gang, pod.subgroup.as_deref(), retired);

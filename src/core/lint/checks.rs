@@ -34,6 +34,7 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
                 notes.extend(asked::nothing_open(account, order));
                 let uneven = spreads.look(account, order);
                 notes.extend(uneven.filter(|_| !allowed.uneven));
+                notes.extend(account.advised.unfit(order));
                 account.change(&order.pod, |pod| pod.ordered = Some(order.node.clone()));
                 if let Some(pod) = account.pod(&order.pod) {
                     let labels = bound.entry(pod.gang.clone()).or_default();
@@ -55,6 +56,7 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
             Effect::Ask(question) => {
                 account.volumes.ask(question);
+                account.advised.ask(question);
                 notes.extend(asked::ask(account, question));
             }
             Effect::GiveUp(_)

@@ -9,6 +9,7 @@
 //! docs/architecture.md lists the invariants; each is a check in `checks.rs`.
 
 mod account;
+mod advised;
 mod allowed;
 mod asked;
 mod checks;

@@ -3,7 +3,7 @@
 //! A question is an effect like a bind, and answered by exactly one event. It is opaque to the core: a
 //! plugin words it, and somebody outside who goes by the plugin's name understands it.
 
-use super::{GangKey, PodKey};
+use super::{GangKey, PodKey, RemoteAnswer, RemoteQuestion};
 use crate::core::units::Millis;
 
 /// The number of a question. It rises, and none is given twice by one process.
@@ -90,6 +90,8 @@ pub enum Body {
         /// In the plugin's own words.
         payload: String,
     },
+    /// For a plugin in another process.
+    Remote(Box<RemoteQuestion>),
 }
 
 impl Body {
@@ -98,6 +100,7 @@ impl Body {
     pub fn addressee(&self) -> &str {
         match self {
             Self::Plugin { plugin, .. } => plugin,
+            Self::Remote(asked) => &asked.plugin,
         }
     }
 
@@ -106,6 +109,7 @@ impl Body {
     pub const fn point(&self) -> Point {
         match self {
             Self::Plugin { point, .. } => *point,
+            Self::Remote(asked) => asked.point.point(),
         }
     }
 }
@@ -153,6 +157,8 @@ pub enum Inquiry {
 pub enum Answer {
     /// Yes, or done; with what the plugin may want to know.
     Yes(String),
+    /// What a plugin in another process says of nodes.
+    OfNodes(RemoteAnswer),
     /// No.
     No {
         /// Why, in words.

@@ -4,7 +4,7 @@
 //! asked once for a gang, a shape of its pods and a point, with all nodes that come into question; one
 //! about a decision once for the decision.
 
-use super::{Amounts, GangKey, PodKey, PodLabels};
+use super::{Amounts, GangKey, PodKey, PodLabels, Point};
 use crate::core::units::Millis;
 use std::sync::Arc;
 
@@ -61,6 +61,21 @@ impl RemotePoint {
             Self::PreBind => "PreBind",
             Self::Bind => "Bind",
             Self::PostBind => "PostBind",
+        }
+    }
+
+    /// The extension point; to give back what was reserved belongs to Reserve.
+    #[must_use]
+    pub const fn point(self) -> Point {
+        match self {
+            Self::PreFilter => Point::PreFilter,
+            Self::Filter => Point::Filter,
+            Self::Score => Point::Score,
+            Self::Reserve | Self::Unreserve => Point::Reserve,
+            Self::Permit => Point::Permit,
+            Self::PreBind => Point::PreBind,
+            Self::Bind => Point::Bind,
+            Self::PostBind => Point::PostBind,
         }
     }
 

@@ -495,6 +495,16 @@ impl Placer {
         self.candidates.nth(index)
     }
 
+    /// The nodes that a pod's constraints allow, whether there is room on them or not.
+    pub fn allowed(&mut self, state: &ClusterState, profile: &Profile, pod_id: PodId) -> NodeSet {
+        let Some(cx) = Context::new(state, &self.store, pod_id) else {
+            return NodeSet::default();
+        };
+        let mut nodes = self.masks.allowed(&profile.filter, &cx).clone();
+        nodes.intersect(state.nodes().present());
+        nodes
+    }
+
     /// Whether the pod fits this node now.
     pub fn fits(
         &mut self,

@@ -19,6 +19,7 @@ mod packing;
 mod priority;
 mod queue_exists;
 pub mod registry;
+mod remote;
 mod submission;
 mod supported_fields;
 mod taints;
@@ -32,3 +33,4 @@ mod volume_zone;
 
 pub use exclusive::keeps_apart;
 pub use packing::Weights;
+pub use remote::{RemoteDecisions, RemoteNodes, SLACK};

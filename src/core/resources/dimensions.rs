@@ -19,6 +19,12 @@ impl Dimension {
     /// `ephemeral-storage`, in bytes.
     pub const EPHEMERAL_STORAGE: Self = Self(3);
 
+    /// Whether it is one of those: every node has them.
+    #[must_use]
+    pub const fn is_core(self) -> bool {
+        self.0 <= Self::EPHEMERAL_STORAGE.0
+    }
+
     /// As an index, below [`WIDTH`].
     #[must_use]
     pub const fn index(self) -> usize {

@@ -40,6 +40,7 @@ impl ClusterState {
         self.topologies.audit(&self.nodes)?;
         self.audit_rules()?;
         self.audit_spreads()?;
+        self.advice.audit()?;
         self.audit_admission()?;
         self.audit_volumes()?;
         self.audit_books()

@@ -7,6 +7,7 @@
 //! `unassume`, `mark_evicting`, ...) change it. Nothing here decides.
 
 mod admission;
+mod advice;
 mod audit;
 mod budgets;
 mod changes;
@@ -33,6 +34,7 @@ mod topologies;
 mod touched;
 mod volumes;
 
+pub use advice::{Advice, Asking, Said};
 pub use budgets::DisruptionBudget;
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
@@ -61,11 +63,13 @@ pub use touched::Touched;
 pub use volumes::{Chosen, Source as VolumeSource, Unmet, Volumes};
 
 use super::model::{
-    DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, Source,
+    Answer, DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec,
+    QuestionId, RemotePoint, Source,
 };
 use super::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
 use super::units::Time;
 use admission::Admission;
+use advice::AdviceBook;
 use budgets::{Budgets, LabelTexts};
 use indexmap::IndexMap;
 use kept::KeptRoom;
@@ -105,6 +109,8 @@ pub struct ClusterState {
     counts: PodCounts,
     topologies: Topologies,
     volumes: Volumes,
+    /// What plugins in other processes said.
+    advice: AdviceBook,
     label_texts: LabelTexts,
     changes: Changes,
 }
@@ -185,8 +191,7 @@ impl ClusterState {
             Event::Storage(event) => self.storage_event(*event),
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
-            // Of no interest to anybody but those who asked.
-            Event::Answer(..) => {}
+            Event::Answer(id, answer) => self.hear_advice(id, answer),
         }
         self.settle_spreads();
     }
@@ -338,6 +343,42 @@ impl ClusterState {
         self.changes.nodes.extend(nodes);
     }
 
+    /// What the plugin at a place of the profile says to a gang about nodes for pods of a shape, by the
+    /// shape's serial number.
+    #[must_use]
+    pub fn advice(&self, gang: GangId, shape: u64, plugin: usize) -> Option<&Advice> {
+        self.advice.of(gang, shape, plugin)
+    }
+
+    /// Notes what a plugin is being asked about nodes.
+    pub fn ask_about_nodes(&mut self, asking: Asking, questions: Vec<(QuestionId, RemotePoint)>) {
+        self.advice.ask(self.now, &self.nodes, asking, questions);
+    }
+
+    /// Whether plugins may be asked for a gang now; else it is in line, and touched when it is its turn.
+    pub fn may_ask(&mut self, gang: GangId) -> bool {
+        self.advice.has_turn(gang)
+    }
+
+    /// No answer came in time.
+    pub fn give_up_asking(&mut self, gang: GangId, shape: u64, plugin: usize) {
+        self.advice.give_up(self.now, gang, shape, plugin);
+    }
+
+    /// Forgets what was said to a gang about other shapes than these.
+    pub fn keep_advice(&mut self, gang: GangId, shapes: impl Fn(u64) -> bool) {
+        self.advice.keep_only(gang, shapes);
+    }
+
+    /// Takes what a plugin says of nodes.
+    fn hear_advice(&mut self, id: QuestionId, answer: Answer) {
+        let told = self.advice.answer(self.now, &self.nodes, id, answer);
+        let next = self.advice.next_in_line();
+        for gang in told.into_iter().chain(next) {
+            self.touch(gang);
+        }
+    }
+
     fn upsert_node(&mut self, spec: NodeSpec) {
         let was_deleted = self
             .nodes
@@ -465,6 +506,7 @@ impl ClusterState {
             return;
         }
         self.expel(id);
+        self.advice.keep_only(id, |_| false);
         if let Some(gang) = self.gangs.vacate(id) {
             if let Some(queue) = gang.queue {
                 self.queues.leave(queue, id);

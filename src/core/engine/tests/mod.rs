@@ -17,6 +17,7 @@ mod placing;
 mod preempting;
 mod promises;
 mod ranks;
+mod remote;
 mod sparing;
 mod volumes;
 mod whole;

@@ -1,0 +1,197 @@
+//! Questions about the pods of one gang's decision, asked as one: they come one for each pod, one right after
+//! the other.
+
+use crate::core::model::{
+    AskedPod, GangKey, MAX_ASKED_PODS, RemoteAnswer, RemotePoint, RemoteQuestion,
+};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// For so long after the first the others are waited for.
+const GATHER: Duration = Duration::from_millis(2);
+
+/// What is asked together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    plugin: Arc<str>,
+    point: RemotePoint,
+    gang: GangKey,
+}
+
+/// Some pods, and what was answered about them.
+#[derive(Debug)]
+struct Group {
+    number: u64,
+    pods: Vec<AskedPod>,
+    answer: watch::Sender<Option<RemoteAnswer>>,
+}
+
+/// The groups that are being gathered.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    groups: Mutex<(u64, BTreeMap<Key, Group>)>,
+}
+
+impl Together {
+    fn groups(&self) -> MutexGuard<'_, (u64, BTreeMap<Key, Group>)> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks about one pod, with all others of its gang that are asked about at the same point now.
+    pub(super) async fn ask<F, A>(&self, question: &RemoteQuestion, ask: A) -> RemoteAnswer
+    where
+        A: FnOnce(RemoteQuestion) -> F,
+        F: Future<Output = RemoteAnswer>,
+    {
+        let key = Key {
+            plugin: Arc::clone(&question.plugin),
+            point: question.point,
+            gang: question.gang.key.clone(),
+        };
+        let (mut others, number) = match self.join(&key, &question.pods) {
+            Ok(others) => (others, None),
+            Err((others, number)) => (others, Some(number)),
+        };
+        let Some(number) = number else {
+            let answer = others.wait_for(Option::is_some).await;
+            let answer = answer.ok().and_then(|answer| answer.clone());
+            let lost = || RemoteAnswer::Failed("who was to ask it did not".to_owned());
+            return answer.unwrap_or_else(lost);
+        };
+        let _leaves = Leaves {
+            together: self,
+            key: &key,
+            number,
+        };
+        sleep(GATHER).await;
+        let Some(group) = self.leave(&key, number) else {
+            return RemoteAnswer::Failed("who was to ask it did not".to_owned());
+        };
+        let answer = ask(RemoteQuestion {
+            pod_count: u32::try_from(group.pods.len()).unwrap_or(u32::MAX),
+            pods: group.pods,
+            ..question.clone()
+        });
+        let answer = answer.await;
+        group.answer.send_replace(Some(answer.clone()));
+        answer
+    }
+
+    /// Adds pods to a group that is being gathered; an error is a new group, for which to ask.
+    fn join(
+        &self,
+        key: &Key,
+        pods: &[AskedPod],
+    ) -> Result<watch::Receiver<Option<RemoteAnswer>>, (watch::Receiver<Option<RemoteAnswer>>, u64)>
+    {
+        let mut groups = self.groups();
+        let (last, groups) = &mut *groups;
+        if let Some(group) = groups.get_mut(key)
+            && group.pods.len() + pods.len() <= MAX_ASKED_PODS
+        {
+            group.pods.extend_from_slice(pods);
+            return Ok(group.answer.subscribe());
+        }
+        *last += 1;
+        let (answer, answered) = watch::channel(None);
+        let group = Group {
+            number: *last,
+            pods: pods.to_vec(),
+            answer,
+        };
+        groups.insert(key.clone(), group);
+        Err((answered, *last))
+    }
+
+    /// Takes a group out: nobody joins it any more.
+    fn leave(&self, key: &Key, number: u64) -> Option<Group> {
+        let mut groups = self.groups();
+        let is_it = groups
+            .1
+            .get(key)
+            .is_some_and(|group| group.number == number);
+        is_it.then(|| groups.1.remove(key)).flatten()
+    }
+}
+
+/// A group that nobody asks for does not stay.
+struct Leaves<'a> {
+    together: &'a Together,
+    key: &'a Key,
+    number: u64,
+}
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.together.leave(self.key, self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::model::{AskedGang, PodKey};
+    use futures::future::join_all;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn question(gang: &str, pod: u32) -> RemoteQuestion {
+        RemoteQuestion {
+            plugin: "licences".into(),
+            point: RemotePoint::PreBind,
+            gang: AskedGang {
+                key: GangKey {
+                    name: gang.to_owned(),
+                    ..GangKey::default()
+                },
+                ..AskedGang::default()
+            },
+            pods: vec![AskedPod {
+                key: PodKey {
+                    name: format!("{gang}-{pod}"),
+                    ..PodKey::default()
+                },
+                ..AskedPod::default()
+            }],
+            pod_count: 1,
+            nodes: Arc::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_pods_of_a_gang_are_asked_about_at_once_and_all_hear_the_answer() {
+        let (together, asked) = (Together::default(), AtomicU32::new(0));
+        let one = |gang: &'static str, pod: u32| {
+            let (together, asked) = (&together, &asked);
+            async move {
+                let question = question(gang, pod);
+                let ask = async |question: RemoteQuestion| {
+                    asked.fetch_add(1, Ordering::Relaxed);
+                    RemoteAnswer::Deny(question.pod_count.to_string())
+                };
+                together.ask(&question, ask).await
+            }
+        };
+        let all = (0..20).map(|pod| one("train", pod)).collect::<Vec<_>>();
+        let (answers, alone) = tokio::join!(join_all(all), one("alone", 0));
+        assert_eq!(answers, vec![RemoteAnswer::Deny("20".to_owned()); 20]);
+        assert_eq!(alone, RemoteAnswer::Deny("1".to_owned()));
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        assert!(together.groups().1.is_empty());
+    }
+
+    #[tokio::test]
+    async fn where_the_one_who_asks_gives_up_the_others_hear_that_there_is_no_answer() {
+        let together = Together::default();
+        let (first, second) = (question("train", 0), question("train", 1));
+        let never = |_| std::future::pending();
+        let unused = async |_| unreachable!("somebody else asks");
+        let first = tokio::time::timeout(Duration::from_millis(50), together.ask(&first, never));
+        let (late, answer) = tokio::join!(first, together.ask(&second, unused));
+        assert!(late.is_err());
+        assert!(matches!(answer, RemoteAnswer::Failed(_)), "{answer:?}");
+    }
+}

@@ -1,0 +1,149 @@
+//! From plugins in other processes to what the core asks of them; what cannot be honoured is refused.
+
+use super::remote::{Extender, RemotePlugin};
+use super::{ConfigError, SchedulerConfiguration};
+use crate::core::framework::{Filter, Permit, PreBind, Profile, Remote, Reserve, Weighted};
+use crate::core::model::RemotePoint;
+use crate::core::plugins::{RemoteDecisions, RemoteNodes};
+use crate::core::units::Millis;
+use std::sync::Arc;
+
+/// For how long what an extender said of nodes is believed at most.
+const EXTENDER_HOLDS: Millis = Millis(10_000);
+
+impl SchedulerConfiguration {
+    /// Plugins in other processes as the core knows them: first those with Muster's own messages, then
+    /// extenders.
+    ///
+    /// # Errors
+    /// What cannot be honoured, and why.
+    pub fn remotes(&self) -> Result<Vec<Remote>, ConfigError> {
+        let plugins = self.remote_plugins.iter().enumerate();
+        let plugins = plugins.map(|(index, one)| plugin(index, one));
+        let extenders = self.extenders.iter().enumerate();
+        let extenders = extenders.map(|(index, one)| extender(index, one));
+        plugins.chain(extenders).collect()
+    }
+
+    /// Has a profile ask plugins in other processes.
+    pub(super) fn add_remotes(&self, profile: &mut Profile) -> Result<(), ConfigError> {
+        for remote in self.remotes()? {
+            let remote = Arc::new(remote);
+            let nodes = Arc::new(RemoteNodes::new(&remote, profile.remotes.len()));
+            let asks = |point| remote.points.contains(&point);
+            if asks(RemotePoint::PreFilter) || asks(RemotePoint::Filter) {
+                profile.filter.push(Arc::clone(&nodes) as Arc<dyn Filter>);
+            }
+            let decisions = Arc::new(RemoteDecisions::new(&remote));
+            if asks(RemotePoint::Reserve) {
+                profile
+                    .reserve
+                    .push(Arc::clone(&decisions) as Arc<dyn Reserve>);
+            }
+            if asks(RemotePoint::Permit) {
+                profile
+                    .permit
+                    .push(Arc::clone(&decisions) as Arc<dyn Permit>);
+            }
+            if asks(RemotePoint::PreBind) {
+                profile
+                    .pre_bind
+                    .push(Arc::clone(&decisions) as Arc<dyn PreBind>);
+            }
+            if asks(RemotePoint::PostBind) {
+                profile.post_bind.push(decisions);
+            }
+            if asks(RemotePoint::Score) && remote.weight > 0 {
+                let weight = remote.weight;
+                profile.score.push(Weighted {
+                    plugin: nodes,
+                    weight,
+                });
+            }
+            profile.remotes.push(remote);
+        }
+        Ok(())
+    }
+}
+
+fn unsupported(field: String, why: &'static str) -> ConfigError {
+    ConfigError::Unsupported { field, why }
+}
+
+fn plugin(index: usize, plugin: &RemotePlugin) -> Result<Remote, ConfigError> {
+    let points: Vec<RemotePoint> = plugin.points.iter().copied().map(Into::into).collect();
+    if points.contains(&RemotePoint::Bind) {
+        let field = format!("remotePlugins[{index}].points: Bind");
+        let why = "Muster binds a gang as a whole, which is not to be left to a plugin";
+        return Err(unsupported(field, why));
+    }
+    let asks = |point| points.contains(&point);
+    if asks(RemotePoint::Unreserve) && !asks(RemotePoint::Reserve) {
+        let field = format!("remotePlugins[{index}].points: Unreserve");
+        let why = "without Reserve there is nothing to give back";
+        return Err(unsupported(field, why));
+    }
+    Ok(Remote {
+        name: plugin.name.as_str().into(),
+        points,
+        weight: plugin.weight.get().into(),
+        ignorable: plugin.ignorable,
+        at_most: plugin.timeout.millis(),
+        permit_at_most: plugin.permit_timeout.millis(),
+        holds: plugin.answers_hold.millis(),
+        depends_on_pods: plugin.depends_on_pods,
+        node_labels: plugin.node_labels.clone(),
+        resources: Vec::new(),
+    })
+}
+
+/// kube-scheduler reads an empty verb as none.
+const fn is_given(verb: &str) -> bool {
+    !verb.is_empty()
+}
+
+fn extender(index: usize, extender: &Extender) -> Result<Remote, ConfigError> {
+    let field = |name: &str| format!("extenders[{index}].{name}");
+    if extender.preempt_verb.as_deref().is_some_and(is_given) {
+        let why = "Muster has whole gangs make room; an extender has no say in that";
+        return Err(unsupported(field("preemptVerb"), why));
+    }
+    if extender.bind_verb.as_deref().is_some_and(is_given) {
+        let why = "Muster binds a gang as a whole, which is not to be left to an extender";
+        return Err(unsupported(field("bindVerb"), why));
+    }
+    if extender
+        .managed_resources
+        .iter()
+        .any(|one| one.ignored_by_scheduler)
+    {
+        let why = "every resource that is requested has to be on the node";
+        let field = field("managedResources[].ignoredByScheduler");
+        return Err(unsupported(field, why));
+    }
+    let verbs = [
+        (RemotePoint::Filter, &extender.filter_verb),
+        (RemotePoint::Score, &extender.prioritize_verb),
+    ];
+    let points = verbs
+        .iter()
+        .filter(|(_, verb)| verb.as_deref().is_some_and(is_given));
+    let points: Vec<RemotePoint> = points.map(|(point, _)| *point).collect();
+    if points.is_empty() {
+        let why = "neither filterVerb nor prioritizeVerb is given: there is nothing to ask";
+        return Err(unsupported(format!("extenders[{index}]"), why));
+    }
+    let managed = extender.managed_resources.iter();
+    Ok(Remote {
+        name: extender.url_prefix.as_str().into(),
+        points,
+        weight: extender.weight.get().into(),
+        ignorable: extender.ignorable,
+        at_most: extender.http_timeout.millis(),
+        permit_at_most: Millis(0),
+        holds: EXTENDER_HOLDS,
+        depends_on_pods: true,
+        node_labels: Vec::new(),
+        resources: managed.map(|one| one.name.clone()).collect(),
+    })
+}

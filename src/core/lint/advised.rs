@@ -1,0 +1,138 @@
+//! What plugins in other processes said of nodes: no pod is bound to a node of which the last answer about
+//! it says that it does not suit.
+
+use super::Note;
+use crate::core::model::{
+    Answer, Bind, Body, PodKey, Question, QuestionId, RemoteAnswer, RemotePoint,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Who says something, and where.
+type Speaker = (Arc<str>, RemotePoint);
+
+/// What was said last.
+#[derive(Debug, Default)]
+pub(super) struct Advised {
+    open: BTreeMap<QuestionId, (Speaker, Vec<PodKey>, BTreeSet<String>)>,
+    unfit: BTreeMap<PodKey, BTreeMap<Speaker, Arc<BTreeSet<String>>>>,
+}
+
+impl Advised {
+    /// Something is asked about nodes.
+    pub(super) fn ask(&mut self, question: &Question) {
+        let Body::Remote(asked) = &question.body else {
+            return;
+        };
+        let speaker = (Arc::clone(&asked.plugin), asked.point);
+        let pods = asked.pods.iter().map(|pod| pod.key.clone()).collect();
+        let nodes = asked.nodes.iter().map(|node| node.name.clone()).collect();
+        self.open.insert(question.id, (speaker, pods, nodes));
+    }
+
+    /// It is answered.
+    pub(super) fn hear(&mut self, id: QuestionId, answer: &Answer) {
+        let Some((speaker, pods, asked)) = self.open.remove(&id) else {
+            return;
+        };
+        let unfit = match answer {
+            Answer::OfNodes(RemoteAnswer::Nodes(verdicts)) => {
+                let mut unfit: BTreeSet<String> = verdicts
+                    .refused
+                    .iter()
+                    .map(|(node, _)| node.clone())
+                    .collect();
+                if let Some((only, _)) = &verdicts.only {
+                    unfit.extend(asked.iter().filter(|node| !only.contains(node)).cloned());
+                }
+                if verdicts.none.is_some() {
+                    unfit.extend(asked);
+                }
+                unfit
+            }
+            Answer::No { .. } => asked,
+            // Nothing is known of any node, and that is no reason for a plugin that may be left out.
+            _ => BTreeSet::new(),
+        };
+        let unfit = Arc::new(unfit);
+        for pod in pods {
+            let of_pod = self.unfit.entry(pod).or_default();
+            of_pod.insert(speaker.clone(), Arc::clone(&unfit));
+        }
+    }
+
+    /// A pod is gone.
+    pub(super) fn forget(&mut self, pod: &PodKey) {
+        self.unfit.remove(pod);
+    }
+
+    /// Whether a bind is to a node that does not suit.
+    pub(super) fn unfit(&self, order: &Bind) -> Option<Note> {
+        let of_pod = self.unfit.get(&order.pod)?;
+        let mut said = of_pod.iter();
+        let (speaker, _) = said.find(|(_, unfit)| unfit.contains(&order.node))?;
+        let ((plugin, point), Bind { pod, node }) = (speaker, order);
+        let point = point.as_str();
+        Some(format!(
+            "bind of {pod} to {node}: {plugin} refused it at {point}"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::model::{About, AskedGang, AskedNode, AskedPod, RemoteQuestion};
+    use crate::core::units::Millis;
+
+    #[test]
+    fn a_bind_to_a_node_that_a_plugin_refused_last_is_noted() {
+        let pod = PodKey {
+            name: "p".to_owned(),
+            ..PodKey::default()
+        };
+        let node = |name: &str| AskedNode {
+            name: name.to_owned(),
+            labels: Vec::new(),
+        };
+        let question = |id| Question {
+            id: QuestionId(id),
+            about: About::Gang(AskedGang::default().key),
+            body: Body::Remote(Box::new(RemoteQuestion {
+                plugin: "licences".into(),
+                point: RemotePoint::Filter,
+                gang: AskedGang::default(),
+                pods: vec![AskedPod {
+                    key: pod.clone(),
+                    ..AskedPod::default()
+                }],
+                pod_count: 1,
+                nodes: vec![node("a"), node("b")].into(),
+            })),
+            at_most: Millis(1),
+            leaves_traces: false,
+            undoes: None,
+        };
+        let bind = |node: &str| Bind {
+            pod: pod.clone(),
+            node: node.to_owned(),
+        };
+        let refused = |node: &str| {
+            Answer::OfNodes(RemoteAnswer::Nodes(crate::core::model::NodeVerdicts {
+                refused: vec![(node.to_owned(), String::new())],
+                ..Default::default()
+            }))
+        };
+        let mut advised = Advised::default();
+        advised.ask(&question(1));
+        advised.hear(QuestionId(1), &refused("a"));
+        assert!(advised.unfit(&bind("a")).is_some());
+        assert_eq!(advised.unfit(&bind("b")), None);
+        advised.ask(&question(2));
+        advised.hear(QuestionId(2), &refused("b"));
+        assert_eq!(advised.unfit(&bind("a")), None);
+        assert!(advised.unfit(&bind("b")).is_some());
+        advised.forget(&pod);
+        assert_eq!(advised.unfit(&bind("b")), None);
+    }
+}

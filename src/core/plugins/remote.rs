@@ -1,0 +1,200 @@
+//! What plugins in other processes said of nodes, as an ordinary filter and an ordinary score; and what
+//! they say of decisions, as ordinary plugins that ask.
+//!
+//! Whether they were asked, and are to be asked again, is decided before a gang is tried
+//! (`actions/advise.rs`). Here a node about which nobody was asked does not suit.
+
+use crate::core::framework::{
+    Ask, Context, Filter, MAX_SCORE, Permit, PermitVerdict, Plugin, PostBind, PreBind,
+    PreBindVerdict, Reason, Remote, Reserve, ReserveVerdict, Scope, Score, Spot, Verdict,
+    WaitingPods, asked_gang, asked_pod,
+};
+use crate::core::model::{Body, RemotePoint, RemoteQuestion};
+use crate::core::state::{Advice, NodeId, NodeSet, Said, Shape};
+use crate::core::units::{Millis, Time};
+use std::sync::Arc;
+
+/// A plugin in another process that has a say about nodes.
+#[derive(Clone, Debug)]
+pub struct RemoteNodes {
+    /// The plugin.
+    remote: Arc<Remote>,
+    /// Its place in the profile.
+    index: usize,
+    name: &'static str,
+}
+
+impl RemoteNodes {
+    /// The filter and score of the plugin at a place of the profile.
+    #[must_use]
+    pub fn new(remote: &Arc<Remote>, index: usize) -> Self {
+        Self {
+            remote: Arc::clone(remote),
+            index,
+            // Once for each plugin of the configuration.
+            name: remote.name.to_string().leak(),
+        }
+    }
+
+    fn advice<'a>(&self, cx: &Context<'a>) -> Option<&'a Advice> {
+        let serial = cx.state.shapes().serial(cx.pod.shape)?;
+        cx.state.advice(cx.pod.gang?, serial, self.index)
+    }
+
+    fn scope_of(&self, shape: &Shape) -> Scope {
+        if self.remote.may_concern(shape) {
+            // Each gang has answers of its own.
+            Scope::Cluster
+        } else {
+            Scope::Unconcerned
+        }
+    }
+}
+
+impl Plugin for RemoteNodes {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Filter for RemoteNodes {
+    fn scope(&self, shape: &Shape) -> Scope {
+        self.scope_of(shape)
+    }
+
+    fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
+        if !self.remote.concerns(cx.state, cx.shape) {
+            return Verdict::Fit;
+        }
+        let name = &self.remote.name;
+        let words = match self.advice(cx) {
+            Some(advice) if advice.failure().is_some() && self.remote.ignorable => {
+                return Verdict::Fit;
+            }
+            Some(advice) => match advice.of(cx.state.nodes(), node) {
+                Said::Fit => return Verdict::Fit,
+                Said::Unfit("") => format!("node(s) were refused by plugin {name}"),
+                Said::Unfit(words) => words.to_owned(),
+                Said::Nothing => format!("node(s) about which plugin {name} was not asked yet"),
+            },
+            None => format!("node(s) about which plugin {name} was not asked yet"),
+        };
+        Verdict::Unfit(vec![Reason::Other(words)])
+    }
+
+    fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
+        if !self.remote.concerns(cx.state, cx.shape) {
+            return;
+        }
+        match self.advice(cx) {
+            Some(advice) if advice.failure().is_some() && self.remote.ignorable => {}
+            Some(advice) => advice.retain(cx.state.nodes(), nodes),
+            None => *nodes = NodeSet::default(),
+        }
+    }
+}
+
+impl Score for RemoteNodes {
+    fn score(&self, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>) {
+        let advice = self.advice(cx);
+        let score = |node| advice.map_or(0, |advice| advice.score(node).clamp(0, MAX_SCORE));
+        scores.extend(nodes.iter().map(score));
+    }
+
+    fn scope(&self, shape: &Shape) -> Scope {
+        self.scope_of(shape)
+    }
+
+    fn normalize(&self, _: &mut [i64]) {
+        // They are checked when they come in.
+    }
+}
+
+/// So much longer than a plugin may take its answer is waited for by whoever carries the question.
+pub const SLACK: Millis = Millis(1_000);
+
+/// A plugin in another process that has a say about decisions.
+#[derive(Clone, Debug)]
+pub struct RemoteDecisions {
+    remote: Arc<Remote>,
+    name: &'static str,
+}
+
+impl RemoteDecisions {
+    /// A plugin.
+    #[must_use]
+    pub fn new(remote: &Arc<Remote>) -> Self {
+        Self {
+            remote: Arc::clone(remote),
+            // Once for each plugin of the configuration.
+            name: remote.name.to_string().leak(),
+        }
+    }
+
+    /// What it is asked about a pod; `None` where it has no say.
+    fn question(&self, point: RemotePoint, spot: &Spot<'_>) -> Option<Ask> {
+        let (state, id) = (spot.state, spot.pod_id()?);
+        let shape = state.shape_of(id)?;
+        if !self.remote.points.contains(&point) || !self.remote.concerns(state, shape) {
+            return None;
+        }
+        let gang = asked_gang(state, state.pod(id)?.gang?);
+        let question = RemoteQuestion {
+            plugin: Arc::clone(&self.remote.name),
+            point,
+            gang,
+            pods: vec![asked_pod(state, id, Some(spot.node))?],
+            pod_count: 1,
+            nodes: Arc::default(),
+        };
+        let at_most = match point {
+            RemotePoint::Permit => self.remote.permit_at_most,
+            _ => self.remote.at_most,
+        };
+        let at_most = Millis(at_most.0 + SLACK.0);
+        Some(Ask::new(Body::Remote(Box::new(question)), at_most))
+    }
+}
+
+impl Plugin for RemoteDecisions {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Reserve for RemoteDecisions {
+    fn reserve(&self, spot: &Spot<'_>) -> ReserveVerdict {
+        match self.question(RemotePoint::Reserve, spot) {
+            Some(ask) => ReserveVerdict::Ask(ask.to_be_undone()),
+            None => ReserveVerdict::Done,
+        }
+    }
+
+    fn unreserve(&self, _: &Spot<'_>) {
+        // What was asked is undone by itself.
+    }
+}
+
+impl Permit for RemoteDecisions {
+    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
+        match self.question(RemotePoint::Permit, spot) {
+            Some(ask) => PermitVerdict::Ask(ask),
+            None => PermitVerdict::Allow,
+        }
+    }
+}
+
+impl PreBind for RemoteDecisions {
+    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
+        match self.question(RemotePoint::PreBind, spot) {
+            Some(ask) => PreBindVerdict::Ask(ask),
+            None => PreBindVerdict::Agree,
+        }
+    }
+}
+
+impl PostBind for RemoteDecisions {
+    fn post_bind(&self, spot: &Spot<'_>) -> Option<Ask> {
+        self.question(RemotePoint::PostBind, spot)
+    }
+}
