@@ -119,7 +119,6 @@ fn driver(seed: u64, trace: bool) -> Driver {
         ..Policy::default()
     };
     let standby = random.per_mille(600);
-    let mut policy = policy;
     // In every other run some pods are not bound before somebody outside has agreed.
     if random.per_mille(500) {
         policy.additions.push(asker::addition());

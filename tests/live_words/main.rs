@@ -11,6 +11,7 @@ mod live;
 mod nodes;
 mod plugins;
 mod queues;
+mod remote;
 #[path = "../support/tables.rs"]
 mod tables;
 mod topologies;
@@ -65,6 +66,7 @@ fn reasons() -> BTreeSet<String> {
         .iter()
         .chain(plugins::WAITING)
         .chain(queues::WAITING)
+        .chain(remote::WAITING)
         .chain(topologies::WAITING);
     let named = of_gangs.map(|sentence| sentence.reason);
     let on_pods = gangs::ON_PODS.iter().map(|(reason, ..)| *reason);

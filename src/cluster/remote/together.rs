@@ -30,6 +30,13 @@ struct Group {
     answer: watch::Sender<Option<RemoteAnswer>>,
 }
 
+/// What became of a pod that came.
+struct Joined {
+    answered: watch::Receiver<Option<RemoteAnswer>>,
+    /// The number of the group that it is the first of: it is to ask.
+    begun: Option<u64>,
+}
+
 /// The groups that are being gathered.
 #[derive(Debug, Default)]
 pub(super) struct Together {
@@ -52,12 +59,12 @@ impl Together {
             point: question.point,
             gang: question.gang.key.clone(),
         };
-        let (mut others, number) = match self.join(&key, &question.pods) {
-            Ok(others) => (others, None),
-            Err((others, number)) => (others, Some(number)),
-        };
+        let Joined {
+            mut answered,
+            begun: number,
+        } = self.join(&key, &question.pods);
         let Some(number) = number else {
-            let answer = others.wait_for(Option::is_some).await;
+            let answer = answered.wait_for(Option::is_some).await;
             let answer = answer.ok().and_then(|answer| answer.clone());
             let lost = || RemoteAnswer::Failed("who was to ask it did not".to_owned());
             return answer.unwrap_or_else(lost);
@@ -81,20 +88,18 @@ impl Together {
         answer
     }
 
-    /// Adds pods to a group that is being gathered; an error is a new group, for which to ask.
-    fn join(
-        &self,
-        key: &Key,
-        pods: &[AskedPod],
-    ) -> Result<watch::Receiver<Option<RemoteAnswer>>, (watch::Receiver<Option<RemoteAnswer>>, u64)>
-    {
+    /// Adds pods to the group that is being gathered, or begins one.
+    fn join(&self, key: &Key, pods: &[AskedPod]) -> Joined {
         let mut groups = self.groups();
         let (last, groups) = &mut *groups;
         if let Some(group) = groups.get_mut(key)
             && group.pods.len() + pods.len() <= MAX_ASKED_PODS
         {
             group.pods.extend_from_slice(pods);
-            return Ok(group.answer.subscribe());
+            return Joined {
+                answered: group.answer.subscribe(),
+                begun: None,
+            };
         }
         *last += 1;
         let (answer, answered) = watch::channel(None);
@@ -104,7 +109,10 @@ impl Together {
             answer,
         };
         groups.insert(key.clone(), group);
-        Err((answered, *last))
+        Joined {
+            answered,
+            begun: Some(*last),
+        }
     }
 
     /// Takes a group out: nobody joins it any more.

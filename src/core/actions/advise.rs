@@ -38,7 +38,7 @@ pub(super) fn advise(cx: &mut Cycle<'_>, gang_id: GangId) -> Advised {
         return Advised::Fully;
     }
     let shapes = shapes(cx, gang_id);
-    let serials: Vec<u64> = shapes.iter().map(|(serial, _)| *serial).collect();
+    let serials: Vec<u64> = shapes.keys().copied().collect();
     cx.state
         .keep_advice(gang_id, |serial| serials.contains(&serial));
     let (mut waits, mut fails) = (Vec::new(), None);
@@ -53,7 +53,11 @@ pub(super) fn advise(cx: &mut Cycle<'_>, gang_id: GangId) -> Advised {
                 Standing::Failed(_) if remote.ignorable => {}
                 Standing::Failed(words) => fails = fails.or(Some((remote, words))),
                 Standing::Open => waits.push(remote),
-                Standing::ToBeAsked if !cx.state.may_ask(gang_id) => waits.push(remote),
+                Standing::ToBeAsked if !cx.state.may_ask(gang_id) => {
+                    // If all who are before it have nothing to ask.
+                    cx.agenda.at(cx.now + GRACE, gang_id);
+                    waits.push(remote);
+                }
                 Standing::ToBeAsked => {
                     if ask(cx, gang_id, (serial, pod), (index, &remote)) {
                         waits.push(remote);

@@ -115,7 +115,7 @@ pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
         preempt::note_refusals(cx, gang_id);
     }
     if missing == 0 && !can_grow {
-        cx.state.keep_advice(gang_id, |_| false);
+        cx.state.forget_advice(gang_id);
         cx.agenda.progress_mut(gang_id).why = at_its_maximum(&cx.state[gang_id]);
         let agenda = &mut *cx.agenda;
         return agenda.set_stage(cx.state, gang_id, Stage::Settled);

@@ -9,7 +9,7 @@ use super::node_set::NodeSet;
 use super::nodes::Nodes;
 use crate::core::model::{Answer, NodeVerdicts, QuestionId, RemoteAnswer, RemotePoint};
 use crate::core::units::{Millis, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is known of a gang's plugins: by the serial number of a shape and the plugin's place in the profile.
@@ -247,7 +247,11 @@ pub(super) struct AdviceBook {
     open: BTreeMap<QuestionId, About>,
     /// Gangs whose plugins are to be asked when others have their answers, in the order in which they were
     /// tried.
-    in_line: VecDeque<GangId>,
+    line: BTreeMap<u64, GangId>,
+    /// Where each is in it.
+    places: BTreeMap<GangId, u64>,
+    /// How many ever were.
+    lined_up: u64,
 }
 
 /// So many questions about nodes are open at once; then gangs wait for their turn.
@@ -347,19 +351,36 @@ impl AdviceBook {
 
     /// Whether a gang may have its plugins asked now; else it is in line from now on.
     pub(super) fn has_turn(&mut self, gang: GangId) -> bool {
-        let has = self.open.len() < MAX_OPEN;
-        if !has && !self.in_line.contains(&gang) {
-            self.in_line.push_back(gang);
+        if self.open.len() < MAX_OPEN {
+            self.leave_line(gang);
+            return true;
         }
-        has
+        if !self.places.contains_key(&gang) {
+            self.lined_up += 1;
+            self.line.insert(self.lined_up, gang);
+            self.places.insert(gang, self.lined_up);
+        }
+        false
     }
 
-    /// Whose turn it is now that there is an answer.
-    pub(super) fn next_in_line(&mut self) -> Option<GangId> {
-        if self.open.len() >= MAX_OPEN {
-            return None;
+    fn leave_line(&mut self, gang: GangId) {
+        if let Some(place) = self.places.remove(&gang) {
+            self.line.remove(&place);
         }
-        self.in_line.pop_front()
+    }
+
+    /// Whose turn it is now that there is an answer: as many as may be asked about.
+    pub(super) fn next_in_line(&mut self) -> Vec<GangId> {
+        let free = MAX_OPEN.saturating_sub(self.open.len());
+        let next: Vec<GangId> = self.line.values().take(free).copied().collect();
+        next.iter().for_each(|gang| self.leave_line(*gang));
+        next
+    }
+
+    /// Nobody asks on behalf of a gang any more, and nobody needs what was said to it.
+    pub(super) fn forget(&mut self, gang: GangId) {
+        self.leave_line(gang);
+        self.keep_only(gang, |_| false);
     }
 
     /// Nobody needs what was said to a gang any more, but about these shapes.
@@ -396,6 +417,10 @@ impl AdviceBook {
                     return Err(format!("{gang:?}: {noted:?} are not all open"));
                 }
             }
+        }
+        let placed = |(place, gang): (&u64, &GangId)| self.places.get(gang) == Some(place);
+        if self.line.len() != self.places.len() || !self.line.iter().all(placed) {
+            return Err("gangs are in line for questions twice, or nowhere".to_owned());
         }
         let all = self.by_gang.values().flat_map(BTreeMap::values);
         let open: usize = all.map(|one| one.open.len()).sum();

@@ -370,6 +370,11 @@ impl ClusterState {
         self.advice.keep_only(gang, shapes);
     }
 
+    /// Forgets all that was said to a gang.
+    pub fn forget_advice(&mut self, gang: GangId) {
+        self.advice.forget(gang);
+    }
+
     /// Takes what a plugin says of nodes.
     fn hear_advice(&mut self, id: QuestionId, answer: Answer) {
         let told = self.advice.answer(self.now, &self.nodes, id, answer);
@@ -506,7 +511,7 @@ impl ClusterState {
             return;
         }
         self.expel(id);
-        self.advice.keep_only(id, |_| false);
+        self.advice.forget(id);
         if let Some(gang) = self.gangs.vacate(id) {
             if let Some(queue) = gang.queue {
                 self.queues.leave(queue, id);
