@@ -6,7 +6,7 @@
 
 use super::lanes::{Answerer, Outside, WriteError};
 use crate::api::{names, slim};
-use crate::core::model::{Answer, Body, ClaimRef, Question, VolumeDeed, VolumeTask};
+use crate::core::model::{Answer, ClaimRef, Question, VolumeDeed, VolumeTask};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1 as core;
@@ -43,8 +43,7 @@ enum Trouble {
 impl Answerer for VolumeBinder {
     fn answer<'a>(&'a self, question: &'a Question, outside: &'a Outside) -> BoxFuture<'a, Answer> {
         async move {
-            let Body::Plugin { payload, .. } = &question.body;
-            let Some(tasks) = VolumeTask::read(payload) else {
+            let Some(tasks) = VolumeTask::read(question.body.payload()) else {
                 let message = "claims that cannot be read".to_owned();
                 return Answer::Failed { message };
             };

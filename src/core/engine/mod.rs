@@ -39,9 +39,9 @@ pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate,
-    company_changed, fire_timers, forget_reservation, give_back, go_on, partial_since, refresh,
-    restate, wake_heads, wake_parked, wake_who_moved_up,
+    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate, company_changed,
+    fire_timers, forget_reservation, give_back, go_on, partial_since, refresh, restate, wake_heads,
+    wake_parked, wake_who_moved_up,
 };
 use crate::core::framework::{Addition, Profile, Spot};
 use crate::core::model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};

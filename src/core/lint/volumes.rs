@@ -47,10 +47,11 @@ impl VolumeBook {
 
     /// Somebody outside is asked to bind claims.
     pub(super) fn ask(&mut self, question: &Question) {
-        let Body::Plugin {
+        if let Body::Plugin {
             plugin, payload, ..
-        } = &question.body;
-        if plugin == VOLUME_BINDING {
+        } = &question.body
+            && plugin == VOLUME_BINDING
+        {
             self.asked.insert(question.id, payload.clone());
         }
     }

@@ -95,6 +95,15 @@ pub enum Body {
 }
 
 impl Body {
+    /// What a plugin says in its own words; nothing of what it does not say so.
+    #[must_use]
+    pub fn payload(&self) -> &str {
+        match self {
+            Self::Plugin { payload, .. } => payload,
+            Self::Remote(_) => "",
+        }
+    }
+
     /// By what name those go who answer it.
     #[must_use]
     pub fn addressee(&self) -> &str {

@@ -3,13 +3,13 @@
 
 use super::asks::Inquiry;
 use super::{Driver, Happening};
-use crate::core::model::{Answer, Body, VolumeDeed, VolumeTask};
+use crate::core::model::{Answer, VolumeDeed, VolumeTask};
 
 impl Driver {
     /// Writes what a question asks for; returns it where it is answered already.
     pub(super) fn bind_claims(&mut self, mut inquiry: Inquiry) -> Option<Inquiry> {
-        let Body::Plugin { payload, .. } = &inquiry.question.body;
-        for task in VolumeTask::read(payload).into_iter().flatten() {
+        let tasks = VolumeTask::read(inquiry.question.body.payload());
+        for task in tasks.into_iter().flatten() {
             let written = match &task.deed {
                 VolumeDeed::Reserve(volume) => self.server.reserve_volume(volume, &task.claim),
                 VolumeDeed::Select(node) => self.server.select_node(&task.claim, node),
@@ -33,8 +33,7 @@ impl Driver {
     /// Answers the questions whose claims are bound, or will not be.
     pub(super) fn look_at_claims(&mut self) {
         for mut inquiry in std::mem::take(&mut self.claims_to_bind) {
-            let Body::Plugin { payload, .. } = &inquiry.question.body;
-            let tasks = VolumeTask::read(payload).unwrap_or_default();
+            let tasks = VolumeTask::read(inquiry.question.body.payload()).unwrap_or_default();
             let found: Vec<Result<bool, String>> =
                 tasks.iter().map(|task| self.claim_is_bound(task)).collect();
             let refused = found.iter().find_map(|one| one.clone().err());

@@ -328,8 +328,8 @@ proptest! {
             .map(|one| (one, usize::from(one.on) % spots.len()))
             .collect();
         compare(&state, &mut placer, &spots, &others, (&who, ids[0]))?;
-        for index in 0..bound.len() {
-            let key = bound[index].spec(&format!("bound-{index}"), None).key;
+        for (index, one) in bound.iter().enumerate() {
+            let key = one.spec(&format!("bound-{index}"), None).key;
             state.apply(Time::ZERO, Event::PodDeleted(key));
             state.audit().map_err(TestCaseError::fail)?;
         }

@@ -64,7 +64,7 @@ impl Story {
         questions
     }
 
-    fn answer(&mut self, question: &Question, answer: Answer) {
+    pub(super) fn answer(&mut self, question: &Question, answer: Answer) {
         self.tell(Event::Answer(question.id, answer));
     }
 

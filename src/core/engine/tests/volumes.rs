@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::core::model::{
-    AccessModes, Answer, BindingMode, Body, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec,
-    CsiNodeSpec, Disk, HOSTNAME, Handle, NodeSpec, Operator, PodVolume, Question, Requirement,
+    AccessModes, Answer, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec, CsiNodeSpec,
+    Disk, HOSTNAME, Handle, NodeSpec, Operator, PodVolume, Question, Requirement,
     StorageCapacitySpec, StorageClassSpec, StorageEvent, Term, VolumeSpec,
 };
 
@@ -61,10 +61,6 @@ impl Story {
         asked.collect()
     }
 
-    fn answer(&mut self, question: &Question, answer: Answer) {
-        self.tell(Event::Answer(question.id, answer));
-    }
-
     /// What is said of a pod after a while.
     fn says(&mut self) -> String {
         self.later(0);
@@ -73,8 +69,7 @@ impl Story {
 }
 
 fn payload(question: &Question) -> &str {
-    let Body::Plugin { payload, .. } = &question.body;
-    payload
+    question.body.payload()
 }
 
 fn claim_key(name: &str) -> ClaimKey {

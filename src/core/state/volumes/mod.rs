@@ -102,7 +102,7 @@ impl PodVolumes {
 impl Volumes {
     /// Whether no pod has any.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.pods.is_empty()
     }
 
