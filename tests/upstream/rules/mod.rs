@@ -134,8 +134,20 @@ pub(crate) const RULES: [Rule; 10] = [
 /// A case, the same for the same seed.
 pub(crate) fn draw(dice: &mut Dice) -> Case {
     let mut case = cluster::draw(dice);
+    // The first refusal is the one that is told. So in every other case one rule comes to the fore.
+    let there: Vec<&str> = RULES
+        .iter()
+        .filter(|one| one.there)
+        .map(|one| one.name)
+        .collect();
+    let chief = dice.percent(50).then(|| dice.one_of(&there));
     for rule in RULES.iter().filter(|rule| rule.there) {
-        if dice.percent(rule.percent) {
+        let percent = match chief {
+            Some(chief) if chief == rule.name => 100,
+            Some(_) => rule.percent / 4,
+            None => rule.percent,
+        };
+        if dice.percent(percent) {
             dice.note(rule.name);
             (rule.add)(&mut case, dice);
         }
