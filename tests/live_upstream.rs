@@ -138,17 +138,20 @@ fn rewrite(tree: &mut Value, form: &impl Fn(&str) -> Option<String>) {
     }
 }
 
+fn array<'a>(object: &'a mut Value, path: &str) -> Option<&'a mut Vec<Value>> {
+    object.pointer_mut(path).and_then(Value::as_array_mut)
+}
+
 /// Without what the API server, or kube-scheduler as it is by default, does not take.
 fn accepted(object: &mut Value) {
     rewrite(object, &|text| {
         matches!(text, "-1" | "-3" | "+5").then(|| "3".to_owned())
     });
     let mut keys = BTreeSet::new();
-    let mut list = |path: &str| object.pointer_mut(path).and_then(Value::as_array_mut);
-    if let Some(taints) = list("/spec/taints") {
+    if let Some(taints) = array(object, "/spec/taints") {
         taints.retain(|one| keys.insert((one["key"].to_string(), one["effect"].to_string())));
     }
-    if let Some(tolerations) = list("/spec/tolerations") {
+    if let Some(tolerations) = array(object, "/spec/tolerations") {
         tolerations.retain(|one| one["operator"] != "Gt" && one["operator"] != "Lt");
     }
     let Some(fields) = object.as_object_mut() else {
@@ -159,7 +162,7 @@ fn accepted(object: &mut Value) {
     }
     fields.remove("status");
     let spec = object["spec"].as_object_mut().unwrap();
-    for field in ["nodeName", "hostUsers", "schedulingGates"] {
+    for field in ["nodeName", "hostUsers", "schedulingGates", "overhead"] {
         spec.remove(field);
     }
     for list in ["containers", "initContainers"] {

@@ -4,13 +4,13 @@ use crate::case::Case;
 use crate::dice::Dice;
 use serde_json::json;
 
-/// Those that pods may need, and some that they do not.
+/// Those that pods may need, and some that they do not; the API server wants them in this order.
 const FEATURES: [&str; 5] = [
+    "InPlacePodLevelResourcesVerticalScaling",
     "RestartAllContainersOnContainerExits",
+    "Unheard",
     "UserNamespacesHostNetworkSupport",
     "VolumeBindMountOptions",
-    "InPlacePodLevelResourcesVerticalScaling",
-    "Unheard",
 ];
 
 pub(super) fn add(case: &mut Case, dice: &mut Dice) {
