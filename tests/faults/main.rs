@@ -16,9 +16,13 @@ mod oracle;
 mod world;
 
 use muster::core::engine::{MoveLimits, Policy};
+<<<<<<< HEAD
 use muster::core::framework::Remote;
 use muster::core::model::RemotePoint;
-use muster::core::plugins::{RemoteDecisions, RemoteNodes};
+use muster::core::plugins::{RemoteDecisions, RemoteNodes, registry};
+=======
+
+>>>>>>> 4aaab19 (Leave a pod on its node while the shape of its volumes changes; end questions before the calm)
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Met, Network, Rates};
@@ -118,12 +122,17 @@ fn driver(seed: u64, trace: bool) -> Driver {
         moves: moves(&mut random.split()),
         ..Policy::default()
     };
+<<<<<<< HEAD
     let standby = random.per_mille(600);
     // In every other run some pods are not bound before somebody outside has agreed.
     if random.per_mille(500) {
         policy.additions.push(asker::addition());
     }
     with_a_plugin(&mut policy, &mut random.split());
+=======
+    // What is never answered is over before the calm is.
+    policy.profile.pre_bind = vec![registry::volume_binding(Millis(20_000))];
+>>>>>>> 4aaab19 (Leave a pod on its node while the shape of its volumes changes; end questions before the calm)
     let mut driver = Driver::new(scenario, policy, network);
     if standby {
         driver = driver.with_standby();

@@ -111,19 +111,24 @@ impl ClusterState {
         }
     }
 
-    /// Gives a pod the shape that follows from its volumes as they are now.
+    /// Gives a pod the shape that follows from its volumes as they are now. It stays on its node, of
+    /// which it takes what it took: one that is not there yet would be forgotten with its last pod.
     fn reshape(&mut self, id: PodId) {
         let Some(pod) = self.pods.get(id) else { return };
         let (before, gang, shape) = (self.footprint(id), pod.gang, pod.shape);
-        self.leave_room(id);
+        let room = pod.room();
         self.leave_gang(id);
+        self.discount_volumes(id);
         let differs = self.volumes.refresh(id);
         let needs = self.volumes.needs(id).cloned();
         let new = self.shapes.with_volumes(shape, needs);
         if let Some(pod) = self.pods.get_mut(id) {
             pod.shape = new;
         }
-        self.take_room(id);
+        if let Some(node) = room {
+            self.count_volumes(id, node);
+            self.nodes.touch(node);
+        }
         if let Some(gang) = gang {
             self.join_gang(id, gang, Some(gang));
         }
