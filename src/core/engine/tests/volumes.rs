@@ -554,3 +554,19 @@ fn room_for_new_volumes_is_promised_once() {
     story.later(0);
     assert!(story.why("g").contains("did not have enough free storage"));
 }
+
+#[test]
+fn a_pod_with_volumes_may_be_told_of_before_its_node() {
+    let mut story = Story::new();
+    story.claim(&bound("c", "v"));
+    story.volume(&volume("v", "class"));
+    story.submit(PodSpec {
+        node: Some("n1".to_owned()),
+        volumes: vec![by_claim("c")],
+        ..pod("p", None, 1)
+    });
+    story.host("n1", &[]);
+    story.tell(Event::PodDeleted(pod("p", None, 1).key));
+    let node = story.scheduler.state().nodes().find("n1").unwrap();
+    assert!(story.scheduler.state().nodes().pods(node).is_empty());
+}
