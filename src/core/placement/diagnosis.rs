@@ -13,7 +13,7 @@ pub struct Diagnosis {
     /// How many of them give each reason.
     pub reasons: BTreeMap<Reason, usize>,
     /// Why no node was even asked.
-    pub refusal: Option<Reason>,
+    pub refusal: Option<Box<Reason>>,
     /// Of the nodes that lack only resources, the one that lacks least, and what it lacks.
     pub closest: Option<(NodeId, Vec<(Dimension, i64)>)>,
 }
@@ -67,7 +67,7 @@ pub(super) fn diagnose_among(
         PreFilterVerdict::Refuse(reason) => Some(reason.clone()),
         _ => None,
     });
-    diagnosis.refusal = refusal_of_all;
+    diagnosis.refusal = refusal_of_all.map(Box::new);
     let mut least = None;
     for node in among.iter() {
         let reasons = refusal(profile, &verdicts, &cx, node);

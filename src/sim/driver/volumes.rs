@@ -39,7 +39,7 @@ impl Driver {
             let refused = found.iter().find_map(|one| one.clone().err());
             if let Some(message) = refused {
                 inquiry.answer = Answer::No { message };
-            } else if found.iter().any(|one| *one == Ok(false)) {
+            } else if found.contains(&Ok(false)) {
                 if self.now < inquiry.given_up_at {
                     self.claims_to_bind.push(inquiry);
                     continue;

@@ -5,6 +5,7 @@ use crate::core::model::{
     AccessModes, Attach, BindingMode, ClaimKey, ClaimSpec, Disk, PodVolume, Reach, VolumeNeeds,
     VolumePlace, VolumeSpec, VolumeWant,
 };
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -80,10 +81,10 @@ impl Volumes {
             }
             if claim.is_bound() {
                 needs.places.extend(self.place_of(claim));
-            } else if !wants.contains_key(&key) {
+            } else if let Entry::Vacant(entry) = wants.entry(key) {
                 found.classes.insert(claim.class.clone());
-                order.push(key.clone());
-                wants.insert(key, self.want_of(claim, shared));
+                order.push(entry.key().clone());
+                entry.insert(self.want_of(claim, shared));
             }
         }
         needs.disks.retain(Disk::is_restricted);
