@@ -124,7 +124,7 @@ impl Trial {
     /// Whether a member may be placed without taking the place of one that its subgroup needs.
     fn has_place_for(&self, member: &Member) -> bool {
         let minima: u32 = self.subgroups.iter().map(|need| need.minimum).sum();
-        self.subgroups[member.subgroup].minimum > 0 || self.left > minima
+        self.left > minima || self.left > 0 && self.subgroups[member.subgroup].minimum > 0
     }
 
     fn is_done(&self) -> bool {
@@ -299,7 +299,9 @@ impl Placer {
             }
         }
         for member in spare {
-            if trial.left == 0 {
+            // Those who may be helped by others yet have a place coming to them.
+            let waits = !trial.hopeful.is_empty() && !trial.has_place_for(&member);
+            if trial.left == 0 || waits {
                 break;
             }
             self.try_member(statement, profile, domain, member, &mut trial);
