@@ -214,8 +214,9 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
         let missing = min.saturating_sub(members.placed).max(1);
         if !one.shape.spread.is_empty() {
             let near = spec.is_some_and(|spec| spec.topology.is_some());
-            // Of several, the order decides.
-            if missing == 1 && !near && fits_evenly(server, driver, one) {
+            // Of several, the order decides; and whom one has to be near is counted elsewhere.
+            let alone = one.shape.pods.affinity.is_empty() && !near;
+            if missing == 1 && alone && fits_evenly(server, driver, one) {
                 return Err(format!("{key}: a pod that waits would fit evenly"));
             }
             continue;
