@@ -85,7 +85,9 @@ impl Outside {
 
     /// What is answered to a question that is asked now. To undo is always possible.
     pub fn reply(&mut self, question: &Question) -> Reply {
-        if let Body::Remote(asked) = &question.body {
+        if let Body::Remote(asked) = &question.body
+            && asked.point.is_about_nodes()
+        {
             return self.reply_about(asked);
         }
         let mut rules = self.rules.iter_mut().filter(|_| question.undoes.is_none());

@@ -80,7 +80,7 @@ pub(crate) fn addition() -> Addition {
 
 /// At the end nothing is left of what was asked in vain, and who is bound has all that was asked for.
 /// Where a scheduler ended on the way, nobody knows what it had asked.
-pub(crate) fn nothing_is_left_behind(driver: &Driver) -> Result<(), String> {
+pub(crate) fn nothing_is_left_behind(driver: &Driver, with_askers: bool) -> Result<(), String> {
     let met = driver.met();
     if met.kills > 0 || met.deposed > 0 {
         return Ok(());
@@ -98,7 +98,7 @@ pub(crate) fn nothing_is_left_behind(driver: &Driver) -> Result<(), String> {
             _ => {}
         }
     }
-    if met.asked == 0 {
+    if !with_askers {
         return Ok(());
     }
     for pod in server.pods().filter(|pod| pod.spec.ours) {

@@ -16,13 +16,9 @@ mod oracle;
 mod world;
 
 use muster::core::engine::{MoveLimits, Policy};
-<<<<<<< HEAD
 use muster::core::framework::Remote;
 use muster::core::model::RemotePoint;
 use muster::core::plugins::{RemoteDecisions, RemoteNodes, registry};
-=======
-
->>>>>>> 4aaab19 (Leave a pod on its node while the shape of its volumes changes; end questions before the calm)
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Met, Network, Rates};
@@ -109,8 +105,8 @@ fn with_a_plugin(policy: &mut Policy, random: &mut Random) {
 /// How many gangs were moved, by those who scheduled last.
 static MOVED: AtomicU64 = AtomicU64::new(0);
 
-/// What a seed stands for.
-fn driver(seed: u64, trace: bool) -> Driver {
+/// What a seed stands for; and whether somebody outside has to agree to some pods.
+fn driver(seed: u64, trace: bool) -> (Driver, bool) {
     let mut random = Random::new(seed);
     let scenario = world::scenario(&mut random.split());
     let rates = Rates::draw(&mut random.split());
@@ -122,28 +118,26 @@ fn driver(seed: u64, trace: bool) -> Driver {
         moves: moves(&mut random.split()),
         ..Policy::default()
     };
-<<<<<<< HEAD
+    // What is never answered is over before the calm is.
+    policy.profile.pre_bind = vec![registry::volume_binding(Millis(20_000))];
     let standby = random.per_mille(600);
     // In every other run some pods are not bound before somebody outside has agreed.
-    if random.per_mille(500) {
+    let with_askers = random.per_mille(500);
+    if with_askers {
         policy.additions.push(asker::addition());
     }
     with_a_plugin(&mut policy, &mut random.split());
-=======
-    // What is never answered is over before the calm is.
-    policy.profile.pre_bind = vec![registry::volume_binding(Millis(20_000))];
->>>>>>> 4aaab19 (Leave a pod on its node while the shape of its volumes changes; end questions before the calm)
     let mut driver = Driver::new(scenario, policy, network);
     if standby {
         driver = driver.with_standby();
     }
     driver.set_trace(trace);
-    driver
+    (driver, with_askers)
 }
 
 /// Plays one seed; says what is wrong, or what went wrong by lot.
 fn play(seed: u64, trace: bool) -> Result<Met, String> {
-    let mut driver = driver(seed, trace);
+    let (mut driver, with_askers) = driver(seed, trace);
     let until = FAULTS + CALM;
     for step in 0.. {
         if !driver.step(until) {
@@ -158,7 +152,7 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         }
     }
     at_rest(&driver, until)?;
-    asker::nothing_is_left_behind(&driver)?;
+    asker::nothing_is_left_behind(&driver, with_askers)?;
     let brain = driver.brain();
     let moves = brain.map_or(0, |brain| brain.scheduler().stats().moves.gangs);
     MOVED.fetch_add(moves, Ordering::Relaxed);
@@ -289,7 +283,7 @@ fn assert_met(met: &[Met]) {
 fn the_same_seed_gives_the_same_run() {
     for seed in 1..=50 {
         let run = || {
-            let mut driver = driver(seed, false);
+            let (mut driver, _) = driver(seed, false);
             driver.run(FAULTS + CALM, |_| {});
             format!("{:?}", driver.ledger())
         };
