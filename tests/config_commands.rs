@@ -32,10 +32,45 @@ const HEAD: &str = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfi
 #[test]
 fn a_file_that_can_be_used_is_ok() {
     let (code, said, complaint) = check(HEAD);
-    assert_eq!(
-        (code, said.as_str(), complaint.as_str()),
-        (Some(0), "ok\n", "")
-    );
+    assert_eq!((code, complaint.as_str()), (Some(0), ""));
+    let wanted = "ok
+pods with schedulerName muster:
+  order: Priority, MinimumFirst, Submission
+  filters: GangSelector, Exclusive, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit
+  scores: Packing x1
+  preemption: those go who lose least
+";
+    assert_eq!(said, wanted);
+}
+
+#[test]
+fn what_each_profile_runs_is_said() {
+    let profiles = "schedulerNames: [muster, batch]
+profiles:
+- schedulerName: spreading
+  base: kubernetes
+  plugins:
+    score: {disabled: [{name: ImageLocality}], enabled: [{name: TaintToleration, weight: 5}]}
+- schedulerName: batch
+  plugins: {filter: {disabled: [{name: '*'}]}, score: {disabled: [{name: '*'}]}}
+";
+    let (code, said, complaint) = check(format!("{HEAD}{profiles}"));
+    assert_eq!((code, complaint.as_str()), (Some(0), ""));
+    for line in [
+        "pods with schedulerName muster:",
+        "  scores: Packing x1",
+        "pods with schedulerName spreading:",
+        "  scores: TaintToleration x5, NodeAffinity x2, NodeResourcesFit x1, \
+         NodeResourcesBalancedAllocation x1",
+        "pods with schedulerName batch:",
+        "  filters: GangSelector, Exclusive",
+        "  scores: none",
+    ] {
+        assert!(
+            said.lines().any(|one| one == line),
+            "{line:?} is not in\n{said}"
+        );
+    }
 }
 
 #[test]

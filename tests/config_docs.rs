@@ -123,7 +123,9 @@ fn every_plugin_is_in_the_document() {
         }
     }
     // Scores that are there to be chosen: the default is packing alone.
-    wanted.extend(["LeastAllocated", "MostAllocated"].map(str::to_owned));
+    let chosen = ["LeastAllocated", "MostAllocated", "ImageLocality"];
+    wanted.extend(chosen.map(str::to_owned));
+    wanted.push("NodeResourcesBalancedAllocation".to_owned());
     wanted.sort();
     let found: Vec<String> = rows(section).into_keys().collect();
     assert_eq!(

@@ -187,6 +187,109 @@ fn what_is_wrong_is_refused_with_place_and_what_is_allowed() {
     }
 }
 
+const PROFILES: &str = "profiles:
+- schedulerName: spreading
+  base: kubernetes
+  plugins:
+    score:
+      disabled: [{name: ImageLocality}]
+      enabled: [{name: NodeResourcesFit, weight: 7}, {name: Packing}]
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeResourcesFitArgs
+      scoringStrategy:
+        type: RequestedToCapacityRatio
+        resources: [{name: nvidia.com/gpu, weight: 3}]
+        requestedToCapacityRatio:
+          shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms: [{matchExpressions: [{key: pool, operator: In, values: [a]}]}]
+- schedulerName: muster
+";
+
+#[test]
+fn a_scheduler_name_chooses_a_profile() {
+    let config = read(PROFILES).unwrap();
+    let text = serde_saphyr::to_string(&config).unwrap();
+    assert_eq!(parse("muster.yaml", &text).unwrap(), config, "{text}");
+    assert_eq!(config.names(), ["muster", "spreading"]);
+    assert_eq!(config.profile_names(), ["", "spreading", "muster"]);
+    let policy = config.policy().unwrap();
+    let profiles: Vec<_> = policy.profiles().iter().collect();
+    let scores = |index: usize| {
+        let scores = profiles[index].score.iter();
+        let scores = scores.map(|one| format!("{} {}", one.plugin.name(), one.weight));
+        scores.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(scores(0), "Packing 1");
+    assert_eq!(
+        scores(1),
+        "TaintToleration 3, NodeAffinity 2, NodeResourcesFit 7, NodeResourcesBalancedAllocation 1, Packing 1"
+    );
+    assert_eq!(scores(2), "Packing 1");
+    let reading = config.reading(&policy);
+    let number = |name| reading.profile(name).0;
+    assert_eq!(
+        [number("spreading"), number("muster"), number("?")],
+        [1, 2, 0]
+    );
+    assert!(!reading.reads[0].unsaid && !reading.reads[0].node_terms);
+    assert!(reading.reads[1].unsaid && reading.reads[1].node_terms && !reading.reads[1].images);
+}
+
+#[test]
+fn a_profile_that_cannot_be_meant_is_refused() {
+    let cases: [(&str, &str, &[&str]); 7] = [
+        ("- {base: kubernetes}", "4:3", &["schedulerName"]),
+        (
+            "- {schedulerName: a, base: kube}",
+            "4:",
+            &["kube", "kubernetes"],
+        ),
+        (
+            "- {schedulerName: a}\n- {schedulerName: a}",
+            "",
+            &["\"a\"", "twice"],
+        ),
+        (
+            "- {schedulerName: a, plugins: {score: {enabled: [{name: NodePorts}]}}}",
+            "4:",
+            &["\"NodePorts\"", "ImageLocality"],
+        ),
+        (
+            "- {schedulerName: a, percentageOfNodesToScore: 5}",
+            "4:",
+            &["percentageOfNodesToScore"],
+        ),
+        (
+            "- {schedulerName: a, pluginConfig: [{name: DefaultPreemption, args: {}}]}",
+            "",
+            &["DefaultPreemption"],
+        ),
+        (
+            "- {schedulerName: a, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: \
+             {type: RequestedToCapacityRatio}}}]}",
+            "",
+            &["shape"],
+        ),
+    ];
+    for (text, place, words) in cases {
+        let message = refused(&format!("profiles:\n{text}\n"));
+        assert!(
+            message.starts_with(&format!("muster.yaml:{place}")),
+            "{message}"
+        );
+        for word in words {
+            assert!(message.contains(word), "{text:?}: {message}");
+        }
+    }
+}
+
 #[test]
 fn another_version_or_kind_is_refused() {
     let cases = [

@@ -355,6 +355,7 @@ fn start<K: Watchable>(client: &Client, encodings: &Encodings) -> mpsc::Receiver
     };
     let reading = Arc::new(Reading {
         scheduler_names: vec!["muster".to_owned()],
+        ..Reading::default()
     });
     tokio::spawn(follow(Api::<K>::all(client.clone()), reading, outlet));
     news

@@ -85,7 +85,8 @@ fn play_file(
 ) -> Result<Vec<String>, String> {
     let text = std::fs::read_to_string(path).unwrap();
     let (scenario, expect) = split(&text)?;
-    Ok(Play::new(cluster, admin, name, scenario)?.run(&expect))
+    let reading = expect.reading()?;
+    Ok(Play::new(cluster, admin, name, scenario, &reading)?.run(&expect))
 }
 
 /// Something a file does.
@@ -116,15 +117,13 @@ impl<'a> Play<'a> {
         admin: &'a Admin,
         name: &str,
         scenario: &str,
+        reading: &Reading,
     ) -> Result<Self, String> {
-        let reading = Reading {
-            scheduler_names: vec!["muster".to_owned()],
-        };
         let source = Source {
             name: name.to_owned(),
             text: scenario.to_owned(),
         };
-        let mut objects = stamped(&[source], &reading).map_err(|error| error.to_string())?;
+        let mut objects = stamped(&[source], reading).map_err(|error| error.to_string())?;
         // Of one name the earlier life ends before the next begins.
         objects.sort_by_key(|object| time(object, "at"));
         let mut acts = Vec::new();
@@ -168,10 +167,10 @@ impl<'a> Play<'a> {
             self.act(&act);
         }
         let kubeconfig = self.cluster.plane.kubeconfig();
-        let policy = expect.policy().unwrap();
-        let muster = self
-            .cluster
-            .muster_with(&kubeconfig, None, |options| options.policy = policy);
+        let (policy, reading) = (expect.policy().unwrap(), expect.reading().unwrap());
+        let muster = self.cluster.muster_with(&kubeconfig, None, |options| {
+            (options.policy, options.reading) = (policy, reading);
+        });
         eventually("Muster is ready", || muster.health.problems().is_empty());
         self.start = Instant::now();
         let limit = Duration::from_secs(expect.within_seconds);

@@ -6,7 +6,6 @@
 mod expect;
 
 use expect::{Expect, Observed, ObservedGang, ObservedPod, short_name, split};
-use muster::api::convert::Reading;
 use muster::core::units::Time;
 use muster::sim::driver::Driver;
 use muster::sim::network::Network;
@@ -30,9 +29,7 @@ const STILL: u64 = 2;
 
 /// Plays a scenario as long as it is given: what only a safety net mends much later is missed.
 fn play(name: &str, text: &str, expect: &Expect) -> (Observed, Vec<String>) {
-    let reading = Reading {
-        scheduler_names: vec!["muster".to_owned()],
-    };
+    let reading = expect.reading().unwrap();
     let source = Source {
         name: name.to_owned(),
         text: text.to_owned(),

@@ -43,6 +43,7 @@ fn waits(message: &str) -> Effect {
         pod: pod(),
         reason: "Unschedulable",
         message: cut(message).into(),
+        nominated: None,
     })
 }
 
@@ -557,6 +558,7 @@ async fn said_beside(order: Effect) -> usize {
             pod: key,
             reason: "Unschedulable",
             message: SHORT.into(),
+            nominated: None,
         }));
     }
     sleep(Duration::from_secs(2)).await;

@@ -48,6 +48,7 @@ impl Watch {
         let encodings = outlet.encodings.clone();
         let reading = Arc::new(Reading {
             scheduler_names: vec!["muster".to_owned()],
+            ..Reading::default()
         });
         let task = tokio::spawn(follow(Api::<K>::all(client), reading, outlet));
         Self {

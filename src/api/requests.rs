@@ -20,10 +20,52 @@ pub struct Requests {
     pub unreadable: Vec<String>,
 }
 
+/// What a container counts as asking for that says nothing of it, for scores only: a tenth of a core
+/// (source: kube-scheduler's `DefaultMilliCPURequest` and `DefaultMemoryRequest`).
+const UNSAID_CPU: &str = "100m";
+/// The same of memory.
+const UNSAID_MEMORY: &str = "200Mi";
+
+/// By how much more a pod would ask for, of CPU in thousandths and of memory in bytes, if each of its
+/// containers that says nothing of it asked for a little: kube-scheduler scores nodes by that, as pods
+/// that ask for nothing use something all the same.
+#[must_use]
+pub fn unsaid(pod: &Pod) -> [i64; 2] {
+    let said = |spec: &Container| {
+        let names = |name| {
+            let resources = &spec.resources;
+            resources.requests.contains_key(name) || resources.limits.contains_key(name)
+        };
+        names("cpu") && names("memory")
+    };
+    let spec = &pod.spec;
+    if spec
+        .containers
+        .iter()
+        .chain(&spec.init_containers)
+        .all(said)
+    {
+        return [0, 0];
+    }
+    let filled = Reader {
+        fills: true,
+        ..Reader::default()
+    };
+    let (with, without) = (by(pod, filled), by(pod, Reader::default()));
+    let of = |requests: &Requests, name| {
+        let amount = requests.amounts.iter().find(|(one, _)| one == name);
+        amount.map_or(0, |(_, amount)| *amount)
+    };
+    ["cpu", "memory"].map(|name| of(&with, name) - of(&without, name))
+}
+
 /// The effective requests of a pod.
 #[must_use]
 pub fn effective(pod: &Pod) -> Requests {
-    let mut reader = Reader::default();
+    by(pod, Reader::default())
+}
+
+fn by(pod: &Pod, mut reader: Reader) -> Requests {
     let infeasible = is_infeasible(&pod.status);
     let asked = of_containers(pod, View::Asked, &mut reader);
     let (mut needed, in_force) = under_way(pod, infeasible, &mut reader);
@@ -67,6 +109,8 @@ pub(super) fn in_core_units(bag: &Bag) -> Amounts {
 #[derive(Default)]
 pub(super) struct Reader {
     unreadable: Vec<String>,
+    /// Whether containers that say nothing of CPU or memory count as asking for some.
+    fills: bool,
 }
 
 impl Reader {
@@ -86,6 +130,18 @@ impl Reader {
                 }
             };
             bag.insert(name.clone(), quantity);
+        }
+        bag
+    }
+
+    /// What a container counts as asking for.
+    fn filled(&self, mut bag: Bag) -> Bag {
+        if self.fills {
+            for (name, amount) in [("cpu", UNSAID_CPU), ("memory", UNSAID_MEMORY)] {
+                if let Ok(amount) = Quantity::parse(amount) {
+                    bag.entry(name.to_owned()).or_insert(amount);
+                }
+            }
         }
         bag
     }
@@ -194,12 +250,13 @@ fn of_containers(pod: &Pod, view: View, reader: &mut Reader) -> Bag {
     let mut running = Bag::new();
     for container in &spec.containers {
         let own = of_container("spec.containers", container, &pod.status, view, reader);
-        add(&mut running, &own);
+        add(&mut running, &reader.filled(own));
     }
     let mut sidecars = Bag::new();
     let mut widest = Bag::new();
     for container in &spec.init_containers {
         let own = of_container("spec.initContainers", container, &pod.status, view, reader);
+        let own = reader.filled(own);
         if container.is_sidecar() {
             add(&mut running, &own);
             add(&mut sidecars, &own);

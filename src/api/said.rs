@@ -15,6 +15,7 @@ use crate::core::model::{PodWaits, Source, digest};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// What is said of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Said {
     pub kind: u64,
     /// Since when its conditions have been what they are.
     pub since: Vec<Since>,
+    /// The node that a pod is to have, or empty; wanted: `None`, where it makes no difference.
+    pub nominated: Option<Arc<str>>,
 }
 
 /// Since when a condition has had its status.
@@ -49,6 +52,13 @@ impl Since {
 }
 
 impl Said {
+    /// Whether nothing has to be written for it to say what is wanted.
+    #[must_use]
+    pub fn says(&self, wanted: &Self) -> bool {
+        let nominated = wanted.nominated.is_none() || wanted.nominated == self.nominated;
+        self.text == wanted.text && nominated
+    }
+
     /// Since when a condition has had a status, if it has it.
     #[must_use]
     pub fn since(&self, condition: &str, is_true: bool) -> Option<Timestamp> {
@@ -60,7 +70,7 @@ impl Said {
         Self {
             text,
             kind: text,
-            since: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -231,14 +241,17 @@ pub fn conditions_of_topology(status: &TopologyStatus) -> Vec<(String, bool)> {
 /// What is to be said on a pod.
 #[must_use]
 pub fn wanted_on_pod(order: &PodWaits) -> Said {
-    pod_waits(order.reason, &order.message)
+    Said {
+        nominated: order.nominated.clone(),
+        ..pod_waits(order.reason, &order.message)
+    }
 }
 
 fn pod_waits(reason: &str, message: &str) -> Said {
     Said {
         text: digest::of(&(reason, message)),
         kind: digest::of_kind(reason, message),
-        since: Vec::new(),
+        ..Said::default()
     }
 }
 
@@ -392,7 +405,10 @@ impl From<&crd::Queue> for Said {
 pub fn on_pod(pod: &slim::Pod) -> Option<Said> {
     let mut conditions = pod.status.conditions.iter();
     let found = conditions.find(|one| one.kind == "PodScheduled" && one.status == "False")?;
-    Some(pod_waits(&found.reason, &found.message))
+    Some(Said {
+        nominated: Some(pod.status.nominated_node_name.as_str().into()),
+        ..pod_waits(&found.reason, &found.message)
+    })
 }
 
 /// The conditions of a gang's object as they are written: type and status.
@@ -545,6 +561,7 @@ mod tests {
             pod: Default::default(),
             reason: "Unschedulable",
             message: "0/3 nodes".into(),
+            nominated: None,
         };
         let pod = |status: &str| -> slim::Pod {
             serde_json::from_value(
@@ -555,7 +572,21 @@ mod tests {
             )
             .unwrap()
         };
-        assert_eq!(on_pod(&pod("False")), Some(wanted_on_pod(&order)));
+        let seen = on_pod(&pod("False")).unwrap();
+        assert!(seen.says(&wanted_on_pod(&order)));
         assert_eq!(on_pod(&pod("True")), None);
+        // Where nobody is to be named, somebody else's word stays; else it has to be ours.
+        let named = |node: &str| PodWaits {
+            nominated: Some(node.into()),
+            ..order.clone()
+        };
+        assert!(seen.says(&wanted_on_pod(&named(""))));
+        assert!(!seen.says(&wanted_on_pod(&named("n1"))));
+        let mut pod = pod("False");
+        pod.status.nominated_node_name = "n1".to_owned();
+        let seen = on_pod(&pod).unwrap();
+        assert!(seen.says(&wanted_on_pod(&order)));
+        assert!(seen.says(&wanted_on_pod(&named("n1"))));
+        assert!(!seen.says(&wanted_on_pod(&named(""))));
     }
 }

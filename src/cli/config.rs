@@ -1,7 +1,9 @@
-//! `muster config check`: says whether a configuration file can be used, and else why not.
+//! `muster config check`: says whether a configuration file can be used, and what runs then; else why not.
 
 use super::{BAD_INPUT, Extensions, print};
 use crate::config;
+use crate::core::engine::Policy;
+use crate::core::framework::{Preemption, Profile};
 use clap::Subcommand;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +11,7 @@ use std::process::ExitCode;
 /// What can be done with a configuration file.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Checks a file: prints `ok`, or what is wrong and where, with exit code 2
+    /// Checks a file: prints `ok` and what runs for whom, or what is wrong and where, with exit code 2
     Check {
         /// SchedulerConfiguration file
         #[arg(value_name = "FILE")]
@@ -20,12 +22,52 @@ pub(super) enum Command {
 /// Runs the command.
 pub(super) fn run(command: &Command, extensions: &Extensions) -> ExitCode {
     let Command::Check { file } = command;
-    let checked = config::load(file).and_then(|config| extensions.policy(&config));
+    let checked = config::load(file).and_then(|config| {
+        let policy = extensions.policy(&config)?;
+        Ok(explained(&config.profile_names(), &policy))
+    });
     match checked {
-        Ok(_) => print("ok\n"),
+        Ok(text) => print(&text),
         Err(error) => {
             eprintln!("{error}");
             ExitCode::from(BAD_INPUT)
         }
     }
+}
+
+/// `ok`, and what each profile runs.
+fn explained(names: &[String], policy: &Policy) -> String {
+    let mut text = "ok\n".to_owned();
+    let profiles = names.iter().zip(policy.profiles().iter());
+    for (name, profile) in profiles.filter(|(name, _)| !name.is_empty()) {
+        text.push_str(&format!("pods with schedulerName {name}:\n"));
+        text.push_str(&lines(profile));
+    }
+    text
+}
+
+fn lines(profile: &Profile) -> String {
+    let order: Vec<_> = profile.queue_sort.iter().map(|one| one.name()).collect();
+    let filters: Vec<_> = profile.filter.iter().map(|one| one.name()).collect();
+    let score = profile.score.iter();
+    let scores: Vec<String> = score
+        .map(|one| format!("{} x{}", one.plugin.name(), one.weight))
+        .collect();
+    let preemption = match profile.preemption {
+        Preemption::ByHarm => "those go who lose least",
+        Preemption::ByNode => {
+            "for a pod without a gang as kube-scheduler chooses, for gangs those go who lose least"
+        }
+    };
+    let lines = [
+        ("order", order.join(", ")),
+        ("filters", filters.join(", ")),
+        ("scores", scores.join(", ")),
+        ("preemption", preemption.to_owned()),
+    ];
+    let line = |(point, list): &(&str, String)| {
+        let list = if list.is_empty() { "none" } else { list };
+        format!("  {point}: {list}\n")
+    };
+    lines.iter().map(line).collect()
 }

@@ -98,12 +98,13 @@ impl Arguments {
         let metrics = Arc::new(Metrics::new()?);
         let mut answerers = extensions.answerers();
         Directory::new(&configuration, fence.clock(), &metrics)?.join(&mut answerers);
+        let policy = extensions.policy(&configuration)?;
         let options = Options {
             reader: client::reader(&cluster, READ_WITHIN)?,
             writer: client::writer(&cluster, WRITE_WITHIN, &fence)?,
             fence,
-            policy: extensions.policy(&configuration)?,
-            scheduler_names: configuration.names(),
+            reading: configuration.reading(&policy),
+            policy,
             answerers,
             lease,
             binds_in_flight: configuration.bind_concurrency.get() as usize,

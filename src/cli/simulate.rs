@@ -5,7 +5,6 @@
 
 use super::why_target::{Target, TargetKind};
 use super::{BAD_INPUT, BUG, Extensions, whole_file};
-use crate::api::convert::Reading;
 use crate::api::duration;
 use crate::api::why::{self, ClockKind};
 use crate::config;
@@ -181,11 +180,9 @@ fn check_files(arguments: &Arguments) -> anyhow::Result<()> {
 
 fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scenario, Policy)> {
     let configuration = config::load_or_default(arguments.config.as_deref())?;
-    let reading = Reading {
-        scheduler_names: configuration.names(),
-    };
-    let scenario = load_files(&arguments.files, &reading)?;
-    Ok((scenario, extensions.policy(&configuration)?))
+    let policy = extensions.policy(&configuration)?;
+    let scenario = load_files(&arguments.files, &configuration.reading(&policy))?;
+    Ok((scenario, policy))
 }
 
 /// Why something is where it is.
@@ -364,6 +361,7 @@ fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::convert::Reading;
     use crate::sim::scenario::{Source, load};
 
     const INVALID: &str = "
@@ -386,6 +384,7 @@ spec: {containers: [{name: c, image: i}]}
     fn played(policy: Policy) -> Report {
         let reading = Reading {
             scheduler_names: vec!["muster".to_owned()],
+            ..Reading::default()
         };
         let source = Source {
             name: "-".to_owned(),

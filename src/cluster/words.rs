@@ -107,6 +107,9 @@ impl Write {
             is_true,
         });
         said.since = since.collect();
+        if said.nominated.is_none() {
+            said.nominated.clone_from(&self.held.nominated);
+        }
         said
     }
 }
@@ -153,9 +156,10 @@ impl Words {
         }
         let entry = self.entries.entry(subject.clone()).or_default();
         let undone = entry.written_at.is_some()
-            && entry.wanted.as_ref().is_some_and(|(_, wanted)| {
-                entry.held.text == wanted.text && said.text != wanted.text
-            });
+            && entry
+                .wanted
+                .as_ref()
+                .is_some_and(|(_, wanted)| entry.held.says(wanted) && !said.says(wanted));
         if undone {
             entry.setbacks = entry.setbacks.saturating_add(1);
         }
@@ -178,10 +182,9 @@ impl Words {
         let Some(said) = word.said() else { return };
         let subject = word.subject();
         let entry = self.entries.entry(subject.clone()).or_default();
-        let changed = entry
-            .wanted
-            .as_ref()
-            .is_none_or(|(_, before)| before.text != said.text);
+        let changed = entry.wanted.as_ref().is_none_or(|(_, before)| {
+            (before.text, &before.nominated) != (said.text, &said.nominated)
+        });
         if changed {
             entry.setbacks = 0;
         }
@@ -244,7 +247,7 @@ impl Words {
             return;
         };
         let wanted = entry.wanted.as_ref();
-        let differs = wanted.is_some_and(|(_, wanted)| wanted.text != entry.held.text);
+        let differs = wanted.is_some_and(|(_, wanted)| !entry.held.says(wanted));
         let due = if differs && !entry.being_written {
             Some(entry.due.unwrap_or_else(|| entry.next(subject, now)))
         } else {
@@ -302,6 +305,7 @@ mod tests {
             },
             reason: "Unschedulable",
             message: message.into(),
+            nominated: None,
         })
     }
 

@@ -8,6 +8,7 @@
 mod error;
 mod load;
 mod policy;
+mod profiles;
 mod remote;
 mod remotes;
 mod types;
@@ -15,11 +16,17 @@ mod values;
 
 pub use error::ConfigError;
 pub use load::{load, load_or_default, parse};
+pub use profiles::{
+    AddedAffinity, AffinityArguments, BalancedArguments, Base, Comparison, DisabledFilter,
+    DisabledScore, EnabledFilter, Filters, FitArguments, NamedProfile, PluginConfig, Plugins,
+    PreferredTerm, Ratio, RatioPoint, Requirement, Resource, Scores, ScoringStrategy, StrategyType,
+    Term, Terms,
+};
 pub use remote::{Extender, ExtenderTls, ManagedResource, RemotePlugin, RemoteTls};
 pub use types::{
     ApiVersion, Kind, LeaderElection, Profile, SchedulerConfiguration, Usage, WeightedPlugin,
 };
 pub use values::{
-    Address, Bounded, CoresWorth, HttpUrl, ObjectName, PluginName, Point, RemoteName,
+    Address, Bounded, CoresWorth, HttpUrl, ObjectName, PluginName, PluginOrAll, Point, RemoteName,
     SchedulerName, Span, Timeout,
 };

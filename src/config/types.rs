@@ -2,6 +2,7 @@
 //!
 //! A field that is not known is refused. What a field may hold is a matter of its type: `values`.
 
+use super::profiles::{NamedProfile, few};
 use super::remote::{Extender, RemotePlugin};
 use super::values::{
     Address, Bounded, CoresWorth, FilterPoint, ObjectName, PluginName, Point, QueueSortPoint,
@@ -62,6 +63,9 @@ pub struct SchedulerConfiguration {
     /// The plugins.
     #[serde(default)]
     pub profile: Profile,
+    /// Other plugins for pods of some `schedulerName`s.
+    #[serde(default, deserialize_with = "few")]
+    pub profiles: Vec<NamedProfile>,
     /// Plugins in other processes.
     #[serde(default, deserialize_with = "unique")]
     pub remote_plugins: Vec<RemotePlugin>,
@@ -192,6 +196,7 @@ impl Default for SchedulerConfiguration {
             listen: Address::default(),
             leader_election: LeaderElection::default(),
             profile: Profile::default(),
+            profiles: Vec::new(),
             remote_plugins: Vec::new(),
             extenders: Vec::new(),
         }

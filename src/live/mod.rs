@@ -55,8 +55,8 @@ pub struct Options {
     pub fence: Fence,
     /// How the core decides.
     pub policy: Policy,
-    /// Whose pods are ours.
-    pub scheduler_names: Vec<String>,
+    /// How objects are read: whose pods are ours, and of which profile.
+    pub reading: Reading,
     /// Who answers what plugins ask outside.
     pub answerers: Answerers,
     /// Who decides; `None`: we do, whoever else there is.
@@ -131,9 +131,7 @@ async fn lead(
         options.binds_in_flight,
         options.answerers,
     ));
-    let reading = Arc::new(Reading {
-        scheduler_names: options.scheduler_names,
-    });
+    let reading = Arc::new(options.reading);
     let outlet = Outlet {
         news: sender,
         health: options.health,

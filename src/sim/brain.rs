@@ -9,6 +9,7 @@ use crate::cluster::clock::wall;
 use crate::cluster::words::{Word, Words, Write};
 use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
+use crate::core::framework::Profile;
 use crate::core::lint::{Linter, Note};
 use crate::core::model::{BindOutcome, Event, PodKey};
 use crate::core::plugins::registry::{leaves_uneven, overcommits, takes_unfit_nodes};
@@ -43,10 +44,11 @@ impl Brain {
     /// A new scheduler that waits for so many lists.
     #[must_use]
     pub fn new(policy: Policy, lists: usize) -> Self {
+        let of_any = |broken: fn(&Profile) -> bool| policy.profiles().iter().any(broken);
         let linter = Linter::default()
-            .allow_overcommit(overcommits(&policy.profile))
-            .allow_uneven(leaves_uneven(&policy.profile))
-            .allow_unfit(takes_unfit_nodes(&policy.profile));
+            .allow_overcommit(of_any(overcommits))
+            .allow_uneven(of_any(leaves_uneven))
+            .allow_unfit(of_any(takes_unfit_nodes));
         Self {
             scheduler: Scheduler::new(policy),
             linter,

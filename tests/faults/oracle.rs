@@ -148,6 +148,7 @@ fn every_word_is_true(driver: &Driver) -> Result<(), String> {
                 pod: pod.spec.key.clone(),
                 reason,
                 message: message.into(),
+                nominated: None,
             });
             wanted.text == found
         };

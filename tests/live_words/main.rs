@@ -10,6 +10,7 @@ mod gangs;
 mod live;
 mod nodes;
 mod plugins;
+mod profiles;
 mod queues;
 mod remote;
 #[path = "../support/tables.rs"]
@@ -65,6 +66,7 @@ fn reasons() -> BTreeSet<String> {
     let of_gangs = gangs::WAITING
         .iter()
         .chain(plugins::WAITING)
+        .chain(profiles::WAITING)
         .chain(queues::WAITING)
         .chain(remote::WAITING)
         .chain(topologies::WAITING);

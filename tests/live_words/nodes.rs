@@ -1,11 +1,16 @@
 //! What nodes say to a pod that none of them suits.
 
 use crate::live::{Cluster, PODS, condition, deny, eventually, pod, text};
+use muster::core::framework::Filter;
+use muster::core::model::{Operator, Requirement, Term};
+use muster::core::plugins::scoring::Arguments;
+use muster::core::plugins::{Added, registry};
 use muster_devcluster::fake_node;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// What a node has against the pod, one each.
-pub(crate) const WORDS: [&str; 15] = [
+pub(crate) const WORDS: [&str; 16] = [
     "Insufficient cpu",
     "Too many pods",
     "node(s) were unschedulable",
@@ -21,6 +26,7 @@ pub(crate) const WORDS: [&str; 15] = [
     "node(s) didn't match pod topology spread constraints",
     "node(s) didn't match Pod's required features",
     "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+    "node(s) didn't match scheduler-enforced node affinity",
 ];
 
 const FEATURE: &str = "RestartAllContainersOnContainerExits";
@@ -41,6 +47,8 @@ fn node(name: &str) -> Value {
     if name != "old" {
         node["status"]["declaredFeatures"] = json!([FEATURE]);
     }
+    let ring = if name == "apart" { "outer" } else { "inner" };
+    node["metadata"]["labels"]["ring"] = json!(ring);
     match name {
         "cordoned" => node["spec"]["unschedulable"] = json!(true),
         "tainted" => {
@@ -56,6 +64,27 @@ fn node(name: &str) -> Value {
 fn terms(kind: &str, app: &str, key: &str) -> Value {
     let term = json!({"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}});
     json!({kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+}
+
+/// The filters of a profile all of whose pods stay in the inner ring.
+fn in_the_inner_ring() -> Vec<Arc<dyn Filter>> {
+    let ring = Requirement {
+        key: "ring".to_owned(),
+        operator: Operator::In,
+        values: vec!["inner".to_owned()],
+    };
+    let inner = Term {
+        labels: vec![ring],
+        fields: Vec::new(),
+    };
+    let added = Added {
+        required: Some(vec![inner]),
+        ..Added::default()
+    };
+    registry::with_the_gangs_own(registry::filters_by(&Arguments {
+        added_affinity: Arc::new(added),
+        ..Arguments::default()
+    }))
 }
 
 /// A pod with a host port.
@@ -84,6 +113,7 @@ fn every_node_says_what_it_has_against_a_pod() {
         "crowded",
         "old",
         "unnamed",
+        "apart",
     ];
     cluster
         .plane
@@ -122,7 +152,9 @@ fn every_node_says_what_it_has_against_a_pod() {
         "not on this node",
     ));
     cluster.refuses_to_bind("picky-0", "refusing", "not on this node");
-    let muster = cluster.muster();
+    let muster = cluster.muster_with(&cluster.plane.kubeconfig(), None, |options| {
+        options.policy.profile.filter = in_the_inner_ring();
+    });
     cluster.apply(
         "{apiVersion: muster.dev/v1alpha1, kind: PodGroup, metadata: {name: picky}, \
          spec: {minAvailable: 1, nodeSelector: {zone: a}}}",
@@ -157,7 +189,7 @@ fn every_node_says_what_it_has_against_a_pod() {
     eprintln!("{said}");
     assert!(said.contains("(the last refusal: "), "{said}");
     assert!(said.contains("not on this node"), "{said}");
-    assert!(said.contains("0/15 nodes are available: "), "{said}");
+    assert!(said.contains("0/16 nodes are available: "), "{said}");
     for words in WORDS {
         assert!(said.contains(&format!("1 {words}")), "{words} in {said}");
     }

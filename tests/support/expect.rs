@@ -5,6 +5,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
+use muster::api::Reading;
 use muster::config::SchedulerConfiguration;
 use muster::core::engine::Policy;
 use serde::Deserialize;
@@ -107,6 +108,17 @@ impl Expect {
             .map(SchedulerConfiguration::policy);
         let policy = policy.transpose().map_err(|error| error.to_string())?;
         Ok(policy.unwrap_or_default())
+    }
+
+    /// How objects are read for it.
+    ///
+    /// # Errors
+    /// As [`Expect::policy`].
+    pub fn reading(&self) -> Result<Reading, String> {
+        let policy = self.policy()?;
+        let default = SchedulerConfiguration::default();
+        let configuration = self.configuration.as_ref().unwrap_or(&default);
+        Ok(configuration.reading(&policy))
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use muster::api::Reading;
 use muster::cluster::client;
 use muster::cluster::lanes::Answerers;
 use muster::cluster::lease::LeaseOptions;
@@ -231,7 +232,10 @@ impl Cluster {
                 writer: client::writer(&config, ANSWER_WITHIN, &fence).unwrap(),
                 fence,
                 policy: Policy::default(),
-                scheduler_names: vec!["muster".to_owned()],
+                reading: Reading {
+                    scheduler_names: vec!["muster".to_owned()],
+                    ..Reading::default()
+                },
                 lease: lease.map(|lease| (client::lease(&config).unwrap(), lease)),
                 answerers: Answerers::default(),
                 binds_in_flight: SchedulerConfiguration::default().bind_concurrency.get() as usize,

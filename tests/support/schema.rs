@@ -93,6 +93,7 @@ VolumeSource
   azureDisk 22 *AzureDisk
   portworxVolume 24 *NamedDisk
   ephemeral 29 *EmptyDirVolumeSource
+  image 30 *ImageVolumeSource
 
 HostPathVolumeSource
   path 1 string
@@ -123,6 +124,10 @@ AzureDisk
   diskName 1 string
   diskURI 2 string
   readOnly 5 *bool
+
+ImageVolumeSource
+  reference 1 string
+  pullPolicy 2 string
 
 ClaimSource
   claimName 1 string
@@ -180,6 +185,11 @@ Affinity
 
 NodeAffinity
   requiredDuringSchedulingIgnoredDuringExecution 1 *NodeSelector
+  preferredDuringSchedulingIgnoredDuringExecution 2 [] PreferredSchedulingTerm
+
+PreferredSchedulingTerm
+  weight 1 int32
+  preference 2 NodeSelectorTerm
 
 NodeSelector
   nodeSelectorTerms 1 [] NodeSelectorTerm
@@ -239,6 +249,7 @@ PodStatus
   containerStatuses 8 [] ContainerStatus
   qosClass 9 string
   initContainerStatuses 10 [] ContainerStatus
+  nominatedNodeName 11 string
   allocatedResources 19 map Quantity
   resources 20 *ResourceRequirements
 
@@ -278,7 +289,12 @@ NodeStatus
   capacity 1 map Quantity
   allocatable 2 map Quantity
   phase 3 string
+  images 8 [] ContainerImage
   declaredFeatures 14 [] string
+
+ContainerImage
+  names 1 [] string
+  sizeBytes 2 int64
 
 Namespace
   metadata 1 ObjectMeta

@@ -1,17 +1,19 @@
 //! Nodes, namespaces and priority classes.
 
+use super::Reading;
 use crate::api::requests::{Reader, in_core_units};
 use crate::api::{names, slim};
 use crate::core::model::{
-    NamespaceSpec, NodeFeatures, NodeSpec, PriorityClassSpec, Taint, TaintEffect,
+    NamespaceSpec, NodeFeatures, NodeImage, NodeSpec, PriorityClassSpec, Taint, TaintEffect,
 };
 
 /// The preemptionPolicy of who makes nobody go.
 pub(super) const NEVER: &str = "Never";
 
-/// A node. Amounts that cannot be read, or are negative, count as nothing.
+/// A node. Amounts that cannot be read, or are negative, count as nothing. Its images are read only where a
+/// profile scores by them.
 #[must_use]
-pub fn node(node: &slim::Node) -> NodeSpec {
+pub fn node(node: &slim::Node, reading: &Reading) -> NodeSpec {
     let status = &node.status;
     let offered = if status.allocatable.is_empty() {
         &status.capacity
@@ -30,7 +32,23 @@ pub fn node(node: &slim::Node) -> NodeSpec {
                 all.and(NodeFeatures::named(name))
             }),
         allocatable: in_core_units(&Reader::default().bag("status.allocatable", offered)),
+        images: if reading.any().images {
+            images(status)
+        } else {
+            Vec::new()
+        },
     }
+}
+
+/// The images of a node, one for each name.
+fn images(status: &slim::NodeStatus) -> Vec<NodeImage> {
+    let mut all = Vec::new();
+    for image in status.images() {
+        let size = image.size_bytes;
+        let names = image.names.into_iter();
+        all.extend(names.map(|name| NodeImage { name, size }));
+    }
+    all
 }
 
 /// What of a node's amounts cannot be read or is negative, by field path.
@@ -94,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_node_offers_its_allocatable_in_core_units() {
-        let read = |value| node(&serde_json::from_value(value).unwrap());
+        let reading = Reading::default();
+        let read = |value| node(&serde_json::from_value(value).unwrap(), &reading);
         let found = read(json!({
             "metadata": {"name": "n", "labels": {"zone": "a"}},
             "spec": {"unschedulable": true, "taints": [

@@ -8,6 +8,7 @@ mod cluster;
 mod gang;
 mod pod;
 mod policy;
+mod preferences;
 mod queue;
 mod spread;
 mod storage;
@@ -28,17 +29,41 @@ pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
 
 use super::slim;
+use crate::core::model::{ProfileId, Reads};
 use crate::core::units::Time;
 use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
+use std::collections::BTreeMap;
 
 /// What conversion has to know of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Pods of these `schedulerName`s are ours.
     pub scheduler_names: Vec<String>,
+    /// By which profile those of some of these names are scheduled; the others by the first.
+    pub profiles: BTreeMap<String, ProfileId>,
+    /// What the scores of each profile look at.
+    pub reads: Vec<Reads>,
 }
 
 impl Reading {
+    /// By which profile pods of a `schedulerName` are scheduled.
+    #[must_use]
+    pub fn profile(&self, scheduler_name: &str) -> ProfileId {
+        let profile = self.profiles.get(scheduler_name);
+        profile.copied().unwrap_or_default()
+    }
+
+    /// What the scores of a profile look at.
+    fn of(&self, profile: ProfileId) -> Reads {
+        let reads = self.reads.get(usize::from(profile.0));
+        reads.copied().unwrap_or_default()
+    }
+
+    /// What the scores of any profile look at.
+    fn any(&self) -> Reads {
+        self.reads.iter().copied().fold(Reads::default(), Reads::or)
+    }
+
     /// Whether a pod is ours to schedule.
     #[must_use]
     pub fn is_ours(&self, pod: &slim::Pod) -> bool {

@@ -1,12 +1,12 @@
 //! A pod: who it is, what it needs, how far it is.
 
 use super::unsupported::{self, Unsupported};
-use super::{Reading, cluster, created, filled, millis, policy, spread, volumes};
+use super::{Reading, cluster, created, filled, millis, policy, preferences, spread, volumes};
 use crate::api::{conventions, duration, names, ranks, requests, slim};
 use crate::core::model::{
     Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, Operator, PodKey,
-    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, Protocol, Requirement, ShapeSpec, Term,
-    Toleration, TolerationOperator,
+    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, Requirement, ShapeSpec,
+    Term, Toleration, TolerationOperator,
 };
 use crate::core::units::{Millis, Time};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -18,9 +18,15 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
     let mut notes = unsupported::fields(pod);
     let requests = requests::effective(pod);
     notes.extend(requests.unreadable);
+    let ours = reading.is_ours(pod);
+    let mut constraints = constraints(spec, &mut notes);
+    if ours {
+        constraints.profile = reading.profile(&spec.scheduler_name);
+    }
     let shape = ShapeSpec {
         requests: requests.amounts,
-        constraints: constraints(spec, &mut notes),
+        preferences: preferences::of(pod, ours.then_some(constraints.profile), reading),
+        constraints,
         host_ports: host_ports(spec, &mut notes),
         pods: pod_rules(pod, &mut notes),
         spread: spread::rules(pod, &mut notes),
@@ -33,7 +39,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             uid: meta.uid.clone().unwrap_or_default(),
         },
         created: created(meta),
-        ours: reading.is_ours(pod),
+        ours,
         daemon: is_daemon(meta),
         node: filled(Some(&spec.node_name)),
         bound_at: bound_at(pod),
@@ -113,12 +119,16 @@ fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
     let required = affinity.and_then(|affinity| affinity.required.as_ref());
     let tolerations = spec.tolerations.iter().enumerate();
     Constraints {
+        profile: ProfileId::default(),
         selector: spec.node_selector.clone(),
         gang_selector: Labels::default(),
         housemates: None,
         affinity: required.map(|selector| {
             let terms = selector.node_selector_terms.iter().enumerate();
-            terms.map(|(index, one)| term(index, one, notes)).collect()
+            let path = |index| format!("{AFFINITY}[{index}]");
+            terms
+                .map(|(index, one)| term(&path(index), one, notes))
+                .collect()
         }),
         tolerations: tolerations
             .filter_map(|(index, one)| toleration(index, one, notes))
@@ -152,11 +162,9 @@ fn features(spec: &slim::PodSpec) -> NodeFeatures {
 const AFFINITY: &str =
     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
 
-pub(super) fn term(index: usize, term: &slim::Term, notes: &mut Unsupported) -> Term {
+pub(super) fn term(path: &str, term: &slim::Term, notes: &mut Unsupported) -> Term {
     let mut read = |list: &str, requirements: &[slim::Requirement]| {
-        let one = |found: &slim::Requirement| {
-            requirement(&format!("{AFFINITY}[{index}].{list}"), found, notes)
-        };
+        let one = |found: &slim::Requirement| requirement(&format!("{path}.{list}"), found, notes);
         requirements.iter().filter_map(one).collect()
     };
     let labels: Vec<Requirement> = read("matchExpressions", &term.match_expressions);
@@ -334,6 +342,7 @@ mod tests {
     fn convert(value: Value) -> PodSpec {
         let reading = Reading {
             scheduler_names: vec!["muster".to_owned(), "volcano".to_owned()],
+            ..Reading::default()
         };
         pod(&serde_json::from_value(value).unwrap(), &reading)
     }

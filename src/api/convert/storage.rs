@@ -214,7 +214,7 @@ fn terms(selector: &slim::NodeSelector) -> NodeSelector {
     let terms = selector.node_selector_terms.iter();
     let term = |found: &slim::Term| {
         let mut notes = Unsupported::default();
-        let mut term = pod::term(0, found, &mut notes);
+        let mut term = pod::term("", found, &mut notes);
         if !notes.paths.is_empty() {
             term.labels.push(never());
         }

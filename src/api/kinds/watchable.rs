@@ -114,8 +114,8 @@ impl Watchable for slim::Node {
     const KIND: Kind = Kind::Nodes;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Node(convert::node(&self)))
+    fn exists(self, reading: &Reading) -> Result<Event, String> {
+        Ok(Event::Node(convert::node(&self, reading)))
     }
 
     fn gone(object: Identity) -> Event {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use prost::{DecodeError, Message};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// `v1` Node.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Resource)]
@@ -58,7 +58,7 @@ pub struct Taint {
 }
 
 /// `status` of a node.
-#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[derive(Clone, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct NodeStatus {
     /// What pods may use.
@@ -73,6 +73,49 @@ pub struct NodeStatus {
     #[serde(rename = "declaredFeatures", deserialize_with = "nullable")]
     #[prost(string, repeated, tag = "14")]
     pub declared_features: Vec<String>,
+    /// The images it has, each as it came: most nodes have many, and few ask for them.
+    #[serde(deserialize_with = "encoded")]
+    #[prost(bytes = "bytes", repeated, tag = "8")]
+    pub images: Vec<Bytes>,
+}
+
+/// The same images may be encoded in several ways.
+impl PartialEq for NodeStatus {
+    fn eq(&self, other: &Self) -> bool {
+        self.allocatable == other.allocatable
+            && self.capacity == other.capacity
+            && self.declared_features == other.declared_features
+            && self.images().eq(other.images())
+    }
+}
+
+impl NodeStatus {
+    /// The images it has; what cannot be read is none.
+    pub fn images(&self) -> impl Iterator<Item = Image> + '_ {
+        let images = self.images.iter();
+        images.filter_map(|one| Image::decode(one.clone()).ok())
+    }
+}
+
+/// An image that a node has.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Image {
+    /// Its names.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, repeated, tag = "1")]
+    pub names: Vec<String>,
+    /// Its size.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(int64, tag = "2")]
+    pub size_bytes: i64,
+}
+
+/// Images of JSON, as protobuf has them.
+fn encoded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Bytes>, D::Error> {
+    let images: Vec<Image> = nullable(deserializer)?;
+    let encode = |one: &Image| Bytes::from(one.encode_to_vec());
+    Ok(images.iter().map(encode).collect())
 }
 
 /// `v1` Namespace.

@@ -19,7 +19,7 @@ mod storage;
 mod text;
 mod volume;
 
-pub use cluster::{Namespace, Node, NodeSpec, NodeStatus, PriorityClass, Taint};
+pub use cluster::{Image, Namespace, Node, NodeSpec, NodeStatus, PriorityClass, Taint};
 pub use meta::Moment;
 pub use persistent::{
     ClaimReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
@@ -34,14 +34,14 @@ pub use pod::{
 pub use policy::{
     LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
 };
-pub use selection::{NodeAffinity, NodeSelector, PodTerm, Requirement, Term, Toleration};
+pub use selection::{NodeAffinity, NodeSelector, PodTerm, PreferredTerm, Requirement, Term, Toleration};
 pub use storage::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity,
     StorageClass, TopologyTerm, VolumeAttachment, VolumeAttachmentSpec,
 };
 pub use text::{Present, Text, Texts};
 pub use volume::{
-    AwsDisk, AzureDisk, ClaimSource, GceDisk, IscsiDisk, NamedVolume, RbdDisk, Volume, VolumeSource,
+    AwsDisk, AzureDisk, ClaimSource, GceDisk, ImageVolume, IscsiDisk, NamedVolume, RbdDisk, Volume, VolumeSource,
 };
 
 pub(crate) use meta::trimmed;
@@ -82,7 +82,7 @@ mod tests {
         full["metadata"]["managedFields"] = json!([{"fieldsV1": {"f:spec": {}}}]);
         full["spec"]["dnsPolicy"] = json!("ClusterFirst");
         full["spec"]["containers"][0]["env"] = json!([{"name": "A", "value": "b"}]);
-        full["spec"]["containers"][0]["image"] = json!("image");
+        full["spec"]["containers"][0]["command"] = json!(["sleep"]);
         full["status"] = json!({"hostIP": "1.2.3.4", "qosClass": "Burstable"});
         let read = |value| serde_json::from_value::<Pod>(value).unwrap();
         assert_eq!(read(full), read(bare));

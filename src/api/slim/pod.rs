@@ -137,6 +137,10 @@ pub struct Container {
     /// Its name, by which its status is found.
     #[prost(string, tag = "1")]
     pub name: String,
+    /// Its image.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "2")]
+    pub image: String,
     /// Its resources.
     #[serde(deserialize_with = "nullable")]
     #[prost(message, required, tag = "8")]
@@ -325,6 +329,10 @@ pub struct SpreadConstraint {
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
+    /// The node that somebody means it to have once there is room.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "11")]
+    pub nominated_node_name: String,
     /// Pending, Running, Succeeded, Failed or Unknown.
     #[serde(deserialize_with = "nullable")]
     #[prost(string, tag = "1")]

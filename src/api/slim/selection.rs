@@ -4,7 +4,7 @@ use super::{LabelSelector, nullable};
 use prost::Message;
 use serde::Deserialize;
 
-/// `spec.affinity.nodeAffinity`; preferences are not read.
+/// `spec.affinity.nodeAffinity`.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeAffinity {
@@ -12,6 +12,27 @@ pub struct NodeAffinity {
     #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
     #[prost(message, optional, tag = "1")]
     pub required: Option<NodeSelector>,
+    /// What it had better have.
+    #[serde(
+        rename = "preferredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "nullable"
+    )]
+    #[prost(message, repeated, tag = "2")]
+    pub preferred: Vec<PreferredTerm>,
+}
+
+/// A term and how much it counts.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default)]
+pub struct PreferredTerm {
+    /// From 1 to 100.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(int32, tag = "1")]
+    pub weight: i32,
+    /// The term.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "2")]
+    pub preference: Term,
 }
 
 /// Terms of which one must hold.

@@ -46,6 +46,19 @@ pub struct VolumeSource {
     /// A volume of Portworx.
     #[prost(message, optional, tag = "24")]
     pub portworx_volume: Option<NamedVolume>,
+    /// An image as a volume.
+    #[prost(message, optional, tag = "30")]
+    pub image: Option<ImageVolume>,
+}
+
+/// `image`.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default)]
+pub struct ImageVolume {
+    /// Which image.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "1")]
+    pub reference: String,
 }
 
 /// `persistentVolumeClaim`.
@@ -148,6 +161,7 @@ struct FlatVolume {
     cinder: Option<NamedVolume>,
     azure_disk: Option<AzureDisk>,
     portworx_volume: Option<NamedVolume>,
+    image: Option<ImageVolume>,
 }
 
 impl From<FlatVolume> for Volume {
@@ -164,6 +178,7 @@ impl From<FlatVolume> for Volume {
                 cinder: found.cinder,
                 azure_disk: found.azure_disk,
                 portworx_volume: found.portworx_volume,
+                image: found.image,
             },
         }
     }

@@ -101,15 +101,22 @@ pub(super) fn waits(order: &PodWaits, since: Option<Timestamp>) -> Made {
     if let Some(since) = since {
         body["lastTransitionTime"] = json!(seconds(since));
     }
-    condition(&order.pod, &body)
+    let mut status = json!({"conditions": [body]});
+    match order.nominated.as_deref() {
+        None => {}
+        Some("") => status["nominatedNodeName"] = Value::Null,
+        Some(node) => status["nominatedNodeName"] = json!(node),
+    }
+    pod_status(&order.pod, &status)
 }
 
-/// Strategic merge: conditions of other types stay.
 fn condition(pod: &PodKey, condition: &Value) -> Made {
-    let body = json!({
-        "metadata": {"uid": pod.uid},
-        "status": {"conditions": [condition]},
-    });
+    pod_status(pod, &json!({"conditions": [condition]}))
+}
+
+/// Strategic merge: conditions of other types stay, and fields that are not named.
+fn pod_status(pod: &PodKey, status: &Value) -> Made {
+    let body = json!({"metadata": {"uid": pod.uid}, "status": status});
     let path = format!("{}/status", path_of(pod));
     write(Method::PATCH, &path, STRATEGIC_PATCH, &body)
 }

@@ -6,7 +6,7 @@ mod names;
 mod numbers;
 mod remote;
 
-pub use names::{Address, ObjectName, PluginName, Point, SchedulerName};
+pub use names::{Address, ObjectName, PluginName, PluginOrAll, Point, SchedulerName};
 pub(super) use names::{FilterPoint, QueueSortPoint, ScorePoint};
 pub use numbers::{Bounded, CoresWorth, Span};
 pub use remote::{HttpUrl, RemoteName, Timeout};

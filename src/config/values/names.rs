@@ -98,6 +98,47 @@ impl Point for ScorePoint {
     }
 }
 
+/// The name of a plugin of an extension point, or `*` for all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String", bound = "P: Point")]
+pub enum PluginOrAll<P> {
+    /// All.
+    All,
+    /// One.
+    One(PluginName<P>),
+}
+
+impl<P: Point> TryFrom<String> for PluginOrAll<P> {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        match name.as_str() {
+            "*" => Ok(Self::All),
+            _ => PluginName::try_from(name).map(Self::One),
+        }
+    }
+}
+
+impl<P> From<PluginOrAll<P>> for String {
+    fn from(plugin: PluginOrAll<P>) -> Self {
+        match plugin {
+            PluginOrAll::All => "*".to_owned(),
+            PluginOrAll::One(name) => name.into(),
+        }
+    }
+}
+
+impl<P> PluginOrAll<P> {
+    /// Whether it is the plugin of this name, or all.
+    #[must_use]
+    pub fn covers(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(one) => one.as_str() == name,
+        }
+    }
+}
+
 impl<P> PluginName<P> {
     /// The name.
     #[must_use]
@@ -143,6 +184,14 @@ impl TryFrom<String> for SchedulerName {
         Err(format!(
             "found {name:?}: expected a scheduler's name, 1 to 253 bytes without white space"
         ))
+    }
+}
+
+impl SchedulerName {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 

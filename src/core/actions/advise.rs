@@ -34,7 +34,7 @@ pub(super) enum Advised {
 
 /// Finds out whether what plugins in other processes say of nodes is known, and asks them if not.
 pub(super) fn advise(cx: &mut Cycle<'_>, gang_id: GangId) -> Advised {
-    if cx.profile.remotes.is_empty() {
+    if cx.profile_of(gang_id).remotes.is_empty() {
         return Advised::Fully;
     }
     let shapes = shapes(cx, gang_id);
@@ -43,8 +43,8 @@ pub(super) fn advise(cx: &mut Cycle<'_>, gang_id: GangId) -> Advised {
         .keep_advice(gang_id, |serial| serials.contains(&serial));
     let (mut waits, mut fails) = (Vec::new(), None);
     for (serial, pod) in shapes {
-        for index in 0..cx.profile.remotes.len() {
-            let remote = Arc::clone(&cx.profile.remotes[index]);
+        for index in 0..cx.profile_of(gang_id).remotes.len() {
+            let remote = Arc::clone(&cx.profile_of(gang_id).remotes[index]);
             if !concerns(cx, &remote, pod) {
                 continue;
             }
@@ -170,7 +170,8 @@ fn ask(
     let Some(shape) = cx.state.pod(pod).map(|pod| pod.shape) else {
         return false;
     };
-    let allowed = cx.placer.allowed(cx.state, cx.profile, pod);
+    let profile = cx.profile_of(gang_id);
+    let allowed = cx.placer.allowed(cx.state, profile, pod);
     let nodes = asked_nodes(cx, &allowed, shape, remote);
     let (pods, pod_count) = asked_pods(cx, gang_id, shape);
     let gang = asked_gang(cx.state, gang_id);

@@ -197,8 +197,17 @@ fn find_room_later(
         // What it is charged it is charged from then on.
         cx.state.charge_budget(gang_id, charge);
         reservation::cancel(cx, gang_id);
-        why = leaving;
+        why = match cx.agenda.progress(gang_id).by_node.as_deref() {
+            Some(words) => Why::new(
+                leaving.reason,
+                &format!("{} preemption: {words}", why.message),
+            ),
+            None => leaving,
+        };
     } else {
+        if let Some(words) = cx.agenda.progress(gang_id).by_node.as_deref() {
+            why = Why::new(why.reason, &format!("{} preemption: {words}", why.message));
+        }
         reservation::renew(cx, gang_id);
         let kept_for = reservation::kept_for(cx, gang_id);
         if let Some(words) = reservation::in_words(cx, gang_id, kept_for.as_ref()) {
@@ -280,21 +289,20 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     } else {
         Demand::surplus(cx.state, gang_id)
     };
+    let profile = cx.profile_of(gang_id);
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
     let shunned = &cx.agenda.progress(gang_id).shunned;
     let elsewhere = !shunned.is_empty()
         && cx
             .placer
-            .place_without(&mut statement, cx.profile, (gang_id, &demand), shunned);
+            .place_without(&mut statement, profile, (gang_id, &demand), shunned);
     if !elsewhere {
-        let found = cx
-            .placer
-            .place(&mut statement, cx.profile, gang_id, &demand);
+        let found = cx.placer.place(&mut statement, profile, gang_id, &demand);
         found.map_err(Refusal::Shortage)?;
     }
-    line_up(&mut statement, cx.profile, gang_id);
-    let committed = finish::reserve(statement, cx.profile).map_err(Refusal::Own)?;
+    line_up(&mut statement, profile, gang_id);
+    let committed = finish::reserve(statement, profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
     if placed == 0 {
         let why = Why::new("NotEnoughPods", "no member is left to be placed");
@@ -321,7 +329,8 @@ impl Known {
         let diagnosis = if exact {
             self.shortage.diagnosis.clone()
         } else {
-            member.and_then(|first| cx.placer.explain(cx.state, cx.profile, first))
+            let profile = cx.profile_of(gang_id);
+            member.and_then(|first| cx.placer.explain(cx.state, profile, first))
         };
         Shortage {
             member,

@@ -105,7 +105,8 @@ pub(super) fn wake_by_company(cx: &mut Cycle<'_>) -> bool {
 
 /// Whether some member fits some node.
 fn fits_anywhere(cx: &mut Cycle<'_>, gang: GangId) -> bool {
+    let profile = cx.profile_of(gang);
     let members: Vec<PodId> = cx.state[gang].pending.different().collect();
     let mut members = members.into_iter();
-    members.any(|pod| cx.placer.fits_anywhere(cx.state, cx.profile, pod))
+    members.any(|pod| cx.placer.fits_anywhere(cx.state, profile, pod))
 }

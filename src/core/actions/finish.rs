@@ -73,7 +73,7 @@ fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(),
 /// Asks the permit plugins.
 fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Setback> {
     hold.point = Point::Permit;
-    if cx.profile.permit.is_empty() {
+    if cx.profiles.iter().all(|one| one.permit.is_empty()) {
         return Ok(());
     }
     let mut asks = Vec::new();
@@ -82,7 +82,7 @@ fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Se
             continue;
         };
         let (pod, node) = (pod.key.clone(), cx.state.nodes().name(step.node).to_owned());
-        for plugin in &cx.profile.permit {
+        for plugin in &profile_of(cx, step).permit {
             let spot = Spot {
                 state: cx.state,
                 pod: &pod,
@@ -118,7 +118,7 @@ fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Se
 /// Lets every PreBind plugin agree.
 fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Setback> {
     hold.point = Point::PreBind;
-    if cx.profile.pre_bind.is_empty() {
+    if cx.profiles.iter().all(|one| one.pre_bind.is_empty()) {
         return Ok(());
     }
     confirm(cx, hold)?;
@@ -132,7 +132,7 @@ fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), 
             pod: &pod.key,
             node: cx.state.nodes().name(step.node),
         };
-        for plugin in &cx.profile.pre_bind {
+        for plugin in &profile_of(cx, step).pre_bind {
             let plugin_name = plugin.name();
             match plugin.pre_bind(&spot) {
                 PreBindVerdict::Agree => {}
@@ -310,7 +310,8 @@ fn confirm(cx: &mut Cycle<'_>, hold: &Hold) -> Result<(), Setback> {
     }
     let mut fit = true;
     for Assumed { pod, node } in steps {
-        fit = fit && cx.placer.fits(cx.state, cx.profile, pod, node);
+        let profile = cx.profiles.get(cx.state.profile_of_pod(pod));
+        fit = fit && cx.placer.fits(cx.state, profile, pod, node);
         cx.state.assume(pod, node);
     }
     if fit { Ok(()) } else { Err(Setback::Stale) }
@@ -341,7 +342,7 @@ fn undo(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
 fn orders(cx: &Cycle<'_>, hold: &Hold) -> Result<Vec<Bind>, Setback> {
     let order = |step: Assumed| {
         let context = Context::new(cx.state, cx.placer.store(), step.pod)?;
-        let mut plugins = cx.profile.bind.iter();
+        let mut plugins = profile_of(cx, step).bind.iter();
         plugins.find_map(|plugin| plugin.bind(&context, step.node))
     };
     let orders: Option<Vec<Bind>> = hold.committed.assumed().map(order).collect();
@@ -401,4 +402,9 @@ pub(super) fn note_time(cx: &mut Cycle<'_>, gang_id: GangId) {
     {
         cx.agenda.questions.is_due(gang_id);
     }
+}
+
+/// The profile of a pod that has a place.
+fn profile_of<'a>(cx: &Cycle<'a>, step: Assumed) -> &'a Profile {
+    cx.profiles.get(cx.state.profile_of_pod(step.pod))
 }

@@ -49,7 +49,7 @@ pub use reservation::{
 pub use restate::{AGAIN, Rounds, restate};
 pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 
-use super::framework::Profile;
+use super::framework::{Profile, Profiles};
 use super::model::{Bind, Evict, Inquiry, PodKey};
 use super::placement::Placer;
 use super::state::{ClusterState, GangId};
@@ -64,7 +64,7 @@ pub struct Cycle<'a> {
     /// The cluster.
     pub state: &'a mut ClusterState,
     /// The plugins.
-    pub profile: &'a Profile,
+    pub profiles: Profiles<'a>,
     /// Finds places.
     pub placer: &'a mut Placer,
     /// Who is next, and what is due when.
@@ -129,7 +129,15 @@ impl LostSums {
     }
 }
 
-impl Cycle<'_> {
+impl<'a> Cycle<'a> {
+    /// By which profile a gang is scheduled.
+    fn profile_of(&self, gang_id: GangId) -> &'a Profile {
+        match self.state.gang(gang_id) {
+            Some(gang) => self.profiles.of(self.state, gang),
+            None => self.profiles.first(),
+        }
+    }
+
     fn decide(&mut self, gang_id: GangId, outcome: Outcome) {
         let decision = Decision::on(self.state, gang_id, outcome);
         self.orders.decisions.push(decision);

@@ -22,7 +22,7 @@ pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, want: Optio
 
 fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     if let Some(gang) = cx.state.gang(gang_id) {
-        for plugin in &cx.profile.post_filter {
+        for plugin in &cx.profiles.of(cx.state, gang).post_filter {
             let waiting = &mut cx.agenda.waiting;
             if let Some(more) = plugin.post_filter(cx.state, gang, waiting) {
                 why = Why::new(why.reason, &format!("{} {more}", why.message));
@@ -52,7 +52,8 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
     let agenda = &cx.agenda;
     let held = agenda.nominated.contains(&gang_id) || agenda.reserved.contains_key(&gang_id);
     let held = held || agenda.moves.holds_for(gang_id);
-    if held || !one_group || !admitted || !cx.profile.gang_domains.is_empty() {
+    let profile = cx.profile_of(gang_id);
+    if held || !one_group || !admitted || !profile.gang_domains.is_empty() {
         return None;
     }
     // Who runs in part has to be near those who run.
@@ -63,7 +64,7 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
         return None;
     }
     let shape = gang.pending.only_class()?.shape;
-    if !cx.profile.is_confined(cx.state.shapes().get(shape)?) {
+    if !profile.is_confined(cx.state.shapes().get(shape)?) {
         return None;
     }
     Some(Likeness {

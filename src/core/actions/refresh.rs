@@ -151,7 +151,7 @@ pub(super) fn wait(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
 
 /// What the plugins say that guard admission, or the others.
 pub(super) fn held_back(cx: &Cycle<'_>, gang: &Gang, admission: bool) -> Option<Why> {
-    let plugins = cx.profile.pre_enqueue.iter();
+    let plugins = cx.profiles.of(cx.state, gang).pre_enqueue.iter();
     let mut plugins = plugins.filter(|plugin| plugin.guards_admission() == admission);
     plugins.find_map(|plugin| plugin.holds_back(cx.state, gang))
 }
@@ -190,7 +190,7 @@ pub(super) fn order_key(cx: &Cycle<'_>, gang_id: GangId) -> OrderKey {
         Lane::Charged
     };
     let mut ranks = [0; MAX_RANKS];
-    for (rank, plugin) in ranks.iter_mut().zip(&cx.profile.queue_sort) {
+    for (rank, plugin) in ranks.iter_mut().zip(&cx.profiles.first().queue_sort) {
         *rank = plugin.rank(cx.state, gang);
     }
     OrderKey {

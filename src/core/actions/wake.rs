@@ -71,14 +71,15 @@ fn wake_heads_of(cx: &mut Cycle<'_>, queues: &[QueueId], which: fn(Option<RoomNo
 
 /// Whether a member fits one of the nodes, or the nodes cannot tell.
 fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> bool {
+    let profile = cx.profile_of(gang_id);
     let members: Vec<PodId> = cx.state[gang_id].pending.different().collect();
     members.into_iter().any(|pod| {
         let shape = cx.state.shape_of(pod);
-        if !shape.is_some_and(|shape| cx.profile.is_confined(shape)) {
+        if !shape.is_some_and(|shape| profile.is_confined(shape)) {
             return true;
         }
         let mut nodes = nodes.iter();
-        nodes.any(|node| cx.placer.fits(cx.state, cx.profile, pod, *node))
+        nodes.any(|node| cx.placer.fits(cx.state, profile, pod, *node))
     })
 }
 

@@ -43,7 +43,7 @@ use crate::core::actions::{
     fire_timers, forget_reservation, give_back, go_on, partial_since, refresh, restate, wake_heads,
     wake_parked, wake_who_moved_up,
 };
-use crate::core::framework::{Addition, Profile, Spot};
+use crate::core::framework::{Addition, Profile, Profiles, Spot};
 use crate::core::model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};
 use crate::core::placement::Placer;
 use crate::core::plugins::registry;
@@ -57,8 +57,11 @@ use voice::{Outlet, Voice};
 /// How the scheduler decides; the configuration file becomes one of these.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The plugins.
+    /// The plugins, for all pods that have no other profile.
     pub profile: Profile,
+    /// Other profiles: those of [`ProfileId`](crate::core::model::ProfileId) 1 and up. The order of gangs
+    /// is that of `profile` for all.
+    pub more_profiles: Vec<Profile>,
     /// How often every waiting gang is looked at again, whether anything changed or not.
     pub sweep_interval: Millis,
     /// What amounts of resources are worth together.
@@ -73,10 +76,19 @@ pub struct Policy {
     pub additions: Vec<Addition>,
 }
 
+impl Policy {
+    /// All profiles.
+    #[must_use]
+    pub const fn profiles(&self) -> Profiles<'_> {
+        Profiles::new(&self.profile, self.more_profiles.as_slice())
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {
             profile: registry::default_profile(),
+            more_profiles: Vec::new(),
             sweep_interval: Millis::from_secs(300),
             worth: Worth::default(),
             half_life: DEFAULT_HALF_LIFE,
@@ -122,7 +134,15 @@ impl Scheduler {
     #[must_use]
     pub fn new(mut policy: Policy) -> Self {
         for addition in &policy.additions {
-            policy.profile.add(addition.make());
+            let made = addition.make();
+            for other in &mut policy.more_profiles {
+                // Who hears of events hears of each once.
+                other.add(Profile {
+                    events: Vec::new(),
+                    ..made.clone()
+                });
+            }
+            policy.profile.add(made);
         }
         let sorts = policy.profile.queue_sort.len();
         assert!(
@@ -161,11 +181,12 @@ impl Scheduler {
             }
             _ => None,
         };
-        if self.policy.profile.events.is_empty() {
+        let profiles = self.policy.profiles();
+        if profiles.iter().all(|one| one.events.is_empty()) {
             self.state.apply(now, event);
         } else {
             self.state.apply(now, event.clone());
-            for plugin in &self.policy.profile.events {
+            for plugin in profiles.iter().flat_map(|one| &one.events) {
                 plugin.on_event(&self.state, &event, &mut self.agenda.waiting);
                 for gang in plugin.wakes() {
                     self.state.touch(gang);
@@ -185,12 +206,12 @@ impl Scheduler {
     fn bind_answered(&mut self, pod: &PodKey, node: Option<&str>) {
         let questions = &mut self.agenda.questions;
         questions.bind_answered(&self.state, pod, node);
-        let there = self.state.find_pod(pod).is_some();
-        let Some(node) = node.filter(|_| there) else {
+        let Some((node, id)) = node.zip(self.state.find_pod(pod)) else {
             return;
         };
         let state = &self.state;
-        for plugin in &self.policy.profile.post_bind {
+        let profile = self.policy.profiles().get(state.profile_of_pod(id));
+        for plugin in &profile.post_bind {
             if let Some(ask) = plugin.post_bind(&Spot { state, pod, node }) {
                 let about = About::Pod {
                     pod: pod.clone(),
@@ -229,7 +250,7 @@ impl Scheduler {
         let mut cycle = Cycle {
             now,
             state: &mut self.state,
-            profile: &self.policy.profile,
+            profiles: self.policy.profiles(),
             placer: &mut self.placer,
             agenda: &mut self.agenda,
             orders: Orders::default(),

@@ -105,7 +105,8 @@ impl Voice {
         {
             self.due.pop_first();
             let why = words::why(state, agenda, id);
-            self.tell_pods(state, id, why.as_deref(), now, outlet);
+            let nominates = agenda.progress(id).nominates;
+            self.tell_pods(state, id, why.as_deref(), now, nominates, outlet);
         }
         let queues = self.census.take_news(state);
         let effects = queues.into_iter().map(Effect::QueueStatus);
@@ -242,6 +243,7 @@ impl Voice {
         id: GangId,
         why: Option<&Why>,
         now: Time,
+        nominates: bool,
         outlet: &mut Outlet<'_>,
     ) {
         let (Some(gang), Some(spoken)) = (state.gang(id), self.spoken.get_mut(&id)) else {
@@ -256,10 +258,12 @@ impl Voice {
         }
         for pod in gang.members.iter().filter_map(|id: &PodId| state.pod(*id)) {
             if let Some(message) = words::on_pod(state, pod, why) {
+                let node = pod.nominated.map_or("", |node| state.nodes().name(node));
                 outlet.effects.push(Effect::PodWaits(PodWaits {
                     pod: pod.key.clone(),
                     reason: words::reason_on_pod(why),
                     message,
+                    nominated: nominates.then(|| node.into()),
                 }));
             }
         }

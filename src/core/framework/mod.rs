@@ -28,7 +28,7 @@ pub use gang_points::{
 pub use node_points::{
     Binder, Context, Filter, Mates, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,
 };
-pub use profile::{MAX_SCORE, Profile, Weighted};
+pub use profile::{MAX_SCORE, Preemption, Profile, Profiles, Weighted};
 pub use reason::Reason;
 pub use remote::{Remote, asked_gang, asked_pod};
 pub use store::Store;

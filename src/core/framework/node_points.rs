@@ -1,7 +1,7 @@
 //! The points that look at one pod and the nodes: from PreFilter to Bind.
 
 use super::{Plugin, Reason, Store};
-use crate::core::model::Bind;
+use crate::core::model::{Bind, Reads};
 use crate::core::state::{ClusterState, ConstraintsId, NodeId, NodeSet, Pod, PodId, Shape};
 
 /// What plugins see: the state with all that the running transaction did, and the pod.
@@ -192,6 +192,17 @@ pub trait Score: Plugin {
     /// Another number whenever all scores have to be found anew.
     fn basis(&self, _cx: &Context<'_>) -> u64 {
         0
+    }
+
+    /// Whether it says the same of all nodes for this pod as things are, so that it need not be asked
+    /// (PreScore's `Skip`).
+    fn is_even(&self, _cx: &Context<'_>) -> bool {
+        false
+    }
+
+    /// What it looks at of pods and nodes that filters do not.
+    fn reads(&self) -> Reads {
+        Reads::default()
     }
 
     /// The score of one node.

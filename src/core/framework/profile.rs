@@ -4,7 +4,8 @@ use super::{
     Binder, Context, DomainOrder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind,
     PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Remote, Reserve, Scope, Score,
 };
-use crate::core::state::Shape;
+use crate::core::model::{ProfileId, Reads};
+use crate::core::state::{ClusterState, Gang, Shape};
 use std::fmt;
 use std::sync::Arc;
 
@@ -55,6 +56,61 @@ pub struct Profile {
     pub events: Vec<Arc<dyn EventHandler>>,
     /// Plugins in other processes.
     pub remotes: Vec<Arc<Remote>>,
+    /// How others are chosen that go for a pod without a gang.
+    pub preemption: Preemption,
+}
+
+/// How others are chosen that go for a pod without a gang. For gangs it is always by harm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preemption {
+    /// Those go whose going does least harm, wherever they are (docs/queues.md).
+    #[default]
+    ByHarm,
+    /// The node is chosen, as kube-scheduler chooses it, and then who goes of those there.
+    ByNode,
+}
+
+/// The profiles of a policy. A pod is of one, and so is a gang.
+#[derive(Clone, Copy, Debug)]
+pub struct Profiles<'a> {
+    first: &'a Profile,
+    others: &'a [Profile],
+}
+
+impl<'a> Profiles<'a> {
+    /// The one that is there in any case, and those of [`ProfileId`] 1 and up.
+    #[must_use]
+    pub const fn new(first: &'a Profile, others: &'a [Profile]) -> Self {
+        Self { first, others }
+    }
+
+    /// The one that is there in any case. How gangs are ordered is its to say, for all.
+    #[must_use]
+    pub const fn first(self) -> &'a Profile {
+        self.first
+    }
+
+    /// The profile of a number; the first, if there is none.
+    #[must_use]
+    pub fn get(self, id: ProfileId) -> &'a Profile {
+        let other = usize::from(id.0).checked_sub(1);
+        let other = other.and_then(|index| self.others.get(index));
+        other.unwrap_or(self.first)
+    }
+
+    /// The profile of a gang.
+    #[must_use]
+    pub fn of(self, state: &ClusterState, gang: &Gang) -> &'a Profile {
+        if self.others.is_empty() {
+            return self.first;
+        }
+        self.get(state.profile_of(gang))
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = &'a Profile> {
+        std::iter::once(self.first).chain(self.others)
+    }
 }
 
 impl Profile {
@@ -97,6 +153,13 @@ impl Profile {
     /// Who has to be asked about pods of a shape before any node.
     pub fn asked_first(&self, shape: &Shape) -> impl Iterator<Item = &Arc<dyn PreFilter>> {
         self.pre_filter.iter().filter(|one| one.concerns(shape))
+    }
+
+    /// What its scores look at that filters do not.
+    #[must_use]
+    pub fn reads(&self) -> Reads {
+        let reads = self.score.iter().map(|one| one.plugin.reads());
+        reads.fold(Reads::default(), Reads::or)
     }
 
     /// The filters that have to be asked at each placement of pods of a shape.

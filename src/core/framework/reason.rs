@@ -1,6 +1,7 @@
 //! Why a node does not suit a pod: typed, and in kube-scheduler's words.
 
 use crate::core::resources::{Dimension, Dimensions};
+use crate::core::state::{ClusterState, NodeId, PodId};
 
 /// Why a node does not suit a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +22,8 @@ pub enum Reason {
     AffinityConflict,
     /// Its kubelet does not declare what the pod needs.
     Features,
+    /// It does not match the affinity that the profile adds to every pod's.
+    EnforcedAffinity,
     /// Its labels do not match the gang's node selector.
     GangSelector,
     /// It is another gang's alone, or the pod's gang wants it alone and others are there.
@@ -68,6 +71,48 @@ impl Reason {
         matches!(self, Self::AffinityConflict)
     }
 
+    /// Whether it may not be so any more once others have left the node (what kube-scheduler calls
+    /// `Unschedulable`, not `UnschedulableAndUnresolvable`).
+    #[must_use]
+    pub fn may_be_helped(&self, state: &ClusterState, node: NodeId, pod: PodId) -> bool {
+        match self {
+            Self::Insufficient(dimension) => {
+                let request = state
+                    .shape_of(pod)
+                    .map(|shape| shape.request.get(*dimension));
+                let offered = state.nodes().allocatable(node, *dimension);
+                request.is_none_or(|request| request <= offered)
+            }
+            Self::TooManyPods
+            | Self::Exclusive
+            | Self::Ports
+            | Self::Spread
+            | Self::PodAntiAffinity
+            | Self::OthersAntiAffinity
+            | Self::DiskConflict
+            | Self::ClaimInUse
+            | Self::TooManyVolumes
+            | Self::DriverMissing(_)
+            | Self::Other(_) => true,
+            Self::Unschedulable
+            | Self::Taint
+            | Self::NodeAffinity
+            | Self::NotNamed
+            | Self::AffinityConflict
+            | Self::Features
+            | Self::NoSpreadDomain
+            | Self::PodAffinity
+            | Self::VolumeNodeAffinity
+            | Self::NoVolumeToBind
+            | Self::NoStorage
+            | Self::VolumeGone
+            | Self::VolumeZone
+            | Self::EnforcedAffinity
+            | Self::GangSelector
+            | Self::BindRefused => false,
+        }
+    }
+
     /// The words that kubectl, autoscalers and people know.
     #[must_use]
     pub fn describe(&self, dimensions: &Dimensions) -> String {
@@ -86,6 +131,7 @@ impl Reason {
             Self::NotNamed => "node(s) didn't satisfy plugin(s) [NodeAffinity]",
             Self::AffinityConflict => "pod affinity terms conflict",
             Self::Features => "node(s) didn't match Pod's required features",
+            Self::EnforcedAffinity => "node(s) didn't match scheduler-enforced node affinity",
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",
             Self::Exclusive => "node(s) were not free for one PodGroup alone",
             Self::Ports => "node(s) didn't have free ports for the requested pod ports",

@@ -283,6 +283,7 @@ fn words_about_nobody_or_without_bound_are_found() {
             pod: key(name),
             reason,
             message: message.into(),
+            nominated: None,
         })
     };
     let say =

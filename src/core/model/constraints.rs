@@ -1,6 +1,6 @@
 //! Which nodes a pod allows, and what keeps pods off a node.
 
-use super::{GangKey, Labels, NodeFeatures, VolumeNeeds};
+use super::{GangKey, Labels, NodeFeatures, ProfileId, VolumeNeeds};
 use std::sync::Arc;
 
 /// What a taint does to pods that do not tolerate it.
@@ -206,6 +206,8 @@ pub struct Housemates {
 /// constraints are allowed on the same nodes, whatever they request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Constraints {
+    /// By which profile it is scheduled: another one may ask other filters, or the same in another way.
+    pub profile: ProfileId,
     /// `spec.nodeSelector`.
     pub selector: Labels,
     /// The labels that its gang wants of all its nodes. The state fills it in: a pod does not know.

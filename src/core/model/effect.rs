@@ -45,4 +45,7 @@ pub struct PodWaits {
     pub reason: &'static str,
     /// In words: `0/3 nodes are available: ...`.
     pub message: Arc<str>,
+    /// The node that it is to have once others have left it (`status.nominatedNodeName`); empty: none any
+    /// more. `None`: nothing was ever said of it, and what others say there stays.
+    pub nominated: Option<Arc<str>>,
 }

@@ -11,10 +11,12 @@ mod event;
 mod features;
 mod gang;
 mod hyper_node;
+mod image;
 mod natural;
 mod node;
 mod pod;
 mod pod_rules;
+mod profile;
 mod question;
 mod queue;
 mod rank;
@@ -39,10 +41,12 @@ pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
 pub use hyper_node::{
     HYPER_NODES, HyperNodeSpec, MAX_TIERS, NamePattern, NodeChoice, level_of_tier,
 };
+pub use image::NodeImage;
 pub use natural::natural;
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use pod_rules::{Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm};
+pub use profile::{Preferences, Preferred, ProfileId, Reads};
 pub use question::{About, Answer, Body, Inquiry, Point, Question, QuestionId};
 pub use queue::{
     CRITICAL_PRIORITY, DEFAULT_OVER_SHARE, DEFAULT_QUEUE, DEFAULT_RESERVE_AFTER, LabelCondition,

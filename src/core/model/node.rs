@@ -1,6 +1,6 @@
 //! A node as the core is told of it.
 
-use super::{Amounts, Labels, NodeFeatures, Taint};
+use super::{Amounts, Labels, NodeFeatures, NodeImage, Taint};
 
 /// What a node offers and what keeps pods off it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,4 +17,6 @@ pub struct NodeSpec {
     pub features: NodeFeatures,
     /// `status.allocatable`, with `pods`. Negative amounts are read as zero.
     pub allocatable: Amounts,
+    /// The images it has; empty unless a profile scores by them.
+    pub images: Vec<NodeImage>,
 }

@@ -1,7 +1,8 @@
 //! A pod as the core is told of it.
 
 use super::{
-    Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, PodVolume, Rank, SpreadRule,
+    Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, PodVolume, Preferences, Rank,
+    SpreadRule,
 };
 use crate::core::units::{Millis, Time};
 use std::fmt;
@@ -96,7 +97,7 @@ impl HostPort {
     }
 }
 
-/// All that decides which nodes a pod fits: pods with equal shapes fit the same nodes.
+/// All that decides which nodes a pod fits, and how well: pods with equal shapes fit the same nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShapeSpec {
     /// Effective requests (without `pods`, which the core counts itself). Sorted by name.
@@ -109,6 +110,8 @@ pub struct ShapeSpec {
     pub pods: PodRules,
     /// Over which domains pods like it have to be spread, as the user ordered them.
     pub spread: Vec<SpreadRule>,
+    /// What scores look at besides.
+    pub preferences: Preferences,
 }
 
 /// A pod: who it is, what it needs, how far it is.

@@ -26,6 +26,7 @@ mod ports;
 mod puzzle;
 mod rankings;
 mod refusals;
+mod scores;
 mod search;
 mod tournament;
 mod whole;

@@ -2,13 +2,14 @@
 
 use super::capacity::Capacities;
 use super::demand::{Demand, Member, Need, Order};
-use super::diagnosis::{Diagnosis, diagnose, diagnose_among};
+use super::diagnosis::{Diagnosis, diagnose, diagnose_among, refusal};
 use super::domain::{Domain, domains, narrow};
 use super::masks::Masks;
 use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
+use super::scores;
 use super::whole::{AtLeast, Budget, PackingCounts};
-use crate::core::framework::{Context, Profile, Store};
+use crate::core::framework::{Context, Profile, Reason, Store};
 use crate::core::plugins::Weights;
 use crate::core::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::core::transaction::Statement;
@@ -76,6 +77,8 @@ pub struct Placer {
     pub(super) store: Store,
     pub(super) candidates: NodeSet,
     scores: Vec<i64>,
+    /// What one plugin says.
+    parts: Vec<i64>,
     questions_left: usize,
     /// Nobody asks why something does not fit.
     pub(super) silent: bool,
@@ -446,7 +449,7 @@ impl Placer {
         domain: &Domain,
     ) -> Option<NodeId> {
         let cx = Context::new(state, &self.store, pod_id)?;
-        if rankings::suits(profile, cx.shape) {
+        if rankings::suits(profile, &cx) {
             let among = narrow(profile, &cx, domain)?;
             let allowed = self.masks.allowed(&profile.filter, &cx);
             let mut others = profile.asked_of_the_cluster(cx.shape).peekable();
@@ -464,36 +467,22 @@ impl Placer {
             plugin.pre_score(state, pod_id, &self.candidates, &mut self.store);
         }
         let cx = Context::new(state, &self.store, pod_id)?;
-        let mut total: Vec<i64> = Vec::new();
-        for one in &profile.score {
+        if let [only] = &profile.score[..] {
             self.scores.clear();
-            let mixed = profile.score.len() > 1;
-            if mixed && one.plugin.has_scale() {
-                let on_scale = |node| one.plugin.on_scale(&cx, node);
-                self.scores.extend(self.candidates.iter().map(on_scale));
-            } else {
-                one.plugin.score(&cx, &self.candidates, &mut self.scores);
-                self.scores.resize(self.candidates.len(), 0);
-            }
-            if !mixed {
-                break;
-            }
-            if !one.plugin.has_scale() {
-                one.plugin.normalize(&mut self.scores);
-            }
-            total.resize(self.scores.len(), 0);
-            for (sum, score) in total.iter_mut().zip(&self.scores) {
-                *sum = sum.saturating_add(score.saturating_mul(one.weight));
+            only.plugin.score(&cx, &self.candidates, &mut self.scores);
+        } else {
+            self.scores.clear();
+            self.scores.resize(self.candidates.len(), 0);
+            for one in profile.score.iter().filter(|one| !one.plugin.is_even(&cx)) {
+                scores::of_one(one, &cx, &self.candidates, &mut self.parts);
+                for (sum, score) in self.scores.iter_mut().zip(&self.parts) {
+                    *sum = sum.saturating_add(score.saturating_mul(one.weight));
+                }
             }
         }
-        let scores = if total.is_empty() {
-            &self.scores
-        } else {
-            &total
-        };
         // Ties go to the lowest id: the first of the best.
-        let best = scores.iter().max()?;
-        let index = scores.iter().position(|score| score == best)?;
+        let best = self.scores.iter().max()?;
+        let index = self.scores.iter().position(|score| score == best)?;
         self.candidates.nth(index)
     }
 
@@ -505,6 +494,37 @@ impl Placer {
         let mut nodes = self.masks.allowed(&profile.filter, &cx).clone();
         nodes.intersect(state.nodes().present());
         nodes
+    }
+
+    /// What each score plugin of the profile says of each node that suits the pod, without weights: for
+    /// comparison with others, and for people.
+    pub fn scores_of(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+    ) -> Vec<(NodeId, Vec<(&'static str, i64)>)> {
+        let found = self.find_candidates(state, profile, pod_id, &Domain::Everywhere);
+        let Some((_, cx)) = found.zip(Context::new(state, &self.store, pod_id)) else {
+            return Vec::new();
+        };
+        scores::of_all(profile, &cx, &self.candidates)
+    }
+
+    /// Why the pod does not fit this node now: the reasons of the first filter that refuses.
+    #[must_use]
+    pub fn reasons(
+        &self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        node: NodeId,
+    ) -> Vec<Reason> {
+        let Some(cx) = Context::new(state, &self.store, pod_id) else {
+            return Vec::new();
+        };
+        let verdicts = profile.pre_filter.iter().map(|one| one.pre_filter(&cx));
+        refusal(profile, &verdicts.collect::<Vec<_>>(), &cx, node)
     }
 
     /// Whether the pod fits this node now.

@@ -9,7 +9,7 @@ use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Scope, Weighted};
 use crate::core::model::digest;
-use crate::core::state::{Id, NodeId, NodeSet, Shape};
+use crate::core::state::{Id, NodeId, NodeSet};
 
 /// A tournament for each shape.
 #[derive(Debug, Default)]
@@ -22,10 +22,12 @@ pub(super) struct Rankings {
 
 /// Whether a node's place in a ranking depends on the pod's shape and the node alone; filters that say
 /// at once which nodes suit are asked apart.
-pub(super) fn suits(profile: &Profile, shape: &Shape) -> bool {
+pub(super) fn suits(profile: &Profile, cx: &Context<'_>) -> bool {
+    let shape = cx.shape;
     let mixed = profile.score.len() > 1;
     let kept = |one: &Weighted| {
-        one.plugin.scope(shape) < Scope::Cluster && (!mixed || one.plugin.has_scale())
+        let kept = one.plugin.scope(shape) < Scope::Cluster && (!mixed || one.plugin.has_scale());
+        kept || (mixed && one.plugin.is_even(cx))
     };
     !profile.score.is_empty()
         && profile.score.iter().all(kept)
@@ -43,17 +45,18 @@ impl Rankings {
         among: Option<&NodeSet>,
     ) -> Option<NodeId> {
         let serial = cx.state.shapes().serial(cx.pod.shape)?;
-        let basis = basis(profile, cx);
+        let mix = Mix::of(profile, cx);
+        let basis = mix.basis(cx);
         let nodes = cx.state.nodes();
         let tournament = match self.by_shape.follow(serial, basis, nodes) {
             Some((tournament, touched)) => {
                 for node in touched {
-                    tournament.set(*node, score(profile, cx, allowed, *node));
+                    tournament.set(*node, score(&mix, cx, allowed, *node));
                 }
                 tournament
             }
             None => {
-                let anew = Tournament::new(&rank(profile, cx, allowed, &mut self.scores));
+                let anew = Tournament::new(&rank(&mix, cx, allowed, &mut self.scores));
                 self.by_shape.keep(serial, basis, nodes, anew)
             }
         };
@@ -73,17 +76,18 @@ impl Rankings {
         among: &NodeSet,
     ) -> Option<NodeId> {
         let serial = cx.state.shapes().serial(cx.pod.shape)?;
-        let basis = basis(profile, cx);
+        let mix = Mix::of(profile, cx);
+        let basis = mix.basis(cx);
         let nodes = cx.state.nodes();
         let arena = match self.confined.follow(serial, basis, nodes) {
             Some((arena, touched)) => {
                 for node in touched {
-                    arena.set(*node, score(profile, cx, allowed, *node));
+                    arena.set(*node, score(&mix, cx, allowed, *node));
                 }
                 arena
             }
             None => {
-                let anew = Arena::new(rank(profile, cx, allowed, &mut self.scores));
+                let anew = Arena::new(rank(&mix, cx, allowed, &mut self.scores));
                 self.confined.keep(serial, basis, nodes, anew)
             }
         };
@@ -91,19 +95,60 @@ impl Rankings {
     }
 }
 
+/// The scores of a profile, without those that say the same of all nodes.
+struct Mix<'a> {
+    profile: &'a Profile,
+    /// One bit for each score plugin that does.
+    even: u64,
+}
+
+impl<'a> Mix<'a> {
+    fn of(profile: &'a Profile, cx: &Context<'_>) -> Self {
+        let mut even = 0;
+        if profile.score.len() > 1 {
+            for (index, one) in profile.score.iter().enumerate().take(64) {
+                even |= u64::from(one.plugin.is_even(cx)) << index;
+            }
+        }
+        Self { profile, even }
+    }
+
+    /// Another number whenever all scores have to be found anew.
+    fn basis(&self, cx: &Context<'_>) -> u64 {
+        let of_filters = self.profile.basis(cx);
+        let of_scores = match &self.profile.score[..] {
+            [only] => only.plugin.basis(cx),
+            several => {
+                let bases = several.iter().map(|one| one.plugin.basis(cx));
+                digest::of(&bases.chain([self.even]).collect::<Vec<u64>>())
+            }
+        };
+        of_scores ^ of_filters
+    }
+
+    /// What one node scores.
+    fn score(&self, cx: &Context<'_>, node: NodeId) -> i64 {
+        let score = |one: &Weighted| one.plugin.on_scale(cx, node).saturating_mul(one.weight);
+        let all = self.profile.score.iter().enumerate();
+        let uneven = all.filter(|(index, _)| *index >= 64 || self.even >> index & 1 == 0);
+        let scores = uneven.map(|(_, one)| score(one));
+        scores.fold(0, i64::saturating_add)
+    }
+}
+
 /// What all nodes score now.
-fn rank(profile: &Profile, cx: &Context<'_>, allowed: &NodeSet, scores: &mut Vec<i64>) -> Vec<i64> {
+fn rank(mix: &Mix<'_>, cx: &Context<'_>, allowed: &NodeSet, scores: &mut Vec<i64>) -> Vec<i64> {
     let nodes = cx.state.nodes();
     let mut fit = allowed.clone();
     fit.intersect(nodes.present());
-    for filter in profile.asked_of_the_node(cx.shape) {
+    for filter in mix.profile.asked_of_the_node(cx.shape) {
         filter.retain(cx, &mut fit);
     }
     scores.clear();
-    if let [only] = &profile.score[..] {
+    if let [only] = &mix.profile.score[..] {
         only.plugin.score(cx, &fit, scores);
     } else {
-        scores.extend(fit.iter().map(|node| mix(profile, cx, node)));
+        scores.extend(fit.iter().map(|node| mix.score(cx, node)));
     }
     let mut all = vec![UNFIT; room_for(nodes)];
     for (node, score) in fit.iter().zip(scores.iter()) {
@@ -113,36 +158,17 @@ fn rank(profile: &Profile, cx: &Context<'_>, allowed: &NodeSet, scores: &mut Vec
 }
 
 /// What one node scores now.
-fn score(profile: &Profile, cx: &Context<'_>, allowed: &NodeSet, node: NodeId) -> i64 {
+fn score(mix: &Mix<'_>, cx: &Context<'_>, allowed: &NodeSet, node: NodeId) -> i64 {
     if !allowed.contains(node) || !cx.state.nodes().present().contains(node) {
         return UNFIT;
     }
-    let mut filters = profile.asked_of_the_node(cx.shape);
+    let mut filters = mix.profile.asked_of_the_node(cx.shape);
     if !filters.all(|one| one.suits(cx, node)) {
         return UNFIT;
     }
-    let score = match &profile.score[..] {
+    let score = match &mix.profile.score[..] {
         [only] => only.plugin.score_one(cx, node),
-        _ => mix(profile, cx, node),
+        _ => mix.score(cx, node),
     };
     score.max(UNFIT + 1)
-}
-
-/// The scores of several plugins together.
-fn mix(profile: &Profile, cx: &Context<'_>, node: NodeId) -> i64 {
-    let score = |one: &Weighted| one.plugin.on_scale(cx, node).saturating_mul(one.weight);
-    profile.score.iter().map(score).fold(0, i64::saturating_add)
-}
-
-/// Another number whenever all scores have to be found anew.
-fn basis(profile: &Profile, cx: &Context<'_>) -> u64 {
-    let of_filters = profile.basis(cx);
-    let of_scores = match &profile.score[..] {
-        [only] => only.plugin.basis(cx),
-        several => {
-            let bases = several.iter().map(|one| one.plugin.basis(cx));
-            digest::of(&bases.collect::<Vec<u64>>())
-        }
-    };
-    of_scores ^ of_filters
 }

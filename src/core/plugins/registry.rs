@@ -12,9 +12,11 @@ use super::node_declared_features::NodeDeclaredFeatures;
 use super::node_ports::NodePorts;
 use super::node_resources::{self, NodeResourcesFit};
 use super::node_unschedulable::NodeUnschedulable;
+use super::one_profile::OneProfile;
 use super::packing::{self, Packing};
 use super::priority::Priority;
 use super::queue_exists::QueueExists;
+use super::scoring::{Arguments, FitScore, ImageLocality, NodeResourcesBalancedAllocation};
 use super::submission::Submission;
 use super::supported_fields::SupportedFields;
 use super::taints::TaintToleration;
@@ -25,17 +27,25 @@ use super::volume_binding::{self, VolumeBinding};
 use super::volume_limits::NodeVolumeLimits;
 use super::volume_restrictions::VolumeRestrictions;
 use super::volume_zone::VolumeZone;
-use crate::core::framework::{Filter, PreBind, Profile, QueueSort, Score, Weighted};
+use crate::core::framework::{
+    Filter, PreBind, PreEnqueue, Preemption, Profile, QueueSort, Score, Weighted,
+};
 use crate::core::units::Millis;
 use std::sync::Arc;
 
 /// The filters by name, in the order in which kube-scheduler runs them.
 #[must_use]
 pub fn filters() -> Vec<Arc<dyn Filter>> {
+    filters_by(&Arguments::default())
+}
+
+/// The same, as they were told to be.
+#[must_use]
+pub fn filters_by(arguments: &Arguments) -> Vec<Arc<dyn Filter>> {
     vec![
         Arc::new(NodeUnschedulable),
         Arc::new(TaintToleration),
-        Arc::new(NodeAffinity),
+        Arc::new(node_affinity(arguments)),
         Arc::new(NodePorts),
         Arc::new(NodeResourcesFit),
         Arc::new(VolumeRestrictions),
@@ -73,11 +83,66 @@ pub fn queue_sorts() -> Vec<Arc<dyn QueueSort>> {
 /// The scores by name.
 #[must_use]
 pub fn scores() -> Vec<Arc<dyn Score>> {
+    scores_by(&Arguments::default())
+}
+
+/// The same, as they were told to be: Muster's own, then kube-scheduler's.
+#[must_use]
+pub fn scores_by(arguments: &Arguments) -> Vec<Arc<dyn Score>> {
     vec![
         Arc::new(Packing),
         Arc::new(LeastAllocated),
         Arc::new(MostAllocated),
+        Arc::new(TaintToleration),
+        Arc::new(node_affinity(arguments)),
+        Arc::new(FitScore {
+            strategy: arguments.strategy.clone(),
+            resources: arguments.resources.clone(),
+        }),
+        Arc::new(NodeResourcesBalancedAllocation {
+            resources: arguments.balanced.clone(),
+        }),
+        Arc::new(ImageLocality),
     ]
+}
+
+fn node_affinity(arguments: &Arguments) -> NodeAffinity {
+    NodeAffinity {
+        added: Arc::clone(&arguments.added_affinity),
+    }
+}
+
+/// kube-scheduler's scores and what it weighs them with.
+pub const KUBERNETES_SCORES: [(&str, i64); 5] = [
+    ("TaintToleration", 3),
+    ("NodeAffinity", 2),
+    (node_resources::NAME, 1),
+    ("NodeResourcesBalancedAllocation", 1),
+    ("ImageLocality", 1),
+];
+
+/// What schedules as kube-scheduler does, but for gangs, queues and their order.
+#[must_use]
+pub fn kubernetes_profile() -> Profile {
+    let known = scores();
+    let weighted = KUBERNETES_SCORES.iter().filter_map(|(name, weight)| {
+        let plugin = known.iter().find(|one| one.name() == *name)?;
+        Some(Weighted {
+            plugin: Arc::clone(plugin),
+            weight: *weight,
+        })
+    });
+    Profile {
+        score: weighted.collect(),
+        preemption: Preemption::ByNode,
+        ..default_profile()
+    }
+}
+
+/// What holds gangs back whose pods are of different profiles, which are known by these names.
+#[must_use]
+pub fn one_profile(names: Vec<String>) -> Arc<dyn PreEnqueue> {
+    Arc::new(OneProfile { names })
 }
 
 /// The scores that run when nothing is configured: packing.

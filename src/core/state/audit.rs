@@ -37,6 +37,7 @@ impl ClusterState {
             return Err("other pods are on their way off than is noted".to_owned());
         }
         self.nodes.audit_sums()?;
+        self.nodes.appeal().audit()?;
         self.topologies.audit(&self.nodes)?;
         self.audit_rules()?;
         self.audit_spreads()?;
@@ -79,6 +80,7 @@ impl ClusterState {
         }
         self.audit_use(node, &found)?;
         let pods: Vec<_> = found.into_iter().collect();
+        self.audit_unsaid(node, &pods)?;
         for dimension in self.dimensions.iter() {
             let (used, sum) = (
                 self.nodes.used(node, dimension),
@@ -90,6 +92,20 @@ impl ClusterState {
             }
         }
         Ok(())
+    }
+
+    fn audit_unsaid(&self, node: NodeId, pods: &[PodId]) -> Result<(), String> {
+        let mut sum = [0, 0];
+        for shape in pods.iter().filter_map(|id| self.shape_of(*id)) {
+            let amounts = shape.preferences.unsaid;
+            sum = [sum[0] + amounts[0], sum[1] + amounts[1]];
+        }
+        let noted = self.nodes.appeal().unsaid(node);
+        if noted == sum {
+            return Ok(());
+        }
+        let name = self.nodes.name(node);
+        Err(format!("node {name}: {noted:?} is not said, not {sum:?}"))
     }
 
     /// By how many pods a node is in use, and by how many that want it for their gang; while nothing

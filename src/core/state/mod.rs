@@ -8,6 +8,7 @@
 
 mod admission;
 mod advice;
+mod appeal;
 mod audit;
 mod budgets;
 mod changes;
@@ -35,6 +36,7 @@ mod touched;
 mod volumes;
 
 pub use advice::{Advice, Asking, Said};
+pub use appeal::{Appeal, Image};
 pub use budgets::DisruptionBudget;
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
@@ -64,7 +66,7 @@ pub use volumes::{Chosen, Source as VolumeSource, Unmet, Volumes};
 
 use super::model::{
     Answer, DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec,
-    QuestionId, RemotePoint, Source,
+    ProfileId, QuestionId, RemotePoint, Source,
 };
 use super::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
 use super::units::Time;
@@ -313,6 +315,25 @@ impl ClusterState {
     #[must_use]
     pub fn shape_of(&self, pod: PodId) -> Option<&Shape> {
         self.shapes.get(self.pod(pod)?.shape)
+    }
+
+    /// By which profile a gang is scheduled: that of its first member. Others of another profile hold it
+    /// back (`MixedProfiles`).
+    #[must_use]
+    pub fn profile_of(&self, gang: &Gang) -> ProfileId {
+        let first = gang.members.first().copied();
+        first
+            .map(|pod| self.profile_of_pod(pod))
+            .unwrap_or_default()
+    }
+
+    /// By which profile a pod is scheduled.
+    #[must_use]
+    pub fn profile_of_pod(&self, pod: PodId) -> ProfileId {
+        let shape = self.shape_of(pod);
+        shape
+            .map(|one| self.shapes.profile(one))
+            .unwrap_or_default()
     }
 
     /// A namespace.

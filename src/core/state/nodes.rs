@@ -4,6 +4,7 @@
 //! order. A node that is only spoken of (a pod says it runs there) has a slot as well: it is not
 //! present, and its usage is counted when it appears.
 
+use super::appeal::Appeal;
 use super::ids::{Id, NodeId, PodId};
 use super::kept::Kept;
 use super::node_set::{LANES, NodeSet};
@@ -49,6 +50,8 @@ pub struct Occupant<'a> {
     pub daemon: bool,
     /// All of it, for its gang.
     pub exclusive: bool,
+    /// What it would ask for besides, if it said so: of CPU and of memory.
+    pub unsaid: [i64; 2],
 }
 
 impl<'a> Occupant<'a> {
@@ -59,6 +62,7 @@ impl<'a> Occupant<'a> {
             ports: &shape.ports,
             daemon: pod.daemon,
             exclusive: shapes.is_exclusive(shape),
+            unsaid: shape.preferences.unsaid,
         }
     }
 }
@@ -105,6 +109,8 @@ pub struct Nodes {
     exclusive: u32,
     /// How often a node looks taken as a whole.
     kept_whole: u32,
+    /// What scores look at besides.
+    appeal: Appeal,
 }
 
 /// What a change of a node may do for those that wait.
@@ -159,11 +165,13 @@ impl Nodes {
             unschedulable: spec.unschedulable,
             features: spec.features,
         };
+        let appeals = self.appeal.set_images(id, &spec.images);
         let row = &mut self.rows[id.index()];
         row.deleted = false;
         let changed = row.facts != facts;
         if changed || appeared {
             self.version += 1;
+            self.appeal.set_taints(id, &facts.taints);
             row.facts = facts;
             row.facts_version = self.version;
         }
@@ -171,6 +179,8 @@ impl Nodes {
         if helps || shrank {
             self.touched.note(id);
             self.offer_version += 1;
+        } else if appeals {
+            self.touched.note(id);
         }
         (
             id,
@@ -204,6 +214,8 @@ impl Nodes {
         self.version += 1;
         self.offer_version += 1;
         self.touched.note(id);
+        self.appeal.set_images(id, &[]);
+        self.appeal.set_taints(id, &[]);
         let row = &mut self.rows[id.index()];
         row.facts = NodeFacts::default();
         row.facts_version = self.version;
@@ -237,6 +249,7 @@ impl Nodes {
         self.pods += 1;
         self.in_use[node.index()] += u32::from(!takes.daemon);
         self.exclusive += u32::from(takes.exclusive);
+        self.appeal.count_unsaid(node, takes.unsaid, true);
         self.touched.note(node);
         let row = &mut self.rows[node.index()];
         row.exclusive += u32::from(takes.exclusive);
@@ -258,6 +271,7 @@ impl Nodes {
         self.pods -= 1;
         self.in_use[node.index()] -= u32::from(!takes.daemon);
         self.exclusive -= u32::from(takes.exclusive);
+        self.appeal.count_unsaid(node, takes.unsaid, false);
         self.touched.note(node);
         let row = &mut self.rows[node.index()];
         row.exclusive -= u32::from(takes.exclusive);
@@ -364,6 +378,12 @@ impl Nodes {
     #[must_use]
     pub const fn with_devices(&self) -> &NodeSet {
         &self.with_devices
+    }
+
+    /// What scores look at besides.
+    #[must_use]
+    pub const fn appeal(&self) -> &Appeal {
+        &self.appeal
     }
 
     /// The nodes that exist.
@@ -650,6 +670,7 @@ mod tests {
             ports: &[],
             daemon: false,
             exclusive: false,
+            unsaid: [0, 0],
         }
     }
 

@@ -7,7 +7,8 @@ use super::ids::{ConstraintsId, Id, ShapeId, Slab, SpreadId};
 use super::pod_counts::Rules;
 use super::spreads::Spreads;
 use crate::core::model::{
-    Constraints, HostPort, Housemates, Labels, ShapeSpec, SpreadRule, VolumeNeeds,
+    Constraints, HostPort, Housemates, Labels, Preferences, ProfileId, ShapeSpec, SpreadRule,
+    VolumeNeeds,
 };
 use crate::core::resources::{Dimension, Dimensions, Request};
 use indexmap::IndexMap;
@@ -30,6 +31,8 @@ pub struct Shape {
     pub spread: Vec<SpreadId>,
     /// What their volumes ask of the node, as in the constraints.
     pub volumes: Option<Arc<VolumeNeeds>>,
+    /// What scores look at besides.
+    pub preferences: Preferences,
 }
 
 /// A shape apart from its constraints.
@@ -38,6 +41,7 @@ struct Rest {
     ports: Vec<HostPort>,
     rules: Option<Arc<Rules>>,
     spread: Vec<SpreadRule>,
+    preferences: Preferences,
 }
 
 impl Shape {
@@ -150,6 +154,7 @@ impl Shapes {
             ports: spec.host_ports.clone(),
             rules,
             spread: spec.spread.clone(),
+            preferences: spec.preferences.clone(),
         };
         (self.intern(&spec.constraints, rest), unknown)
     }
@@ -221,6 +226,7 @@ impl Shapes {
             ports: shape.ports.clone(),
             rules: shape.rules.clone(),
             spread: spread.cloned().collect(),
+            preferences: shape.preferences.clone(),
         }
     }
 
@@ -234,6 +240,7 @@ impl Shapes {
             rules: rest.rules,
             spread: self.spreads.acquire(&rest.spread, constraints),
             volumes,
+            preferences: rest.preferences,
         };
         let (id, shape_is_new) = self.shapes.acquire(&shape);
         if !shape_is_new {
@@ -285,6 +292,13 @@ impl Shapes {
     #[must_use]
     pub fn constraints(&self, id: ConstraintsId) -> Option<&Constraints> {
         self.constraints.get(id)
+    }
+
+    /// By which profile pods of a shape are scheduled.
+    #[must_use]
+    pub fn profile(&self, shape: &Shape) -> ProfileId {
+        let constraints = self.constraints(shape.constraints);
+        constraints.map(|one| one.profile).unwrap_or_default()
     }
 
     /// Whether pods of a shape want their node for their gang.

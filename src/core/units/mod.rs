@@ -1,9 +1,11 @@
 //! Quantities, time and decay over time as integers.
 
 mod decay;
+mod double;
 mod quantity;
 mod time;
 
 pub use decay::decayed;
+pub use double::Double;
 pub use quantity::{Quantity, QuantityError};
 pub use time::{Millis, Time};

@@ -133,6 +133,7 @@ impl Driver {
     /// Begins to play a scenario.
     #[must_use]
     pub fn new(scenario: Scenario, policy: Policy, network: Network) -> Self {
+        let allows_overcommit = policy.profiles().iter().any(overcommits);
         let mut driver = Self {
             now: Time::ZERO,
             heap: Heap::default(),
@@ -142,7 +143,7 @@ impl Driver {
             server: Server::default(),
             outside: Outside::default(),
             ledger: Ledger {
-                allows_overcommit: overcommits(&policy.profile),
+                allows_overcommit,
                 ..Ledger::default()
             },
             network,

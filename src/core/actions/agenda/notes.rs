@@ -104,6 +104,10 @@ pub struct Progress {
     pub planned: Option<(u64, Time)>,
     /// What came of that.
     pub room: Option<RoomNote>,
+    /// What kube-scheduler would say of it, where room is made as it does.
+    pub by_node: Option<Arc<str>>,
+    /// Room was held for it so, which is said in `status.nominatedNodeName`.
+    pub nominates: bool,
     /// No place could be found for it, whoever of those that are ours had gone.
     pub hopeless: bool,
     /// It was asked what it is to be charged for what it holds.

@@ -4,7 +4,7 @@ use super::who::Candidate;
 use crate::core::actions::Cycle;
 use crate::core::actions::preempt::{has_room_on, still_suit, who_asks};
 use crate::core::fairness;
-use crate::core::framework::Profile;
+use crate::core::framework::Profiles;
 use crate::core::placement::{Demand, Placer};
 use crate::core::resources::Tally;
 use crate::core::state::{GangId, NodeId, PodId};
@@ -48,7 +48,7 @@ pub(super) fn find(
         statement,
         start,
         placer: &mut *cx.placer,
-        profile: cx.profile,
+        profiles: cx.profiles,
         gang_id,
         demand,
         candidates,
@@ -72,7 +72,7 @@ struct Search<'s, 'a> {
     statement: Statement<'s>,
     start: Checkpoint,
     placer: &'a mut Placer,
-    profile: &'a Profile,
+    profiles: Profiles<'a>,
     gang_id: GangId,
     demand: Demand,
     candidates: &'a [Candidate],
@@ -97,6 +97,15 @@ impl Search<'_, '_> {
         Some(enough)
     }
 
+    /// Places what a gang asks for, by default what the waiting one does, by its own profile.
+    fn can_place(&mut self, gang: GangId, demand: Option<&Demand>) -> bool {
+        let state = self.statement.state();
+        let profile = self.profiles.of(state, &state[gang]);
+        let demand = demand.unwrap_or(&self.demand);
+        self.placer
+            .can_place(&mut self.statement, profile, gang, demand)
+    }
+
     fn displace_first(&mut self, count: usize) {
         self.statement.roll_back(self.start);
         for one in &self.candidates[..count] {
@@ -108,16 +117,14 @@ impl Search<'_, '_> {
 
     fn fits_without(&mut self, count: usize) -> bool {
         self.displace_first(count);
-        let (statement, placer) = (&mut self.statement, &mut *self.placer);
-        placer.can_place(statement, self.profile, self.gang_id, &self.demand)
+        self.can_place(self.gang_id, None)
     }
 
     /// The plan in which none but the first so many are moved, if there is one.
     fn with(&mut self, count: usize) -> Option<Plan> {
         self.displace_first(count);
         let mark = self.statement.checkpoint();
-        let (statement, placer) = (&mut self.statement, &mut *self.placer);
-        if !placer.can_place(statement, self.profile, self.gang_id, &self.demand) {
+        if !self.can_place(self.gang_id, None) {
             return None;
         }
         let places = self.assumed_since(mark);
@@ -173,8 +180,7 @@ impl Search<'_, '_> {
         fairness::check(state, one.gang, &amounts).ok()?;
         let demand = Demand::everybody(state, one.gang, u32::try_from(one.pods.len()).ok()?);
         let mark = self.statement.checkpoint();
-        let (statement, placer) = (&mut self.statement, &mut *self.placer);
-        if !placer.can_place(statement, self.profile, one.gang, &demand) {
+        if !self.can_place(one.gang, Some(&demand)) {
             return None;
         }
         Some(Moved {

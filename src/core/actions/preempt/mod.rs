@@ -7,6 +7,7 @@
 //! them may not be deleted or a node dies, the plan is made anew, and who leaves already counts.
 
 mod budgets;
+mod by_node;
 mod judge;
 mod leaving;
 mod note;
@@ -24,6 +25,7 @@ pub(in crate::core) use victims::surplus;
 use super::partial::repairs_until;
 use super::record::{Asked, Lost};
 use super::{Cycle, release};
+use crate::core::framework::Preemption;
 use crate::core::model::{Evict, EvictCause, Why, counted};
 use crate::core::state::{Eviction, GangId, NodeId, PodId};
 use crate::core::units::Time;
@@ -73,6 +75,9 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
         return Err(None);
     }
     if cx.state.never_preempts(gang_id) {
+        if preempts_by_node(cx, gang_id) {
+            say(cx, gang_id, by_node::NEVER.to_owned());
+        }
         return Err(Some(RoomNote::Never));
     }
     if cx.orders.room.plans >= MAX_PLANS {
@@ -84,8 +89,18 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
     let found = victims::candidates(cx, gang_id);
     cx.orders.room.spared_too_often += found.too_often;
     let leaving = leaving::leaving(cx.state, cx.agenda);
+    let by_node = preempts_by_node(cx, gang_id);
     let plan = if let Some(plan) = plan::that_stands(cx, gang_id, &leaving) {
+        if by_node {
+            say(cx, gang_id, by_node::STANDS.to_owned());
+        }
         Ok(plan)
+    } else if by_node {
+        let found = by_node::find(cx, gang_id, &leaving, &found.units);
+        found.map_or(Err(NoPlan::Impossible), |found| {
+            say(cx, gang_id, found.words);
+            found.plan
+        })
     } else if found.units.is_empty() && found.beyond.is_empty() && leaving.is_empty() {
         Err(NoPlan::Impossible)
     } else {
@@ -103,6 +118,16 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
             NoPlan::CutShort => RoomNote::CutShort,
         })
     })
+}
+
+/// Whether room is made for it as kube-scheduler does.
+fn preempts_by_node(cx: &Cycle<'_>, gang_id: GangId) -> bool {
+    cx.state[gang_id].is_single() && cx.profile_of(gang_id).preemption == Preemption::ByNode
+}
+
+/// Notes what kube-scheduler would say of it.
+fn say(cx: &mut Cycle<'_>, gang_id: GangId, words: String) {
+    cx.agenda.progress_mut(gang_id).by_node = Some(words.into());
 }
 
 /// Who goes, who else might have had to, and why the others keep their places.
@@ -167,6 +192,9 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
         cx.state.nominate(*pod, *node);
     }
     cx.agenda.nominated.insert(gang_id);
+    if preempts_by_node(cx, gang_id) {
+        cx.agenda.progress_mut(gang_id).nominates = true;
+    }
     cx.orders.room.found += u64::from(!plan.victims.is_empty());
     let leave = cx.state.leaving_from(&nodes);
     let all: BTreeSet<String> = violated.into_iter().flatten().collect();

@@ -49,12 +49,13 @@ pub(super) fn that_stands(
     if leaving.is_empty() || places.len() != missing || !places.iter().all(waits) {
         return None;
     }
+    let profile = cx.profile_of(gang_id);
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
     leaving.iter().for_each(|pod| statement.lift(*pod));
     for (pod, node) in &places {
         let state = statement.state();
-        if !cx.placer.fits(state, cx.profile, *pod, *node) {
+        if !cx.placer.fits(state, profile, *pod, *node) {
             return None;
         }
         statement.assume(*pod, *node);
@@ -79,13 +80,14 @@ pub(super) fn find(
         .shapes()
         .filter_map(|(shape, _)| cx.state.shapes().get(shape));
     let is_spread = shapes.any(|shape| !shape.spread.is_empty());
+    let profile = cx.profile_of(gang_id);
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
     leaving.iter().for_each(|pod| statement.lift(*pod));
     let mut search = Search {
         statement,
         placer: &mut *cx.placer,
-        profile: cx.profile,
+        profile,
         gang_id,
         demand: &demand,
         units,

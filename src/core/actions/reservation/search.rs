@@ -58,6 +58,7 @@ fn search(cx: &mut Cycle<'_>, gang_id: GangId, whenever: bool) -> Option<Found> 
     let ends = ends.map(|(end, gang)| (Some(end.max(now)), gang));
     let later = ends.chain(endless.map(|gang| (None, gang)));
     let demand = Demand::minimum(cx.state, gang_id);
+    let profile = cx.profile_of(gang_id);
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
     for one in agenda.reserved.values() {
@@ -69,7 +70,7 @@ fn search(cx: &mut Cycle<'_>, gang_id: GangId, whenever: bool) -> Option<Found> 
         marks: vec![statement.checkpoint()],
         statement,
         placer: &mut *cx.placer,
-        profile: cx.profile,
+        profile,
         gang: gang_id,
         demand,
         departures: vec![first],

@@ -8,7 +8,7 @@ mod reserving;
 
 use super::agenda::Stage;
 use super::{Agenda, Cycle, Orders, allocate, fire_timers, refresh, wake_parked};
-use crate::core::framework::Profile;
+use crate::core::framework::{Profile, Profiles};
 use crate::core::model::testing::{group, key, node, pod};
 use crate::core::model::{BindOutcome, Event, EvictOutcome, GangSpec, PodSpec};
 use crate::core::placement::Placer;
@@ -78,7 +78,7 @@ impl World {
         let mut cycle = Cycle {
             now: self.now,
             state: &mut self.state,
-            profile: &self.profile,
+            profiles: Profiles::new(&self.profile, &[]),
             placer: &mut self.placer,
             agenda: &mut self.agenda,
             orders: Orders::default(),

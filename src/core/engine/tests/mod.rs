@@ -15,6 +15,7 @@ mod near;
 mod others;
 mod placing;
 mod preempting;
+mod profiles;
 mod promises;
 mod ranks;
 mod remote;

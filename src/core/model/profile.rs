@@ -1,0 +1,54 @@
+//! By which profile a pod is scheduled, and what that looks at beyond what says where a pod fits.
+
+use super::Term;
+
+/// The number of a profile: 0 for the one that is there in any case, the others in the order in which
+/// they were configured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProfileId(pub u8);
+
+/// What scores look at and filters do not. All of it is empty unless a profile scores by it: pods that
+/// differ in nothing else are of one shape then.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Preferences {
+    /// `preferredDuringScheduling` node affinity.
+    pub nodes: Vec<Preferred>,
+    /// The images of its containers, init containers and image volumes, as often as they are named
+    /// there, each with a tag. Sorted.
+    pub images: Vec<String>,
+    /// By how much more it asks for where each container that says nothing of it counts as asking for
+    /// something: of CPU in thousandths, of memory in bytes. Only scores count so.
+    pub unsaid: [i64; 2],
+}
+
+/// A term that a node had better satisfy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Preferred {
+    /// How much that counts: 1 to 100.
+    pub weight: i32,
+    /// The term.
+    pub term: Term,
+}
+
+/// What the scores of a profile look at of pods and nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Preferred node affinity of its pods.
+    pub node_terms: bool,
+    /// Images of its pods, and of all nodes.
+    pub images: bool,
+    /// What containers would ask for that do not say it, of all pods.
+    pub unsaid: bool,
+}
+
+impl Reads {
+    /// What either of two looks at.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self {
+            node_terms: self.node_terms || other.node_terms,
+            images: self.images || other.images,
+            unsaid: self.unsaid || other.unsaid,
+        }
+    }
+}
