@@ -245,7 +245,7 @@ fn a_scheduler_name_chooses_a_profile() {
 #[test]
 fn a_profile_that_cannot_be_meant_is_refused() {
     let cases: [(&str, &str, &[&str]); 7] = [
-        ("- {base: kubernetes}", "4:3", &["schedulerName"]),
+        ("- {base: kubernetes}", "4:", &["schedulerName"]),
         (
             "- {schedulerName: a, base: kube}",
             "4:",

@@ -121,10 +121,10 @@ pub enum PluginConfig {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct FitArguments {
     /// May be named, as in kube-scheduler's configuration.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
     /// May be named as well.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// By which rule and by which resources.
     pub scoring_strategy: ScoringStrategy,
@@ -205,10 +205,10 @@ pub struct RatioPoint {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BalancedArguments {
     /// May be named, as in kube-scheduler's configuration.
-    #[serde(default, skip_serializing)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
     /// May be named as well.
-    #[serde(default, skip_serializing)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The resources. What they weigh makes no difference.
     #[serde(default = "cpu_and_memory", deserialize_with = "unique")]
@@ -220,10 +220,10 @@ pub struct BalancedArguments {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AffinityArguments {
     /// May be named, as in kube-scheduler's configuration.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
     /// May be named as well.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Node affinity of every pod, besides its own.
     pub added_affinity: AddedAffinity,

@@ -116,6 +116,7 @@ fn driver(seed: u64, trace: bool) -> (Driver, bool) {
     let network = Network::faulty(rates, random.split(), FAULTS);
     let mut policy = Policy {
         moves: moves(&mut random.split()),
+        more_profiles: vec![registry::kubernetes_profile()],
         ..Policy::default()
     };
     // What is never answered is over before the calm is.

@@ -8,8 +8,9 @@ use muster::core::model::{
 use muster::core::model::{
     Counted, GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
     LabelRequirement, LabelSelector, Level, Link, NamespaceChoice, NodeChoice, NodeSpec, PodLabels,
-    PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, QueueSpec, Rank, Reservation, Source,
-    SpreadRule, SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec, TopologyWish,
+    PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, ProfileId, QueueSpec, Rank, Reservation,
+    Source, SpreadRule, SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec,
+    TopologyWish,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
@@ -84,6 +85,8 @@ fn pod(name: String, gang: Option<&GangKey>, cpu: u64, duration: Option<Millis>)
 /// What all pods of a gang have in common besides their size.
 fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
     let (tolerates, takes_port) = (random.per_mille(400), random.per_mille(150));
+    let profile = ProfileId(u8::from(random.per_mille(300)));
+    let unsaid = if random.per_mille(300) { 100 } else { 0 };
     let app = random
         .per_mille(400)
         .then(|| ("app".to_owned(), APP.to_owned()));
@@ -96,6 +99,8 @@ fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
         plan.spec.labels = PodLabels::new(&labels.collect());
         plan.spec.shape.pods = company.clone();
         plan.spec.shape.spread.clone_from(&spread);
+        plan.spec.shape.constraints.profile = profile;
+        plan.spec.shape.preferences.unsaid = [unsaid, 0];
         if tolerates {
             plan.spec.shape.constraints.tolerations = vec![Toleration {
                 key: TAINT.to_owned(),

@@ -42,6 +42,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         ours,
         daemon: is_daemon(meta),
         node: filled(Some(&spec.node_name)),
+        nominated: filled(Some(&pod.status.nominated_node_name)),
         bound_at: bound_at(pod),
         phase: phase(&pod.status.phase),
         terminating: meta.deletion_timestamp.is_some(),

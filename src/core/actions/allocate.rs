@@ -8,9 +8,9 @@ use super::record::Short;
 use super::refresh::{queue_or_wait, wait};
 use super::{Cycle, admit, finish, moves, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
-use crate::core::framework::Reason;
+use crate::core::framework::{Preemption, Profile, Reason};
 use crate::core::model::Why;
-use crate::core::placement::{Confined, Demand, Diagnosis, Shortage, line_up};
+use crate::core::placement::{Confined, Demand, Diagnosis, Placer, Shortage, line_up};
 use crate::core::state::{ClusterState, Eased, GangId, Limit, ShapeId, View};
 use crate::core::transaction::Statement;
 use crate::core::units::Time;
@@ -297,6 +297,8 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         && cx
             .placer
             .place_without(&mut statement, profile, (gang_id, &demand), shunned);
+    let elsewhere =
+        elsewhere || take_the_node_it_is_meant_to_have(&mut statement, cx.placer, profile, gang_id);
     if !elsewhere {
         let found = cx.placer.place(&mut statement, profile, gang_id, &demand);
         found.map_err(Refusal::Shortage)?;
@@ -316,6 +318,36 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     moves::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;
     finish::begin(cx, gang_id, committed).map_err(Refusal::Own)
+}
+
+/// Puts a pod without a gang on the node that its `status.nominatedNodeName` names, if it fits there, whatever
+/// others score (source: kube-scheduler's `evaluateNominatedNode`; an autoscaler may have made the node for
+/// it).
+fn take_the_node_it_is_meant_to_have(
+    statement: &mut Statement<'_>,
+    placer: &mut Placer,
+    profile: &Profile,
+    gang_id: GangId,
+) -> bool {
+    let state = statement.state();
+    let gang = &state[gang_id];
+    if profile.preemption != Preemption::ByNode || !gang.is_single() {
+        return false;
+    }
+    let pod_id = gang.pending.different().next();
+    let meant = pod_id.and_then(|id| {
+        let pod = state.pod(id)?;
+        let node = state.nodes().find(pod.wishes.as_deref()?)?;
+        (!pod.avoid.contains(&node)).then_some((id, node))
+    });
+    let Some((pod, node)) = meant else {
+        return false;
+    };
+    let fits = placer.fits(state, profile, pod, node);
+    if fits {
+        statement.assume(pod, node);
+    }
+    fits
 }
 
 impl Known {

@@ -128,6 +128,8 @@ pub struct PodSpec {
     pub daemon: bool,
     /// `spec.nodeName`, once bound.
     pub node: Option<String>,
+    /// `status.nominatedNodeName`: the node that somebody means it to have.
+    pub nominated: Option<String>,
     /// When it was bound, by the API server's clock.
     pub bound_at: Option<Time>,
     /// `status.phase`.

@@ -4,8 +4,11 @@ mod spreading;
 
 use super::*;
 use crate::core::framework::{Context, Plugin, Profile, Score, Weighted};
-use crate::core::model::{Event, HostPort, Labels, NodeSpec, PodKey, PodSpec, Protocol, ShapeSpec};
-use crate::core::plugins::registry::{default_profile, scores};
+use crate::core::model::{
+    Event, HostPort, Labels, NodeImage, NodeSpec, Operator, PodKey, PodSpec, Preferences,
+    Preferred, Protocol, Requirement, ShapeSpec, Taint, TaintEffect, Term,
+};
+use crate::core::plugins::registry::{default_profile, kubernetes_profile, scores};
 use crate::core::state::{ClusterState, NodeId, NodeSet};
 use crate::core::units::Time;
 use domain::Domain;
@@ -32,6 +35,10 @@ impl Score for Unkept {
 
     fn on_scale(&self, cx: &Context<'_>, node: NodeId) -> i64 {
         self.0.on_scale(cx, node)
+    }
+
+    fn normalize(&self, scores: &mut [i64]) {
+        self.0.normalize(scores);
     }
 }
 
@@ -119,7 +126,25 @@ fn waiting() -> Vec<PodSpec> {
     red.constraints.selector = color(true);
     let mut port = cpus(1);
     port.host_ports = port_80();
-    let shapes = [cpus(1), cpus(3), red, port];
+    let mut fond = cpus(1);
+    fond.preferences = Preferences {
+        images: vec!["work:1".to_owned()],
+        unsaid: [100, 1 << 20],
+        ..Preferences::default()
+    };
+    let mut prefers = cpus(1);
+    prefers.preferences.nodes.push(Preferred {
+        weight: 3,
+        term: Term {
+            labels: vec![Requirement {
+                key: "color".to_owned(),
+                operator: Operator::In,
+                values: vec!["red".to_owned()],
+            }],
+            fields: Vec::new(),
+        },
+    });
+    let shapes = [cpus(1), cpus(3), red, port, fond, prefers];
     let pod = |(index, shape)| PodSpec {
         key: key(format!("waits-{index}")),
         ours: true,
@@ -127,6 +152,23 @@ fn waiting() -> Vec<PodSpec> {
         ..PodSpec::default()
     };
     shapes.into_iter().enumerate().map(pod).collect()
+}
+
+fn soft_taint(there: bool) -> Vec<Taint> {
+    let taint = Taint {
+        key: "soft".to_owned(),
+        value: String::new(),
+        effect: TaintEffect::PreferNoSchedule,
+    };
+    if there { vec![taint] } else { Vec::new() }
+}
+
+fn image(there: bool, size: u8) -> Vec<NodeImage> {
+    let image = NodeImage {
+        name: "work:1".to_owned(),
+        size: i64::from(size) * (100 << 20),
+    };
+    if there { vec![image] } else { Vec::new() }
 }
 
 fn event(step: &Step) -> Event {
@@ -140,6 +182,8 @@ fn event(step: &Step) -> Event {
             name: format!("node-{name}"),
             labels: color(red),
             unschedulable: cordoned,
+            taints: soft_taint(cpus == 4),
+            images: image(cpus % 2 == 1, name),
             allocatable: vec![("cpu".to_owned(), cpus * 1_000), ("pods".to_owned(), 4)],
             ..NodeSpec::default()
         }),
@@ -169,6 +213,7 @@ proptest! {
             default_profile(),
             scored_by(&[("LeastAllocated", 1)]),
             scored_by(&[("Packing", 2), ("LeastAllocated", 3), ("MostAllocated", 1)]),
+            kubernetes_profile(),
         ];
         let profiles = profiles.map(|kept| (kept.clone(), unkept(kept)));
         let mut state = ClusterState::default();
@@ -177,7 +222,7 @@ proptest! {
         }
         let pods: Vec<_> = waiting().iter().filter_map(|pod| state.find_pod(&pod.key)).collect();
         // A placer is of one profile.
-        let mut placers = [(); 3].map(|()| Placer::default());
+        let mut placers = [(); 4].map(|()| Placer::default());
         for step in steps {
             state.apply(Time::ZERO, event(&step));
             for ((kept, unkept), placer) in profiles.iter().zip(&mut placers) {

@@ -92,6 +92,7 @@ impl ClusterState {
             terminating: spec.terminating,
             gates: spec.gates,
             unsupported: spec.unsupported,
+            wishes: spec.nominated,
             nominated: None,
             lifted: false,
             place: Place::None,
@@ -197,6 +198,7 @@ impl ClusterState {
         }
         pod.queue = spec.queue;
         pod.lifetime = spec.lifetime;
+        pod.wishes = spec.nominated;
         pod.nominated = nominated.filter(|_| node.is_none());
         pod.phase = spec.phase;
         pod.daemon = spec.daemon;

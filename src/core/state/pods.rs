@@ -122,6 +122,8 @@ pub struct Pod {
     pub unsupported: Vec<String>,
     /// Where it is.
     pub place: Place,
+    /// The node that somebody outside means it to have, or we did.
+    pub wishes: Option<String>,
     /// The node on which room is held for it, until others have left.
     pub nominated: Option<NodeId>,
     /// Thought away: as long as a plan is made, it takes no room.

@@ -66,6 +66,7 @@ pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
 fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<RoomNote>> {
     let held = cx.agenda.nominated.contains(&gang_id);
     if !held && cx.agenda.position(gang_id, HEADS).is_none() {
+        cx.agenda.progress_mut(gang_id).by_node = None;
         return Err(Some(RoomNote::Behind));
     }
     let mark = cx.state.nodes().mark();

@@ -371,3 +371,31 @@ fn a_pod_of_a_profile_without_that_names_no_node() {
         assert!(!waits.message.contains("preemption:"), "{}", waits.message);
     }
 }
+
+#[test]
+fn the_node_that_a_pod_is_meant_to_have_is_taken_if_it_fits_there() {
+    let mut story = two_profiles();
+    for name in ["a", "b", "c"] {
+        story.node(name, 4);
+    }
+    story.submit(PodSpec {
+        node: Some("c".to_owned()),
+        phase: PodPhase::Running,
+        ..urgent("there", 2, 0)
+    });
+    let meant = |name: &str, profile: u8, cpus: i64| PodSpec {
+        nominated: Some("c".to_owned()),
+        ..of(profile, pod(name, None, cpus))
+    };
+    // The fullest is the last that scores would take.
+    story.submit(meant("fits", 1, 1));
+    assert_eq!(places(&story.run()), [("fits", "c")]);
+    story.submit(meant("large", 1, 3));
+    assert_eq!(places(&story.run()), [("large", "a")]);
+    // A node that nobody knows changes nothing.
+    story.submit(PodSpec {
+        nominated: Some("gone".to_owned()),
+        ..of(1, pod("lost", None, 1))
+    });
+    assert_eq!(places(&story.run()), [("lost", "b")]);
+}
