@@ -8,9 +8,9 @@ use muster::core::model::{
 use muster::core::model::{
     Counted, GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
     LabelRequirement, LabelSelector, Level, Link, NamespaceChoice, NodeChoice, NodeSpec, PodLabels,
-    PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, ProfileId, QueueSpec, Rank, Reservation,
-    Source, SpreadRule, SubgroupSpec, Taint, Toleration, TolerationOperator, TopologySpec,
-    TopologyWish,
+    PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, ProfileId, QueueSpec, Rank,
+    Reservation, Source, SpreadRule, SubgroupSpec, Taint, Toleration, TolerationOperator,
+    TopologySpec, TopologyWish,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;

@@ -34,14 +34,17 @@ pub use pod::{
 pub use policy::{
     LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
 };
-pub use selection::{NodeAffinity, NodeSelector, PodTerm, PreferredTerm, Requirement, Term, Toleration};
+pub use selection::{
+    NodeAffinity, NodeSelector, PodTerm, PreferredTerm, Requirement, Term, Toleration,
+};
 pub use storage::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity,
     StorageClass, TopologyTerm, VolumeAttachment, VolumeAttachmentSpec,
 };
 pub use text::{Present, Text, Texts};
 pub use volume::{
-    AwsDisk, AzureDisk, ClaimSource, GceDisk, ImageVolume, IscsiDisk, NamedVolume, RbdDisk, Volume, VolumeSource,
+    AwsDisk, AzureDisk, ClaimSource, GceDisk, ImageVolume, IscsiDisk, NamedVolume, RbdDisk, Volume,
+    VolumeSource,
 };
 
 pub(crate) use meta::trimmed;

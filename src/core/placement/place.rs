@@ -523,7 +523,8 @@ impl Placer {
         let Some(cx) = Context::new(state, &self.store, pod_id) else {
             return Vec::new();
         };
-        let verdicts = profile.pre_filter.iter().map(|one| one.pre_filter(&cx));
+        let asked = profile.asked_first(cx.shape);
+        let verdicts = asked.map(|one| one.pre_filter(&cx));
         refusal(profile, &verdicts.collect::<Vec<_>>(), &cx, node)
     }
 

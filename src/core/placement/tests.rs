@@ -178,15 +178,18 @@ fn event(step: &Step) -> Event {
             cpus,
             red,
             cordoned,
-        } => Event::Node(NodeSpec {
-            name: format!("node-{name}"),
-            labels: color(red),
-            unschedulable: cordoned,
-            taints: soft_taint(cpus == 4),
-            images: image(cpus % 2 == 1, name),
-            allocatable: vec![("cpu".to_owned(), cpus * 1_000), ("pods".to_owned(), 4)],
-            ..NodeSpec::default()
-        }),
+        } => {
+            let mut node = NodeSpec {
+                name: format!("node-{name}"),
+                labels: color(red),
+                unschedulable: cordoned,
+                allocatable: vec![("cpu".to_owned(), cpus * 1_000), ("pods".to_owned(), 4)],
+                ..NodeSpec::default()
+            };
+            node.taints = soft_taint(cpus == 4);
+            node.images = image(cpus % 2 == 1, name);
+            Event::Node(node)
+        }
         Step::NodeGone(name) => Event::NodeDeleted(format!("node-{name}")),
         Step::Usage { pod, cpus: count } => {
             let mut shape = cpus(count);

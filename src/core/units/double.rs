@@ -192,9 +192,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same number in the machine's arithmetic.
-    fn float(one: Double) -> f64 {
-        one.mantissa as f64 * 2_f64.powi(one.exponent)
+    /// The same number in the machine's arithmetic, bit by bit.
+    fn bits(one: Double) -> u64 {
+        (one.mantissa as f64 * 2_f64.powi(one.exponent)).to_bits()
     }
 
     fn of(number: u64) -> Double {
@@ -211,13 +211,13 @@ mod tests {
                 .map(|(one, shift)| (one >> shift).max(1));
             let (x, y) = (of(a).divide(of(b)), of(c).divide(of(d)));
             let (p, q) = (a as f64 / b as f64, c as f64 / d as f64);
-            prop_assert_eq!(float(x), p);
-            prop_assert_eq!(float(y), q);
-            prop_assert_eq!(float(x.times(y)), p * q);
-            prop_assert_eq!(float(x.plus(y)), p + q);
-            prop_assert_eq!(float(x.difference(y)), (p - q).abs());
-            prop_assert_eq!(float(x.root()), p.sqrt());
-            prop_assert_eq!(float(x.half()), p / 2.0);
+            prop_assert_eq!(bits(x), p.to_bits());
+            prop_assert_eq!(bits(y), q.to_bits());
+            prop_assert_eq!(bits(x.times(y)), (p * q).to_bits());
+            prop_assert_eq!(bits(x.plus(y)), (p + q).to_bits());
+            prop_assert_eq!(bits(x.difference(y)), (p - q).abs().to_bits());
+            prop_assert_eq!(bits(x.root()), p.sqrt().to_bits());
+            prop_assert_eq!(bits(x.half()), (p / 2.0).to_bits());
             prop_assert_eq!(x.whole(), p as i64);
             prop_assert_eq!(x.cmp(&y), p.partial_cmp(&q).unwrap());
         }
@@ -226,7 +226,7 @@ mod tests {
         fn numbers_of_almost_the_same_size_differ_exactly(a in 1_u64..1 << 40, b in 1_u64..1000) {
             let (x, y) = (of(a).divide(of(a + b)), of(a + b).divide(of(a + 2 * b)));
             let (p, q) = (a as f64 / (a + b) as f64, (a + b) as f64 / (a + 2 * b) as f64);
-            prop_assert_eq!(float(x.difference(y)), (p - q).abs());
+            prop_assert_eq!(bits(x.difference(y)), (p - q).abs().to_bits());
         }
     }
 

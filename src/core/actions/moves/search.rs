@@ -4,7 +4,7 @@ use super::who::Candidate;
 use crate::core::actions::Cycle;
 use crate::core::actions::preempt::{has_room_on, still_suit, who_asks};
 use crate::core::fairness;
-use crate::core::framework::Profiles;
+use crate::core::framework::{Profile, Profiles};
 use crate::core::placement::{Demand, Placer};
 use crate::core::resources::Tally;
 use crate::core::state::{GangId, NodeId, PodId};
@@ -79,7 +79,7 @@ struct Search<'s, 'a> {
     max_pods: usize,
 }
 
-impl Search<'_, '_> {
+impl<'a> Search<'_, 'a> {
     /// The smallest number of candidates without which the gang fits.
     fn enough(&mut self) -> Option<usize> {
         if !self.fits_without(self.candidates.len()) {
@@ -95,6 +95,12 @@ impl Search<'_, '_> {
             }
         }
         Some(enough)
+    }
+
+    /// That of the waiting gang.
+    fn profile(&self) -> &'a Profile {
+        let state = self.statement.state();
+        self.profiles.of(state, &state[self.gang_id])
     }
 
     /// Places what a gang asks for, by default what the waiting one does, by its own profile.
@@ -128,7 +134,7 @@ impl Search<'_, '_> {
             return None;
         }
         let places = self.assumed_since(mark);
-        let asking = who_asks(self.statement.state(), self.profile, &places);
+        let asking = who_asks(self.statement.state(), self.profile(), &places);
         let candidates = self.candidates;
         let mut leave: Vec<&Candidate> = Vec::new();
         for one in candidates[..count].iter().rev() {
@@ -163,7 +169,8 @@ impl Search<'_, '_> {
             }
             self.statement.put_home(*pod, *node);
         }
-        if !still_suit(&mut self.statement, self.placer, self.profile, asking) {
+        let profile = self.profile();
+        if !still_suit(&mut self.statement, self.placer, profile, asking) {
             self.statement.roll_back(before);
             return false;
         }

@@ -197,8 +197,10 @@ fn evicted(story: &mut Story) -> Vec<String> {
     names
 }
 
-/// Fills nodes: their name, and who runs there by name, CPUs and priority.
-fn full(story: &mut Story, nodes: &[(&str, &[(&str, i64, i32)])]) {
+/// A node that is full, and who runs there by name, CPUs and priority.
+type Full<'a> = (&'a str, &'a [(&'a str, i64, i32)]);
+
+fn full(story: &mut Story, nodes: &[Full<'_>]) {
     for (name, pods) in nodes {
         story.node(name, 4);
         for (pod, cpus, priority) in *pods {
