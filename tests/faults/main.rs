@@ -120,7 +120,9 @@ fn driver(seed: u64, trace: bool) -> (Driver, bool) {
         ..Policy::default()
     };
     // What is never answered is over before the calm is.
-    policy.profile.pre_bind = vec![registry::volume_binding(Millis(20_000))];
+    for profile in std::iter::once(&mut policy.profile).chain(&mut policy.more_profiles) {
+        profile.pre_bind = vec![registry::volume_binding(Millis(20_000))];
+    }
     let standby = random.per_mille(600);
     // In every other run some pods are not bound before somebody outside has agreed.
     let with_askers = random.per_mille(500);

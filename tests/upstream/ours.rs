@@ -39,9 +39,7 @@ pub(crate) fn ours(case: &Case) -> Ours {
     let configuration = configuration(case);
     let policy = configuration.policy().unwrap();
     let profile = policy.profile.clone();
-    let reading = Reading {
-        scheduler_names: configuration.names(),
-    };
+    let reading = configuration.reading(&policy);
     let mut scheduler = Scheduler::new(policy);
     let mut linter = Linter::default();
     let mut found = Ours::default();
