@@ -95,7 +95,9 @@ fn with_volume(gang: &str, volume: &Value) -> Value {
 
 #[test]
 fn a_node_says_what_it_has_against_volumes() {
-    let cluster = Cluster::start();
+    // Claims are bound by a controller.
+    let cluster = Cluster::of(|builder| builder.controller_manager(true));
+    cluster.apply_folder("crds");
     let node = |_| {
         let mut node = fake_node(
             "node-0",
