@@ -436,10 +436,10 @@ impl Extender {
             .arg("./extender")
             .current_dir(root.join("hack/control-plane"))
             .env("CGO_ENABLED", "0")
-            .status()
-            .expect(
-                "the extender is written in Go: install Go (hack/build-control-plane says which)",
-            );
+            .status();
+        let install =
+            "the extender is written in Go: install it (hack/build-control-plane says which)";
+        let built = built.unwrap_or_else(|error| panic!("{install}: {error}"));
         assert!(built.success());
         let mut child = Command::new(program)
             .arg("127.0.0.1:0")

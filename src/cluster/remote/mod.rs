@@ -1,7 +1,7 @@
 //! Plugins in other processes: how they are asked, and what is believed of what they say.
 //!
 //! Each has its own connections, its own bound of requests at once, a limit to the time and the length of
-//! its answers, and a [`Breaker`](breaker::Breaker): one that hangs or dies is left alone, and costs the
+//! its answers, and a [`Breaker`]: one that hangs or dies is left alone, and costs the
 //! others nothing. What it says is checked by [`api::remote`](crate::api::remote). Nothing here decides
 //! anything, and nothing is repeated: who asks learns that there is no answer, and why.
 

@@ -224,6 +224,26 @@ pub struct Constraints {
     pub volumes: Option<Arc<VolumeNeeds>>,
 }
 
+impl Constraints {
+    /// Whether the pod's selector and its required affinity allow the node of this name and these labels.
+    #[must_use]
+    pub fn select(&self, name: &str, labels: &Labels) -> bool {
+        let affinity = self.affinity.as_ref();
+        affinity.is_none_or(|terms| terms.iter().any(|term| term.matches(name, labels)))
+            && labels_match(&self.selector, labels)
+    }
+
+    /// Whether none of these taints keeps the pod off; PreferNoSchedule never does.
+    #[must_use]
+    pub fn tolerate(&self, taints: &[Taint]) -> bool {
+        let repels = |taint: &Taint| {
+            taint.effect != TaintEffect::PreferNoSchedule
+                && !self.tolerations.iter().any(|one| one.tolerates(taint))
+        };
+        !taints.iter().any(repels)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,25 +302,5 @@ mod tests {
                 "{taint} > {value}"
             );
         }
-    }
-}
-
-impl Constraints {
-    /// Whether the pod's selector and its required affinity allow the node of this name and these labels.
-    #[must_use]
-    pub fn select(&self, name: &str, labels: &Labels) -> bool {
-        let affinity = self.affinity.as_ref();
-        affinity.is_none_or(|terms| terms.iter().any(|term| term.matches(name, labels)))
-            && labels_match(&self.selector, labels)
-    }
-
-    /// Whether none of these taints keeps the pod off; PreferNoSchedule never does.
-    #[must_use]
-    pub fn tolerate(&self, taints: &[Taint]) -> bool {
-        let repels = |taint: &Taint| {
-            taint.effect != TaintEffect::PreferNoSchedule
-                && !self.tolerations.iter().any(|one| one.tolerates(taint))
-        };
-        !taints.iter().any(repels)
     }
 }
