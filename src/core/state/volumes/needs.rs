@@ -81,17 +81,10 @@ impl Volumes {
             }
             if claim.is_bound() {
                 needs.places.extend(self.place_of(claim));
-<<<<<<< HEAD
             } else if let Entry::Vacant(entry) = wants.entry(key) {
                 found.classes.insert(claim.class.clone());
                 order.push(entry.key().clone());
                 entry.insert(self.want_of(claim, shared));
-=======
-            } else if let Entry::Vacant(slot) = wants.entry(key) {
-                found.classes.insert(claim.class.clone());
-                order.push(slot.key().clone());
-                slot.insert(self.want_of(claim, shared));
->>>>>>> b7fe030 (Box what a diagnosis seldom has, and what clippy asks of volumes)
             }
         }
         needs.disks.retain(Disk::is_restricted);
