@@ -36,7 +36,7 @@ fn a_file_that_can_be_used_is_ok() {
     let wanted = "ok
 pods with schedulerName muster:
   order: Priority, MinimumFirst, Submission
-  filters: GangSelector, Exclusive, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit
+  filters: GangSelector, Exclusive, NodeAffinity, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures
   scores: Packing x1
   preemption: those go who lose least
 ";
