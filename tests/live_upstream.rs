@@ -8,6 +8,7 @@
 //! the other way round. `MUSTER_SCENARIOS=20` plays so many.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::disallowed_methods, reason = "waits in real time")]
 #![expect(dead_code, reason = "of what tests/upstream needs, this uses a part")]
 
 #[path = "support/admin.rs"]

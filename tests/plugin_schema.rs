@@ -2,8 +2,6 @@
 //!
 //! To regenerate it: `MUSTER_UPDATE=1 cargo test --test plugin_schema`.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use muster::api::remote;
 use serde_json::Value;
 use std::fs;

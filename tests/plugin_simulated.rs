@@ -1,7 +1,5 @@
 //! A plugin in another process on virtual time: what `muster simulate` plays of docs/plugins.md.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -22,6 +22,7 @@ fn play(name: &str, plugin: &str, extensions: &Extensions, seconds: u64) -> (Dri
     let text = std::fs::read_to_string(format!("{folder}/{name}.yaml")).unwrap();
     let reading = Reading {
         scheduler_names: vec!["muster".to_owned()],
+        ..Reading::default()
     };
     let name = name.to_owned();
     let scenario = load(&[Source { name, text }], &reading).unwrap();

@@ -71,7 +71,7 @@ pub(crate) fn ours(case: &Case) -> Ours {
         let next = if plan.more { Some(now) } else { plan.wake_at };
         match next {
             Some(next) if next <= end && found.bound.is_none() && found.waits.is_none() => {
-                now = next
+                now = next;
             }
             _ => break,
         }
