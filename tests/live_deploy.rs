@@ -10,7 +10,7 @@ mod live;
 use live::{Cluster, PODS, condition, eventually, pod};
 use muster::cluster::health::Role;
 use muster::cluster::lease::{Identity, LeaseOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 const ACCOUNT: &str = "system:serviceaccount:muster-system:muster";
@@ -94,18 +94,25 @@ fn the_rights_in_deploy_are_enough_to_schedule_evict_and_say_why() {
 #[test]
 fn a_right_that_is_missing_is_named() {
     let cluster = deployed();
-    let take = [
-        "patch",
-        "clusterrole",
-        "muster",
-        "--type=json",
-        // The rule that lets it bind, and the one for PodGroups and Queues.
-        concat!(
-            r#"-p=[{"op":"test","path":"/rules/8/resources/0","value":"pods/binding"},"#,
-            r#"{"op":"test","path":"/rules/3/resources/0","value":"podgroups"},"#,
-            r#"{"op":"remove","path":"/rules/8"},{"op":"remove","path":"/rules/3"}]"#,
-        ),
-    ];
+    let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/muster";
+    let role = cluster.plane.get(role).unwrap();
+    let rules = role["rules"].as_array().unwrap();
+    let of = |group: &str, resource: &str| {
+        let has = |rule: &Value, field: &str, what: &str| {
+            let mut all = rule[field].as_array().unwrap().iter();
+            all.any(|one| one == what)
+        };
+        let is = |rule: &Value| has(rule, "apiGroups", group) && has(rule, "resources", resource);
+        rules.iter().position(is).unwrap()
+    };
+    // The rule that lets it bind, and the one for PodGroups and Queues.
+    let mut taken = [of("", "pods/binding"), of("muster.dev", "queues")];
+    taken.sort_unstable();
+    let remove = |rule: &usize| json!({"op": "remove", "path": format!("/rules/{rule}")});
+    // From the last on: the others keep their places.
+    let patch: Vec<Value> = taken.iter().rev().map(remove).collect();
+    let patch = format!("-p={}", json!(patch));
+    let take = ["patch", "clusterrole", "muster", "--type=json", &patch];
     cluster.plane.kubectl(&take).unwrap();
     let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
     let muster = cluster.muster_as(&kubeconfig, Some(lease("first")));

@@ -172,8 +172,11 @@ fn every_node_says_what_it_has_against_a_pod() {
     container["restartPolicyRules"] = json!([
         {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [3]}},
     ]);
-    // All but the last.
-    picky["spec"]["affinity"]["nodeAffinity"] = named(&names[..14])["nodeAffinity"].clone();
+    let others: Vec<&str> = names
+        .into_iter()
+        .filter(|name| *name != "unnamed")
+        .collect();
+    picky["spec"]["affinity"]["nodeAffinity"] = named(&others)["nodeAffinity"].clone();
     picky["spec"]["topologySpreadConstraints"] = json!([{
         "maxSkew": 1, "topologyKey": "spot", "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "crowd"}},

@@ -70,7 +70,7 @@ spec: {storageCapacity: true}
 apiVersion: storage.k8s.io/v1
 kind: CSINode
 metadata: {name: node-0}
-spec: {drivers: [{name: full.example.com, nodeID: n, topologyKeys: [], allocatable: {count: 0}}]}
+spec: {drivers: [{name: full.example.com, nodeID: node, topologyKeys: [], allocatable: {count: 0}}]}
 ";
 
 /// A claim of this name, of a class of this name if that is one.
