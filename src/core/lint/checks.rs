@@ -20,6 +20,7 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
     let (mut notes, mut spreads) = (Vec::new(), Spreads::default());
     let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
     let firsts = firsts(account, plan);
+    let settled = !account.asked.may_hold(now);
     let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
     for effect in &plan.effects {
         if let Effect::GiveUp(id) = effect {
@@ -33,7 +34,7 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
                 // What is asked in this plan comes after its binds, and is about another decision.
                 notes.extend(asked::nothing_open(account, order));
                 let uneven = spreads.look(account, order);
-                notes.extend(uneven.filter(|_| !allowed.uneven));
+                notes.extend(uneven.filter(|_| settled && !allowed.uneven));
                 notes.extend(account.advised.unfit(order));
                 account.change(&order.pod, |pod| pod.ordered = Some(order.node.clone()));
                 if let Some(pod) = account.pod(&order.pod) {
@@ -55,6 +56,7 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
             }
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
             Effect::Ask(question) => {
+                account.asked.note_wait(now, question);
                 account.volumes.ask(question);
                 account.advised.ask(question);
                 notes.extend(asked::ask(account, question));
@@ -72,7 +74,8 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
                 let room = || room(account, order);
                 notes.extend((!allowed.overcommit).then(room).flatten());
                 notes.extend(not_shared(account, order));
-                notes.extend(in_company(account, order, &firsts));
+                let alone = in_company(account, order, &firsts);
+                notes.extend(alone.filter(|_| settled));
                 let unfit = || not_allowed(account, order);
                 notes.extend((!allowed.unfit).then(unfit).flatten());
                 notes.extend(volumes::bind(account, order));
