@@ -36,7 +36,7 @@ const SEEDS: u64 = 1_000;
 const FAULTS: Time = Time(30_000);
 
 /// How much calm there is.
-const CALM: Millis = Millis(600_000);
+const CALM: Millis = Millis(900_000);
 
 /// A run is cut off here: it cannot come to rest.
 const MAX_STEPS: u32 = 500_000;
