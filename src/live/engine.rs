@@ -175,6 +175,7 @@ impl Engine {
                 spans,
                 wake_at,
                 more,
+                held: _,
                 onto_kept: _,
             } = plan;
             for effect in effects {

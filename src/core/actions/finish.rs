@@ -6,7 +6,7 @@
 
 use super::agenda::Stage;
 use super::back_off::back_off_from_refusal;
-use super::hold::{Hold, Setback, and_more, on_node};
+use super::hold::{HeldPlace, Hold, Setback, and_more, on_node};
 use super::refresh::{held_back, queue_or_wait};
 use super::{Cycle, LostSums, Outcome, SpanKind, reservation};
 use crate::core::framework::{
@@ -171,7 +171,10 @@ fn ask(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold, asks: Vec<Asked>) {
 
 /// Leaves a decision where it is, until somebody moves it.
 fn keep(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) {
-    hold.begin_to_wait(cx.state, gang_id);
+    if !hold.has_waited() {
+        hold.begin_to_wait(cx.state, gang_id);
+        note_places(cx, &hold, true);
+    }
     let waiting = cx.agenda.waiting.of_gang(gang_id);
     let permits = waiting.flat_map(WaitingPod::held_by);
     let late_at = permits.map(|(_, until)| until).chain(hold.late_at());
@@ -180,6 +183,19 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) {
     cx.agenda.progress_mut(gang_id).why = Some(Why::new("Held", &words));
     cx.agenda.held.insert(gang_id, hold);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
+}
+
+/// Notes for the plan that places are held, or let go.
+fn note_places(cx: &mut Cycle<'_>, hold: &Hold, held: bool) {
+    let after = cx.orders.binds.len();
+    for step in hold.steps() {
+        let Some(pod) = cx.state.pod(step.pod) else {
+            continue;
+        };
+        let node = held.then(|| cx.state.nodes().name(step.node).to_owned());
+        let pod = pod.key.clone();
+        cx.orders.held.push(HeldPlace { pod, node, after });
+    }
 }
 
 /// For whom a decision waits.
@@ -326,6 +342,9 @@ pub fn give_back(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
 
 /// Undoes a decision: what was asked, then what was reserved and taken, the last first.
 fn undo(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
+    if hold.has_waited() {
+        note_places(cx, &hold, false);
+    }
     cx.agenda.waiting.forget(gang_id);
     for id in hold.without_yes() {
         cx.agenda.questions.forget(id);

@@ -1,7 +1,7 @@
 //! A decision that is held on its way out: what it waits for, and whether it is still right.
 
 use crate::core::framework::MAX_WAIT;
-use crate::core::model::{Answer, GangSpec, Point, Question, QuestionId, Why, counted};
+use crate::core::model::{Answer, GangSpec, PodKey, Point, Question, QuestionId, Why, counted};
 use crate::core::state::{Closeness, ClusterState, GangId, Place, Standing};
 use crate::core::transaction::{Asked, Assumed, Committed};
 use crate::core::units::Time;
@@ -50,6 +50,17 @@ impl Ground {
             facts: state.nodes().version(),
         }
     }
+}
+
+/// A place is held from now on for a pod whose decision waits, or is not any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldPlace {
+    /// For which pod.
+    pub pod: PodKey,
+    /// On which node; `None`: it was let go.
+    pub node: Option<String>,
+    /// After how many of the plan's binds.
+    pub after: usize,
 }
 
 /// Why a decision that was held comes to nothing.
@@ -126,9 +137,7 @@ impl Hold {
 
     /// Notes what it rests on, when it begins to wait.
     pub(super) fn begin_to_wait(&mut self, state: &ClusterState, gang: GangId) {
-        if self.ground.is_none() {
-            self.ground = Some(Ground::of(state, gang));
-        }
+        self.ground = Some(Ground::of(state, gang));
     }
 
     /// Whether it has waited.

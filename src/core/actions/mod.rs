@@ -33,7 +33,7 @@ pub use allocate::allocate;
 pub use company::company_changed;
 pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::{give_back, go_on};
-pub use hold::Hold;
+pub use hold::{HeldPlace, Hold};
 pub use moves::{MoveCounts, MoveLimits, Moves};
 pub(super) use partial::repairs_until;
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND, what_happened};
@@ -98,6 +98,8 @@ pub struct Orders {
     pub attempts: u64,
     /// Heads of queues for which no place was reserved, as there were enough reservations.
     pub unreserved: u64,
+    /// Places that are held from now on for decisions that wait, or not any more.
+    pub held: Vec<HeldPlace>,
     /// Who goes onto nodes that are kept whole for others.
     pub onto_kept: Vec<OntoKept>,
     /// What came of having others go.

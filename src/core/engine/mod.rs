@@ -21,7 +21,7 @@ mod words;
 
 pub use super::placement::PackingCounts;
 pub use crate::core::actions::{
-    Asked as AskedAll, Claim, Decision, Disruption, KeptFor, Lost, LostSums, MoveCounts,
+    Asked as AskedAll, Claim, Decision, Disruption, HeldPlace, KeptFor, Lost, LostSums, MoveCounts,
     MoveLimits, OntoKept, Outcome, RoomCounts, RoomNote, Span, SpanKind, Spared, SparedGangs,
 };
 pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits, Question};
@@ -353,6 +353,7 @@ impl Scheduler {
             effects,
             decisions,
             spans: orders.spans,
+            held: orders.held,
             onto_kept: orders.onto_kept,
             wake_at: due.into_iter().flatten().min(),
             more,

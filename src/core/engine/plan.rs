@@ -1,6 +1,6 @@
 //! What a cycle says to do. A plan leaves no choice to whoever carries it out.
 
-use crate::core::actions::{Decision, OntoKept, Span};
+use crate::core::actions::{Decision, HeldPlace, OntoKept, Span};
 use crate::core::model::{Bind, Evict, GangKey, PodKey, PodWaits, Question, QuestionId, Source};
 use crate::core::units::Time;
 
@@ -14,6 +14,9 @@ pub struct Plan {
     pub decisions: Vec<Decision>,
     /// What is over and took how long, for histograms.
     pub spans: Vec<Span>,
+    /// Places that are held from now on for decisions that wait, or not any more, in the order in which
+    /// that was decided: for the linter.
+    pub held: Vec<HeldPlace>,
     /// Who is placed onto nodes that are kept whole for others, for the linter.
     pub onto_kept: Vec<OntoKept>,
     /// When the next cycle is due if no event comes before; `None`: only an event can matter.

@@ -44,6 +44,8 @@ pub(super) struct Pod {
     pub(super) node: Option<String>,
     /// Where a bind that is not answered will put it.
     pub(super) ordered: Option<String>,
+    /// Where a place is held for it while its decision waits.
+    pub(super) held: Option<String>,
     /// An eviction was ordered, and not refused.
     pub(super) evicting: bool,
     /// The last eviction was refused.
@@ -71,9 +73,10 @@ impl Pod {
         self.node.is_some() && !self.phase.is_terminal()
     }
 
-    /// The node it uses something of, or will.
+    /// The node it uses something of, or will, or may.
     fn place(&self) -> Option<&String> {
         let place = self.node.as_ref().or(self.ordered.as_ref());
+        let place = place.or(self.held.as_ref());
         place.filter(|_| !self.phase.is_terminal())
     }
 
@@ -258,6 +261,7 @@ impl Account {
                 .clone()
                 .or_else(|| before.as_ref().and_then(|pod| pod.node.clone())),
             ordered: before.as_ref().and_then(|pod| pod.ordered.clone()),
+            held: before.as_ref().and_then(|pod| pod.held.clone()),
             evicting: before.as_ref().is_some_and(|pod| pod.evicting),
             refused: before.as_ref().is_some_and(|pod| pod.refused),
             lifetime: spec.lifetime,
@@ -422,7 +426,7 @@ impl Account {
         self.nodes.get(node).map(|node| &node.labels)
     }
 
-    /// The pods on a node, and those on their way to it.
+    /// The pods on a node, those on their way to it, and those for whom a place there is held.
     pub(super) fn pods_on(&self, node: &str) -> impl Iterator<Item = &Pod> {
         let pods = self.nodes.get(node).map(|node| node.pods.iter());
         let pods = pods.into_iter().flatten();

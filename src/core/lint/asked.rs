@@ -4,11 +4,7 @@
 use super::Note;
 use super::account::Account;
 use crate::core::model::{About, Answer, Bind, Body, GangKey, PodKey, Question, QuestionId};
-use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;
-
-/// How long Permit may hold a decision after an answer, and ask again.
-const HELD_AFTER_AN_ANSWER: Millis = Millis::from_secs(60);
 
 /// A question of a decision that stands, and is not answered with yes.
 #[derive(Debug)]
@@ -33,24 +29,9 @@ pub(super) struct AskedBook {
     /// What is not undone, until the pod is bound where it was meant to be.
     traces: BTreeMap<PodKey, BTreeMap<QuestionId, Trace>>,
     about: BTreeMap<QuestionId, PodKey>,
-    /// Until when a decision may be held that asked something.
-    held_until: Time,
 }
 
 impl AskedBook {
-    /// Whether decisions may be held now, or were until just now. The members of such a one have places
-    /// that this account does not know of: others were placed near them or apart from them, and when they
-    /// are bound the counts may be others than those by which they were placed.
-    pub(super) fn may_hold(&self, now: Time) -> bool {
-        now <= self.held_until
-    }
-
-    /// Something is asked, and waited for no longer than that.
-    pub(super) fn note_wait(&mut self, now: Time, question: &Question) {
-        let until = now + question.at_most + HELD_AFTER_AN_ANSWER;
-        self.held_until = self.held_until.max(until);
-    }
-
     pub(super) fn hear(&mut self, id: QuestionId, answer: &Answer) {
         match answer {
             Answer::Yes(_) => _ = self.open.remove(&id),

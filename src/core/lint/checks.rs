@@ -10,17 +10,17 @@ use super::places::{near_enough, not_shared};
 use super::spread::Spreads;
 use super::volumes;
 use super::{Allowed, Note};
-use crate::core::engine::{Effect, GangPhase, GangStatus, MAX_MESSAGE, Outcome, Plan};
+use crate::core::engine::{Effect, GangPhase, GangStatus, HeldPlace, MAX_MESSAGE, Outcome, Plan};
 use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
 use crate::core::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at a plan and takes its orders down.
 pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Time) -> Vec<Note> {
-    let (mut notes, mut spreads) = (Vec::new(), Spreads::default());
+    let mut notes = Vec::new();
     let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
     let firsts = firsts(account, plan);
-    let settled = !account.asked.may_hold(now);
+    let mut places = Places::new(plan, allowed);
     let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
     for effect in &plan.effects {
         if let Effect::GiveUp(id) = effect {
@@ -30,13 +30,12 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
     for effect in &plan.effects {
         match effect {
             Effect::Bind(order) => {
+                places.before_next_bind(account);
                 notes.extend(bind(account, order));
                 // What is asked in this plan comes after its binds, and is about another decision.
                 notes.extend(asked::nothing_open(account, order));
-                let uneven = spreads.look(account, order);
-                notes.extend(uneven.filter(|_| settled && !allowed.uneven));
                 notes.extend(account.advised.unfit(order));
-                account.change(&order.pod, |pod| pod.ordered = Some(order.node.clone()));
+                places.bind(account, order);
                 if let Some(pod) = account.pod(&order.pod) {
                     let labels = bound.entry(pod.gang.clone()).or_default();
                     labels.insert(pod.subgroup.clone());
@@ -56,7 +55,6 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
             }
             Effect::PodWaits(order) => notes.extend(waits(account, order)),
             Effect::Ask(question) => {
-                account.asked.note_wait(now, question);
                 account.volumes.ask(question);
                 account.advised.ask(question);
                 notes.extend(asked::ask(account, question));
@@ -68,14 +66,17 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
             | Effect::TopologyDoubt(_) => {}
         }
     }
+    places.rest(account);
+    for (pod, node) in &places.taken {
+        places.notes.extend(in_company(account, pod, node, &firsts));
+    }
+    notes.extend(places.notes);
     for effect in &plan.effects {
         match effect {
             Effect::Bind(order) => {
                 let room = || room(account, order);
                 notes.extend((!allowed.overcommit).then(room).flatten());
                 notes.extend(not_shared(account, order));
-                let alone = in_company(account, order, &firsts);
-                notes.extend(alone.filter(|_| settled));
                 let unfit = || not_allowed(account, order);
                 notes.extend((!allowed.unfit).then(unfit).flatten());
                 notes.extend(volumes::bind(account, order));
@@ -106,6 +107,73 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
         *note = format!("at {}: {note}", now.since(Time::ZERO));
     }
     notes
+}
+
+/// The places that a plan takes and gives back, in the order of decision. What depends on where others
+/// are is looked at when a place is taken: by a bind, or for a decision that waits.
+struct Places<'a> {
+    held: std::iter::Peekable<std::slice::Iter<'a, HeldPlace>>,
+    binds: usize,
+    spreads: Spreads,
+    allow_uneven: bool,
+    /// Who takes which.
+    taken: Vec<(&'a PodKey, &'a str)>,
+    notes: Vec<Note>,
+}
+
+impl<'a> Places<'a> {
+    fn new(plan: &'a Plan, allowed: Allowed) -> Self {
+        Self {
+            held: plan.held.iter().peekable(),
+            binds: 0,
+            spreads: Spreads::default(),
+            allow_uneven: allowed.uneven,
+            taken: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Takes down what was held and let go before the next bind.
+    fn before_next_bind(&mut self, account: &mut Account) {
+        while let Some(one) = self.held.next_if(|one| one.after <= self.binds) {
+            self.hold(account, one);
+        }
+    }
+
+    /// Takes down what was held and let go after the last bind.
+    fn rest(&mut self, account: &mut Account) {
+        while let Some(one) = self.held.next() {
+            self.hold(account, one);
+        }
+    }
+
+    fn hold(&mut self, account: &mut Account, one: &'a HeldPlace) {
+        if let Some(node) = &one.node {
+            self.take(account, &one.pod, node);
+        } else {
+            self.taken.retain(|(pod, _)| **pod != one.pod);
+            self.spreads.forget();
+        }
+        account.change(&one.pod, |pod| pod.held.clone_from(&one.node));
+    }
+
+    fn bind(&mut self, account: &mut Account, order: &'a Bind) {
+        self.binds += 1;
+        let held = account.pod(&order.pod).and_then(|pod| pod.held.as_ref());
+        if held != Some(&order.node) {
+            self.take(account, &order.pod, &order.node);
+        }
+        account.change(&order.pod, |pod| {
+            pod.held = None;
+            pod.ordered = Some(order.node.clone());
+        });
+    }
+
+    fn take(&mut self, account: &Account, pod: &'a PodKey, node: &'a str) {
+        let uneven = self.spreads.look(account, pod, node);
+        self.notes.extend(uneven.filter(|_| !self.allow_uneven));
+        self.taken.push((pod, node));
+    }
 }
 
 fn gang_of(account: &Account, pod: &PodKey) -> Option<GangKey> {

@@ -4,22 +4,30 @@
 use super::Note;
 use super::account::{Account, Pod};
 use crate::core::engine::{Effect, Plan};
-use crate::core::model::{Bind, METADATA_NAME, PodKey, PodTerm};
+use crate::core::model::{METADATA_NAME, PodKey, PodTerm};
 use std::collections::BTreeSet;
 
-/// The pods of a plan that may be the first of their kind: nobody of those with a place before is one
-/// beside whom they want to be.
+/// The pods of a plan that may be the first of their kind: nobody of those who had a place before, and keep
+/// it, is one beside whom they want to be.
 pub(super) fn firsts(account: &Account, plan: &Plan) -> BTreeSet<PodKey> {
     let binds = plan.effects.iter().filter_map(|effect| match effect {
         Effect::Bind(order) => account.pod(&order.pod),
         _ => None,
     });
-    let asks = binds.filter(|pod| !pod.rules.affinity.is_empty());
+    let held = plan.held.iter().filter(|one| one.node.is_some());
+    let held = held.filter_map(|one| account.pod(&one.pod));
+    let let_go = plan.held.iter().filter(|one| one.node.is_none());
+    let let_go: BTreeSet<&PodKey> = let_go.map(|one| &one.pod).collect();
+    let asks = binds
+        .chain(held)
+        .filter(|pod| !pod.rules.affinity.is_empty());
     let alone = asks.filter(|pod| {
         let mut others = account.all_placed();
         !others.any(|(other, node)| {
             let mut keys = pod.rules.affinity.iter().map(|term| &term.topology_key);
-            is_wanted(account, pod, other) && keys.any(|key| value(account, node, key).is_some())
+            !let_go.contains(&other.key)
+                && is_wanted(account, pod, other)
+                && keys.any(|key| value(account, node, key).is_some())
         })
     });
     alone.map(|pod| pod.key.clone()).collect()
@@ -28,12 +36,12 @@ pub(super) fn firsts(account: &Account, plan: &Plan) -> BTreeSet<PodKey> {
 /// A pod is beside nobody whom it keeps away or who keeps it away, and beside those it wants to be with.
 pub(super) fn in_company(
     account: &Account,
-    order: &Bind,
+    pod: &PodKey,
+    node: &str,
     firsts: &BTreeSet<PodKey>,
 ) -> Option<Note> {
-    let pod = account.pod(&order.pod)?;
-    let node = &order.node;
-    let note = |what: String| Some(format!("bind of {} to {node}: {what}", order.pod));
+    let pod = account.pod(pod)?;
+    let note = |what: String| Some(format!("{} gets a place on {node}: {what}", pod.key));
     let others = || {
         let all = account.all_placed();
         all.filter(|(other, _)| other.key != pod.key)

@@ -2,10 +2,10 @@
 
 use super::Note;
 use super::account::{Account, Pod};
-use crate::core::model::{Bind, Constraints, Labels, PodQuery, SpreadRule, labels_match};
+use crate::core::model::{Constraints, Labels, PodKey, PodQuery, SpreadRule, labels_match};
 use std::collections::BTreeMap;
 
-/// What was counted for the pods of a plan: it is counted once for those alike, and then with every bind.
+/// What was counted for the pods of a plan: it is counted once for those alike, and then with every place.
 #[derive(Debug, Default)]
 pub(super) struct Spreads {
     by_likeness: BTreeMap<Likeness, Vec<Domains>>,
@@ -73,13 +73,13 @@ fn is_counted(rule: &SpreadRule, pod: &Pod) -> bool {
 }
 
 impl Spreads {
-    /// Looks at a bind before it is taken down, and takes it down.
-    pub(super) fn look(&mut self, account: &Account, order: &Bind) -> Option<Note> {
-        let pod = account.pod(&order.pod)?;
-        let note = self.uneven(account, pod, order);
+    /// Looks at a place before it is taken, and takes it.
+    pub(super) fn look(&mut self, account: &Account, pod: &PodKey, node: &str) -> Option<Note> {
+        let pod = account.pod(pod)?;
+        let note = self.uneven(account, pod, node);
         for (likeness, all) in &mut self.by_likeness {
             for (rule, domains) in likeness.rules.iter().zip(all) {
-                let domain = likeness.domain(account, rule, &order.node);
+                let domain = likeness.domain(account, rule, node);
                 let domain = domain.and_then(|domain| domains.get_mut(domain));
                 if let Some(pods) = domain.filter(|_| is_counted(rule, pod)) {
                     *pods += 1;
@@ -89,20 +89,25 @@ impl Spreads {
         note
     }
 
-    /// How a bind breaks a rule of its pod.
-    fn uneven(&mut self, account: &Account, pod: &Pod, order: &Bind) -> Option<Note> {
+    /// A place was given back: what was counted is not so any more.
+    pub(super) fn forget(&mut self) {
+        self.by_likeness.clear();
+    }
+
+    /// How a place breaks a rule of its pod.
+    fn uneven(&mut self, account: &Account, pod: &Pod, node: &str) -> Option<Note> {
         if pod.spread.is_empty() {
             return None;
         }
-        let labels = &account.facts(&order.node)?.labels;
+        let labels = &account.facts(node)?.labels;
         let likeness = Likeness::of(account, pod);
         let all = self.by_likeness.entry(likeness.clone());
         let all = all.or_insert_with(|| likeness.count(account));
         let mut rules = likeness.rules.iter().zip(all);
         rules.find_map(|(rule, domains)| {
-            let (key, pod, node) = (&rule.key, &order.pod, &order.node);
+            let (key, pod) = (&rule.key, &pod.key);
             let Some(value) = labels.get(key) else {
-                return Some(format!("bind of {pod} to {node}: it has no label {key}"));
+                return Some(format!("{pod} gets a place on {node}: it has no label {key}"));
             };
             let enough = domains.len() >= rule.min_domains as usize;
             let fewest = domains.values().min().copied().filter(|_| enough);
@@ -111,7 +116,7 @@ impl Spreads {
             let most = rule.max_skew;
             (there > fewest + most).then(|| {
                 format!(
-                    "bind of {pod} to {node}: {there} in {key}={value}, which is more than {most} \
+                    "{pod} gets a place on {node}: {there} in {key}={value}, which is more than {most} \
                      ahead of {fewest}"
                 )
             })

@@ -1,8 +1,8 @@
 //! The linter finds what it is there to find: each rule is broken once.
 
 use super::*;
-use crate::core::engine::OntoKept;
 use crate::core::engine::{Effect, Evict, EvictCause, GangPhase, GangStatus, Scheduler};
+use crate::core::engine::{HeldPlace, OntoKept};
 use crate::core::model::{
     Bind, BindOutcome, GangKey, GangRef, GangSpec, NamespaceChoice, NodeFeatures, NodeSpec, PodKey,
     PodLabels, PodQuery, PodSpec, PodWaits, SpreadRule, SubgroupSpec, Taint,
@@ -441,10 +441,69 @@ fn pods_that_are_spread_less_evenly_than_they_ask_for_are_found() {
     let notes = world.look(both("a", "a"));
     found(
         &notes,
-        "bind of a/s1 to a: 2 in zone=a, which is more than 1 ahead of 0",
+        "a/s1 gets a place on a: 2 in zone=a, which is more than 1 ahead of 0",
     );
     for name in ["s0", "s1"] {
         world.tell(Event::BindResult(key(name), BindOutcome::Unsent));
     }
     assert!(world.look(both("a", "b")).is_empty());
+}
+
+#[test]
+fn where_a_decision_waits_is_judged_once_and_counts_for_others() {
+    let mut world = World::new();
+    let zones = [("x", "x"), ("y", "y"), ("y2", "y")];
+    for (name, zone) in zones {
+        world.tell(Event::Node(NodeSpec {
+            name: name.into(),
+            labels: [("zone".into(), zone.into())].into(),
+            allocatable: vec![("cpu".into(), 8_000), ("pods".into(), 10)],
+            ..NodeSpec::default()
+        }));
+    }
+    let app = [("app".to_owned(), "web".to_owned())];
+    for name in ["s0", "s1", "s2"] {
+        let mut pod = pod(name);
+        pod.gang = GangRef::Own;
+        pod.labels = PodLabels::new(&app.clone().into());
+        pod.shape.spread = vec![SpreadRule {
+            key: "zone".into(),
+            max_skew: 1,
+            min_domains: 1,
+            pods: Some(PodQuery {
+                namespaces: vec![NamespaceChoice::only("a")],
+                ..PodQuery::default()
+            }),
+            counts_itself: true,
+            ..SpreadRule::default()
+        }];
+        world.tell(Event::Pod(Box::new(pod)));
+    }
+    let held = |pod, node: Option<&str>, after| HeldPlace {
+        pod: key(pod),
+        node: node.map(str::to_owned),
+        after,
+    };
+    let mut look = |held, effects| {
+        let plan = Plan {
+            held,
+            effects,
+            ..Plan::default()
+        };
+        world.linter.look(&plan, Time::ZERO)
+    };
+    assert!(look(vec![held("s0", Some("y"), 0)], vec![]).is_empty());
+    // It is in y, although it is not bound.
+    found(
+        &look(vec![held("s1", Some("y2"), 0)], vec![]),
+        "2 in zone=y",
+    );
+    // Between these two, s1 leaves y.
+    let moves = vec![held("s1", None, 0), held("s1", Some("x"), 0)];
+    assert!(look(moves, vec![]).is_empty());
+    assert!(look(vec![], vec![bind("s2", "y2")]).is_empty());
+    // It would be one too many in y now, and was not when it got its place.
+    assert!(look(vec![], vec![bind("s0", "y")]).is_empty());
+    // To another node than was held, it is a new decision.
+    found(&look(vec![], vec![bind("s1", "y2")]), "3 in zone=y");
 }
