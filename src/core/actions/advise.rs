@@ -5,7 +5,9 @@
 //! go on. A plugin that does not answer and may not be left out keeps it waiting, and is asked again ever
 //! more rarely.
 
-use super::Cycle;
+use super::agenda::Stage;
+use super::refresh::order_key;
+use super::{Cycle, preempt, reservation};
 use crate::core::framework::{Ask, Remote, asked_gang, asked_pod};
 use crate::core::model::{
     About, AskedNode, AskedPod, Body, Inquiry, MAX_ASKED_PODS, RemotePoint, RemoteQuestion, Why,
@@ -20,6 +22,10 @@ use std::sync::Arc;
 const GRACE: Millis = Millis(5_000);
 /// A plugin is not asked about changed nodes more often than this.
 const AGAIN: Millis = Millis(1_000);
+
+/// So long nothing is said of it that plugins are asked: most answer before anybody could read it, and
+/// some are asked again and again.
+const QUIET: Millis = Millis(2_000);
 
 /// What is known of what plugins have to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +84,21 @@ pub(super) fn advise(cx: &mut Cycle<'_>, gang_id: GangId) -> Advised {
         }
         None => Advised::Fully,
     }
+}
+
+/// Has a gang wait for what plugins say.
+pub(super) fn wait_for_answers(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
+    preempt::give_up(cx, gang_id);
+    reservation::cancel(cx, gang_id);
+    let progress = cx.agenda.progress_mut(gang_id);
+    let spoken_of = *progress.asking_since.get_or_insert(cx.now) + QUIET;
+    if spoken_of <= cx.now {
+        progress.why = Some(why);
+    } else {
+        cx.agenda.at(spoken_of, gang_id);
+    }
+    let key = order_key(cx, gang_id);
+    cx.agenda.set_stage(cx.state, gang_id, Stage::Asking(key));
 }
 
 /// How far it is with one plugin, one gang and one shape.

@@ -5,7 +5,7 @@ use super::agenda::{Awaited, Block, Stage, Want};
 use super::company::{hope_by_others, wake_by_company};
 use super::park::{park, park_without_room, want_of};
 use super::record::Short;
-use super::refresh::{queue_or_wait, wait};
+use super::refresh::queue_or_wait;
 use super::{Cycle, admit, finish, moves, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::{Preemption, Profile, Reason};
@@ -123,9 +123,13 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         Err(blocked) => return hold_back(cx, gang_id, &blocked),
     };
     match advise::advise(cx, gang_id) {
-        Advised::Fully => {}
-        Advised::Waits(why) => return wait(cx, gang_id, why),
-        Advised::Fails(why) => return park(cx, gang_id, why),
+        Advised::Waits(why) => return advise::wait_for_answers(cx, gang_id, why),
+        advised => {
+            cx.agenda.progress_mut(gang_id).asking_since = None;
+            if let Advised::Fails(why) = advised {
+                return park(cx, gang_id, why);
+            }
+        }
     }
     let view = reservation::view_of(cx, gang_id);
     cx.state.show(view);
@@ -290,6 +294,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         Demand::surplus(cx.state, gang_id)
     };
     let profile = cx.profile_of(gang_id);
+    let held = cx.state.nominations(gang_id);
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
     let shunned = &cx.agenda.progress(gang_id).shunned;
@@ -313,7 +318,10 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     let on = committed.assumed().map(|one| one.node).collect();
     let onto_kept = reservation::onto_kept(cx, gang_id, &on);
     cx.orders.onto_kept.extend(onto_kept);
-    cx.agenda.nominated.remove(&gang_id);
+    if cx.agenda.nominated.remove(&gang_id) {
+        // It may have found another place than was held for it.
+        cx.state.note_room(held.into_iter().map(|(_, node)| node));
+    }
     reservation::cancel(cx, gang_id);
     moves::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;

@@ -6,7 +6,7 @@
 
 use super::agenda::Stage;
 use super::back_off::back_off_from_refusal;
-use super::hold::{HeldPlace, Hold, Setback, and_more, on_node};
+use super::hold::{HeldPlace, Hold, and_more, on_node};
 use super::refresh::{held_back, queue_or_wait};
 use super::{Cycle, LostSums, Outcome, SpanKind, reservation};
 use crate::core::framework::{
@@ -37,16 +37,11 @@ pub(super) fn begin(
     let asks = committed.take_asks();
     let mut hold = Hold::new(committed);
     ask(cx, gang_id, &mut hold, asks);
-    match go_through(cx, gang_id, hold) {
-        Ok(()) => Ok(()),
-        Err(Setback::Refused(why)) => Err(why),
-        // What has not waited never is.
-        Err(Setback::Stale) => Err(Why::new("Rejected", "the placement was out of date")),
-    }
+    go_through(cx, gang_id, hold)
 }
 
 /// Takes a decision from point to point, until it has to wait or is carried out.
-fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(), Setback> {
+fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(), Why> {
     loop {
         if hold.is_open() || cx.agenda.waiting.holds(gang_id) {
             keep(cx, gang_id, hold);
@@ -60,18 +55,18 @@ fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(),
                     carry_out(cx, gang_id, hold, orders);
                     return Ok(());
                 }
-                Err(setback) => Err(setback),
+                Err(why) => Err(why),
             },
         };
-        if let Err(setback) = passed {
+        if let Err(why) = passed {
             undo(cx, gang_id, hold);
-            return Err(setback);
+            return Err(why);
         }
     }
 }
 
 /// Asks the permit plugins.
-fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Setback> {
+fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Why> {
     hold.point = Point::Permit;
     if cx.profiles.iter().all(|one| one.permit.is_empty()) {
         return Ok(());
@@ -103,20 +98,20 @@ fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Se
                 }),
                 PermitVerdict::Deny(reason) => {
                     let why = refusal(cx.state, step, plugin.name(), &reason);
-                    return Err(Setback::Refused(why));
+                    return Err(why);
                 }
             }
         }
     }
     if let Some(why) = rejection(cx, gang_id) {
-        return Err(Setback::Refused(why));
+        return Err(why);
     }
     ask(cx, gang_id, hold, asks);
     Ok(())
 }
 
 /// Lets every PreBind plugin agree.
-fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Setback> {
+fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Why> {
     hold.point = Point::PreBind;
     if cx.profiles.iter().all(|one| one.pre_bind.is_empty()) {
         return Ok(());
@@ -143,7 +138,7 @@ fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), 
                 }),
                 PreBindVerdict::Refuse(reason) => {
                     let why = refusal(cx.state, step, plugin_name, &reason);
-                    return Err(Setback::Refused(why));
+                    return Err(why);
                 }
             }
         }
@@ -268,19 +263,15 @@ fn look_at(cx: &mut Cycle<'_>, gang_id: GangId) {
     let came_of_it = match rejection(cx, gang_id).or(late) {
         Some(why) => {
             undo(cx, gang_id, hold);
-            Err(Setback::Refused(why))
+            Err(why)
         }
         None => go_through(cx, gang_id, hold),
     };
     match came_of_it {
         Ok(()) => {}
-        Err(Setback::Stale) => {
-            cx.state.note_room(nodes);
-            cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
-            queue_or_wait(cx, gang_id);
-        }
-        // Nothing here would tell that somebody outside has changed their mind.
-        Err(Setback::Refused(why)) => {
+        // What was in its way may be there when it is decided anew. And nothing here would tell that
+        // somebody outside has changed their mind.
+        Err(why) => {
             cx.state.note_room(nodes);
             cx.agenda.progress_mut(gang_id).why = Some(why);
             back_off_from_refusal(cx, gang_id);
@@ -315,8 +306,8 @@ fn permit_is_late(cx: &Cycle<'_>, gang_id: GangId) -> Option<Why> {
     Some(Why::new("PermitTimedOut", &words))
 }
 
-/// Whether a decision that has waited would still be made: nothing else is where its pods are to go.
-fn confirm(cx: &mut Cycle<'_>, hold: &Hold) -> Result<(), Setback> {
+/// Whether a decision that has waited is still right: nothing else is where its pods are to go.
+fn confirm(cx: &mut Cycle<'_>, hold: &Hold) -> Result<(), Why> {
     if !hold.has_waited() {
         return Ok(());
     }
@@ -324,13 +315,22 @@ fn confirm(cx: &mut Cycle<'_>, hold: &Hold) -> Result<(), Setback> {
     for step in &steps {
         cx.state.unassume(step.pod);
     }
-    let mut fit = true;
-    for Assumed { pod, node } in steps {
+    let mut outdated = None;
+    for step in steps {
+        let Assumed { pod, node } = step;
         let profile = cx.profiles.get(cx.state.profile_of_pod(pod));
-        fit = fit && cx.placer.fits(cx.state, profile, pod, node);
+        if outdated.is_none() && !cx.placer.still_fits(cx.state, profile, pod, node) {
+            let reasons = cx.placer.reasons(cx.state, profile, pod, node);
+            let reasons = reasons
+                .iter()
+                .map(|one| one.describe(cx.state.dimensions()));
+            let reasons: Vec<String> = reasons.collect();
+            let (on, reasons) = (on_node(cx.state, step), reasons.join(", "));
+            outdated = Some(format!("{on} does not fit any more: {reasons}"));
+        }
         cx.state.assume(pod, node);
     }
-    if fit { Ok(()) } else { Err(Setback::Stale) }
+    outdated.map_or(Ok(()), |words| Err(Why::new("Rejected", &words)))
 }
 
 /// Gives back what was held of a gang, also of one that is gone.
@@ -358,17 +358,14 @@ fn undo(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
 }
 
 /// The binds that carry out what was decided.
-fn orders(cx: &Cycle<'_>, hold: &Hold) -> Result<Vec<Bind>, Setback> {
+fn orders(cx: &Cycle<'_>, hold: &Hold) -> Result<Vec<Bind>, Why> {
     let order = |step: Assumed| {
         let context = Context::new(cx.state, cx.placer.store(), step.pod)?;
         let mut plugins = profile_of(cx, step).bind.iter();
         plugins.find_map(|plugin| plugin.bind(&context, step.node))
     };
     let orders: Option<Vec<Bind>> = hold.committed.assumed().map(order).collect();
-    orders.ok_or_else(|| {
-        let why = Why::new("NoBinder", "no bind plugin took the pod");
-        Setback::Refused(why)
-    })
+    orders.ok_or_else(|| Why::new("NoBinder", "no bind plugin took the pod"))
 }
 
 /// Orders the binds: the decision is made.

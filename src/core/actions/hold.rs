@@ -63,15 +63,6 @@ pub struct HeldPlace {
     pub after: usize,
 }
 
-/// Why a decision that was held comes to nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Setback {
-    /// Somebody said no, or nothing in time: it is tried again after a while.
-    Refused(Why),
-    /// What it rested on is not so any more: it is decided anew.
-    Stale,
-}
-
 impl Hold {
     pub(super) const fn new(committed: Committed) -> Self {
         Self {

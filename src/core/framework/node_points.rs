@@ -148,6 +148,12 @@ pub trait Filter: Plugin {
         self.check(cx, node) == Verdict::Fit
     }
 
+    /// Whether a node that suited a pod, and is held for it while its decision waits, suits it still. Who
+    /// came after had to respect that: where others have their places since is no reason against it.
+    fn still_suits(&self, cx: &Context<'_>, node: NodeId) -> bool {
+        self.suits(cx, node)
+    }
+
     /// Whether [`Filter::retain`] is quick for pods of a shape of scope [`Scope::Cluster`], as it takes
     /// whole sets of nodes. The others are then asked of each node once, and what they said is kept;
     /// of the nodes that this one keeps, the best by that is taken.

@@ -9,7 +9,7 @@ use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
 use super::scores;
 use super::whole::{AtLeast, Budget, PackingCounts};
-use crate::core::framework::{Context, Profile, Reason, Store};
+use crate::core::framework::{Context, Filter, Profile, Reason, Store};
 use crate::core::plugins::Weights;
 use crate::core::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::core::transaction::Statement;
@@ -536,13 +536,39 @@ impl Placer {
         pod_id: PodId,
         node: NodeId,
     ) -> bool {
+        self.is_right(state, profile, pod_id, node, |one, cx, node| {
+            one.suits(cx, node)
+        })
+    }
+
+    /// Whether a node that is held for the pod, and suited it then, suits it still.
+    pub fn still_fits(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        node: NodeId,
+    ) -> bool {
+        self.is_right(state, profile, pod_id, node, |one, cx, node| {
+            one.still_suits(cx, node)
+        })
+    }
+
+    fn is_right(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        node: NodeId,
+        by: impl Fn(&dyn Filter, &Context<'_>, NodeId) -> bool,
+    ) -> bool {
         let Some(cx) = Context::new(state, &self.store, pod_id) else {
             return false;
         };
         let mut used = profile.asked_each_time(cx.shape);
         state.nodes().present().contains(node)
             && self.masks.allowed(&profile.filter, &cx).contains(node)
-            && used.all(|one| one.suits(&cx, node))
+            && used.all(|one| by(&**one, &cx, node))
             && narrow(profile, &cx, &Domain::Everywhere)
                 .is_some_and(|among| among.is_none_or(|among| among.contains(node)))
     }

@@ -50,6 +50,15 @@ impl Filter for InterPodAffinity {
         rules.is_none_or(|rules| Judge::of(cx, rules).refuses(node).is_none())
     }
 
+    fn still_suits(&self, cx: &Context<'_>, node: NodeId) -> bool {
+        // Another scheduler's pods respect nobody who waits.
+        let is_kept_away = |rules| {
+            let judge = Judge::of(cx, rules);
+            judge.is_kept_away_by_own(node) || judge.is_kept_away_by_others(node)
+        };
+        !bound_by(cx.shape).is_some_and(is_kept_away)
+    }
+
     fn room(&self, cx: &Context<'_>, node: NodeId) -> u32 {
         let Some(rules) = bound_by(cx.shape) else {
             return u32::MAX;

@@ -41,6 +41,11 @@ impl RemoteNodes {
         cx.state.advice(cx.pod.gang?, serial, self.index)
     }
 
+    /// Whether what it did not say is no reason against a node.
+    fn is_left_out(&self, advice: &Advice) -> bool {
+        self.remote.ignorable && advice.failure().is_some()
+    }
+
     fn scope_of(&self, shape: &Shape) -> Scope {
         if self.remote.may_concern(shape) {
             // Each gang has answers of its own.
@@ -68,13 +73,11 @@ impl Filter for RemoteNodes {
         }
         let name = &self.remote.name;
         let words = match self.advice(cx) {
-            Some(advice) if advice.failure().is_some() && self.remote.ignorable => {
-                return Verdict::Fit;
-            }
             Some(advice) => match advice.of(cx.state.nodes(), node) {
                 Said::Fit => return Verdict::Fit,
                 Said::Unfit("") => format!("node(s) were refused by plugin {name}"),
                 Said::Unfit(words) => words.to_owned(),
+                Said::Nothing if self.is_left_out(advice) => return Verdict::Fit,
                 Said::Nothing => format!("node(s) about which plugin {name} was not asked yet"),
             },
             None => format!("node(s) about which plugin {name} was not asked yet"),
@@ -87,7 +90,10 @@ impl Filter for RemoteNodes {
             return;
         }
         match self.advice(cx) {
-            Some(advice) if advice.failure().is_some() && self.remote.ignorable => {}
+            Some(advice) if self.is_left_out(advice) => {
+                let refuses = |node| matches!(advice.of(cx.state.nodes(), node), Said::Unfit(_));
+                nodes.retain(|node| !refuses(node));
+            }
             Some(advice) => advice.retain(cx.state.nodes(), nodes),
             None => *nodes = NodeSet::default(),
         }

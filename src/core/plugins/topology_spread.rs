@@ -48,6 +48,10 @@ impl Filter for PodTopologySpread {
         refuses.map_or(Verdict::Fit, |reason| Verdict::Unfit(vec![reason]))
     }
 
+    fn still_suits(&self, _: &Context<'_>, _: NodeId) -> bool {
+        true
+    }
+
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
         for rule in cx.shape.spread.iter().filter_map(|id| cx.state.spread(*id)) {
             nodes.intersect(rule.suits());

@@ -273,7 +273,9 @@ impl Agenda {
     /// Puts a gang where it belongs in its queue's line, or takes it out.
     fn line_up(&mut self, state: &ClusterState, gang: GangId, stage: Stage) {
         match stage {
-            Stage::Queued(key) | Stage::Parked(key) if state[gang].missing() > 0 => {
+            Stage::Queued(key) | Stage::Parked(key) | Stage::Asking(key)
+                if state[gang].missing() > 0 =>
+            {
                 self.lines.enter(key);
             }
             _ => self.lines.leave(gang),

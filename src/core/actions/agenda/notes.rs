@@ -42,6 +42,8 @@ pub enum Stage {
     Queued(OrderKey),
     /// Tried in vain; looked at again when something changed that could help.
     Parked(OrderKey),
+    /// Plugins in other processes are asked about nodes; it keeps its place in the line.
+    Asking(OrderKey),
     /// Placed, and held on the way out until this time at most.
     Held(Time),
     /// Being taken off its nodes as a whole, until no member holds one.
@@ -132,6 +134,8 @@ pub struct Progress {
     pub disrupted: Option<Why>,
     /// When it was last tried.
     pub tried_at: Option<Time>,
+    /// Since when plugins in other processes are asked about nodes for it.
+    pub asking_since: Option<Time>,
     /// What its queue's books said to it then.
     pub held_back: Option<Blocked>,
     /// What it was short of then.

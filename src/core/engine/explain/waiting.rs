@@ -189,7 +189,7 @@ fn start(sight: Sight<'_>, id: GangId) -> Start {
             hangs_on: HangsOn::BackOff,
         },
         Stage::Held(_) if sight.agenda.waiting.holds(id) => unknown(HangsOn::Permit),
-        Stage::Held(_) => unknown(HangsOn::Answer),
+        Stage::Held(_) | Stage::Asking(_) => unknown(HangsOn::Answer),
         Stage::Settled | Stage::Waiting | Stage::Releasing => unknown(HangsOn::News),
         _ if sight.agenda.nominated.contains(&id) => unknown(HangsOn::Leaving),
         Stage::Queued(_) if sight.agenda.is_behind(id).is_some() => unknown(HangsOn::Ahead),
@@ -314,7 +314,7 @@ fn ahead(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Ahead {
     let (state, agenda) = (sight.state, sight.agenda);
     let in_line = matches!(
         agenda.progress(id).stage(),
-        Stage::Queued(_) | Stage::Parked(_)
+        Stage::Queued(_) | Stage::Parked(_) | Stage::Asking(_)
     );
     let Some(queue) = state[id]
         .queue

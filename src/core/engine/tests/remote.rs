@@ -120,10 +120,18 @@ fn a_gang_is_asked_about_once_with_all_nodes_and_waits_while_others_go_on() {
         vec!["n1", "n2", "n3"],
     );
     assert_eq!(told_of(question), asked);
+    // That is said if it lasts; meanwhile the gang stays where it is in its queue's line.
+    assert_eq!(story.why("g"), "");
+    story.pass(1_999);
+    assert!(story.questions().is_empty());
+    assert_eq!(story.why("g"), "");
+    story.pass(1);
+    assert!(story.questions().is_empty());
     assert_eq!(
         story.why("g"),
         "AskingPlugins: waits for what plugins say: licences"
     );
+    assert_eq!(story.status("g").position, Some(1));
     // Somebody else comes, is asked about, and goes on.
     story.pod("alone", None);
     let [other] = &story.questions()[..] else {
@@ -228,6 +236,41 @@ fn a_question_that_is_never_answered_is_given_up() {
     let again = story.questions().remove(0);
     story.refuse(&again, &[]);
     assert_eq!(names(&story.turn().0), ["g-0"]);
+}
+
+#[test]
+fn a_gang_that_is_asked_about_anew_keeps_its_words_for_a_moment() {
+    let mut extra = remote("licences", &[RemotePoint::Filter]);
+    extra.holds = Millis(5_000);
+    let mut story = Story::asking(vec![extra]);
+    story.node("n1", 2);
+    story.group("g", 1);
+    story.pod("g-0", Some("g"));
+    let question = story.questions().remove(0);
+    story.refuse(&question, &["n1"]);
+    assert!(story.questions().is_empty());
+    let before = story.status("g");
+    assert_eq!(before.conditions[1].reason, "Unschedulable");
+    story.pass(5_000);
+    let again = story.scheduler.cycle(story.now).effects;
+    assert!(matches!(&again[0], Effect::Ask(_)), "{again:?}");
+    let says = |one: &Effect| matches!(one, Effect::GangStatus(_) | Effect::QueueStatus(_));
+    assert!(!again.iter().any(says), "{again:?}");
+    assert_eq!(story.status("g"), before);
+}
+
+#[test]
+fn what_a_plugin_that_may_be_left_out_did_say_counts() {
+    let mut extra = remote("licences", &[RemotePoint::PreFilter, RemotePoint::Filter]);
+    extra.ignorable = true;
+    let mut story = Story::asking(vec![extra]);
+    story.node("n1", 2);
+    story.node("n2", 2);
+    story.pod("alone", None);
+    let questions = story.questions();
+    story.refuse(&questions[0], &["n1"]);
+    story.fail(&questions[1]);
+    assert_eq!(places(&story.turn().0), [("alone", "n2")]);
 }
 
 #[test]
