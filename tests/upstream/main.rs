@@ -119,7 +119,8 @@ fn play(seed: u64, oracle: &mut Oracle, tally: &Mutex<Tally>) {
         return;
     }
     // The first words of a difference say what it is about: it stays about that.
-    let about = kind_of(&found[0]).to_owned();
+    let first = found[0].clone();
+    let about = kind_of(&first);
     let small = shrink::shrink(case, |smaller| {
         let theirs = oracle.ask(smaller);
         let found = differences(smaller, &theirs, &ours(smaller));
@@ -132,8 +133,10 @@ fn play(seed: u64, oracle: &mut Oracle, tally: &Mutex<Tally>) {
     sum.wrong.push(text);
 }
 
-fn kind_of(difference: &str) -> &str {
-    difference.split([' ', ':']).next().unwrap_or_default()
+/// What a difference is about; what is refused as it is written is another matter.
+fn kind_of(difference: &str) -> (&str, bool) {
+    let about = difference.split([' ', ':']).next().unwrap_or_default();
+    (about, difference.contains("not supported"))
 }
 
 impl Tally {

@@ -22,14 +22,14 @@ pub(super) fn why<'a>(
     let progress = agenda.progress(id);
     let why = progress.why.as_ref()?;
     if progress.room == Some(RoomNote::CutShort) && why.reason == "Unschedulable" {
-        let message = format!("{}; {SEARCHED_IN_PART}", why.message);
+        let message = format!("{} {SEARCHED_IN_PART}", why.message);
         return Some(Cow::Owned(Why::new(why.reason, &message)));
     }
     Some(Cow::Borrowed(why))
 }
 
 /// What is said where others might have gone for a gang, for all that is known.
-const SEARCHED_IN_PART: &str = "who could make room for it was searched only in part";
+const SEARCHED_IN_PART: &str = "Who could make room for it was searched only in part.";
 
 /// The status of a gang as of now.
 pub(super) fn status(

@@ -97,7 +97,8 @@ pub(super) fn find(
         // Equal members are placed one by one without a choice that matters: what they do not find
         // is not there. Of different ones some other order might do; and where members are spread, some
         // who stay may be of use.
-        return Err(if demand.is_uniform() && units.len() == all && !is_spread {
+        let all_were_tried = units.len() == all && (!is_spread || all == 0);
+        return Err(if demand.is_uniform() && all_were_tried {
             NoPlan::Impossible
         } else {
             NoPlan::CutShort
