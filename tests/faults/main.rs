@@ -125,13 +125,11 @@ fn driver(seed: u64, trace: bool) -> (Driver, bool) {
     }
     let standby = random.per_mille(600);
     // In every other run some pods are not bound before somebody outside has agreed.
-    let with_askers = random.per_mille(500) && world::everything();
+    let with_askers = random.per_mille(500);
     if with_askers {
         policy.additions.push(asker::addition());
     }
-    if world::everything() {
-        with_a_plugin(&mut policy, &mut random.split());
-    }
+    with_a_plugin(&mut policy, &mut random.split());
     let mut driver = Driver::new(scenario, policy, network);
     if standby {
         driver = driver.with_standby();
@@ -277,12 +275,6 @@ fn assert_met(met: &[Met]) {
         ("undone", |met| met.undos),
         ("volumes not made", |met| met.not_provisioned),
     ];
-    // The last six come of what is in the worlds only when everything is.
-    let kinds = if world::everything() {
-        &kinds[..]
-    } else {
-        &kinds[..17]
-    };
     for (kind, count) in kinds {
         let sum: u64 = met.iter().map(count).sum();
         println!("{kind}: {sum}");

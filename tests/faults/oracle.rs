@@ -227,8 +227,10 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
         };
         if missing <= members.waiting && i64::from(missing) <= places {
             let waiting = members.waiting;
+            let scheduler = driver.brain().map(|brain| brain.scheduler());
+            let why = scheduler.and_then(|one| one.explain_gang(&key, driver.now(), 10));
             return Err(format!(
-                "{key}: {missing} of {waiting} pods that wait would fit"
+                "{key}: {missing} of {waiting} pods that wait would fit, and it says: {why:#?}"
             ));
         }
     }

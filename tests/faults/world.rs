@@ -82,12 +82,6 @@ fn pod(name: String, gang: Option<&GangKey>, cpu: u64, duration: Option<Millis>)
     }
 }
 
-/// Whether rules about other pods, volumes, profiles and plugins are in the worlds, all at once: with
-/// `MUSTER_FAULTS=all`. Some seeds do not end clean then yet (docs/reliability.md).
-pub(crate) fn everything() -> bool {
-    std::env::var("MUSTER_FAULTS").is_ok_and(|text| text == "all")
-}
-
 /// What all pods of a gang have in common besides their size.
 fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
     let (tolerates, takes_port) = (random.per_mille(400), random.per_mille(150));
@@ -103,12 +97,10 @@ fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
     move |plan| {
         let labels = app.clone().into_iter().chain([set.clone()]);
         plan.spec.labels = PodLabels::new(&labels.collect());
-        if everything() {
-            plan.spec.shape.pods = company.clone();
-            plan.spec.shape.spread.clone_from(&spread);
-            plan.spec.shape.constraints.profile = profile;
-            plan.spec.shape.preferences.unsaid = [unsaid, 0];
-        }
+        plan.spec.shape.pods = company.clone();
+        plan.spec.shape.spread.clone_from(&spread);
+        plan.spec.shape.constraints.profile = profile;
+        plan.spec.shape.preferences.unsaid = [unsaid, 0];
         if tolerates {
             plan.spec.shape.constraints.tolerations = vec![Toleration {
                 key: TAINT.to_owned(),
@@ -215,7 +207,7 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         plan.spec.lifetime = lifetime(random);
         entries.push(entry(random.below(20_000), Object::Pod(Box::new(plan))));
     }
-    if random.per_mille(400) && everything() {
+    if random.per_mille(400) {
         volumes(random, &mut entries);
     }
     Scenario {

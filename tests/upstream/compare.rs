@@ -83,7 +83,9 @@ fn outcome(case: &Case, theirs: &Answer, ours: &Ours) -> Option<String> {
     }
     // Muster adds what helps: the closest node, who holds what, how far it looked for room.
     let rest = message.strip_prefix(theirs.message.as_str());
-    let same = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" (") || rest.starts_with(" Who could "));
+    let same = rest.is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(" (") || rest.starts_with(" Who could ")
+    });
     let same = same && reason == "Unschedulable";
     (!same).then(|| {
         format!(

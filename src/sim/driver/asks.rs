@@ -47,7 +47,7 @@ impl Driver {
             let Some(question) = question else {
                 break;
             };
-            self.idle_wake_ups = 0;
+            self.goes_on();
             self.send_question(id, question);
         }
         let Some(process) = self.processes.get_mut(&id) else {

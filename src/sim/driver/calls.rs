@@ -53,7 +53,7 @@ impl Driver {
                     story.ordered(found.line, &evict, now);
                 }
                 let call = brain.evict(evict, now);
-                self.idle_wake_ups = 0;
+                self.goes_on();
                 self.proceed(id, call);
             }
             Effect::Ask(question) => {
@@ -106,7 +106,7 @@ impl Driver {
             };
             process.in_flight += 1;
             let call = process.brain.bind(order.what, now);
-            self.idle_wake_ups = 0;
+            self.goes_on();
             self.proceed(id, call);
         }
     }

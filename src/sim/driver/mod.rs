@@ -45,6 +45,8 @@ pub const COLLECTION: Millis = Millis(1_000);
 /// How many wake-ups in a row may come to nothing before a scenario with nothing more to come is
 /// over: the scheduler's own sweeps would go on for ever.
 const IDLE_WAKE_UPS: u32 = 16;
+/// And it is not over before so much time has passed with nothing else: twice the longest back-off.
+const IDLE_TIME: Millis = Millis(600_000);
 
 /// More cycles than this in one instant are put off to the next millisecond.
 const CYCLES_PER_INSTANT: u32 = 10_000;
@@ -121,6 +123,8 @@ pub struct Driver {
     /// When something was last written on an object.
     last_word: Time,
     idle_wake_ups: u32,
+    /// When there was last anything but the scheduler's own wake-ups.
+    busy_until: Time,
     cycles_now: u32,
     /// The controllers of storage are to look.
     storage_is_looked_at: bool,
@@ -158,6 +162,7 @@ impl Driver {
             last_change: Time::ZERO,
             last_word: Time::ZERO,
             idle_wake_ups: 0,
+            busy_until: Time::ZERO,
             cycles_now: 0,
             storage_is_looked_at: false,
             claims_to_bind: Vec::new(),
@@ -301,11 +306,12 @@ impl Driver {
         }
         if foreseen.is_none() {
             self.idle_wake_ups += 1;
-            if self.idle_wake_ups > IDLE_WAKE_UPS {
+            let idle = self.now.since(self.busy_until);
+            if self.idle_wake_ups > IDLE_WAKE_UPS && idle > IDLE_TIME {
                 return false;
             }
         } else {
-            self.idle_wake_ups = 0;
+            self.goes_on();
         }
         self.wake_processes();
         while let Some(happening) = self.heap.pop_due(self.now) {
@@ -320,6 +326,12 @@ impl Driver {
             self.think(id);
         }
         true
+    }
+
+    /// Notes that the scenario is not over.
+    const fn goes_on(&mut self) {
+        self.idle_wake_ups = 0;
+        self.busy_until = self.now;
     }
 
     /// Ends the standing still of processes whose time it is.

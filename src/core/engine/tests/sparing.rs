@@ -516,5 +516,8 @@ fn a_search_that_does_not_look_at_all_there_is_says_so() {
     assert_eq!(story.evicted(), [""; 0]);
     assert_eq!(story.counts().cut_short, 1);
     let words = story.why("mixed");
-    assert!(words.ends_with("Who could make room for it was searched only in part."), "{words}");
+    assert!(
+        words.ends_with("Who could make room for it was searched only in part."),
+        "{words}"
+    );
 }
