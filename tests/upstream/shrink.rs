@@ -73,7 +73,8 @@ fn without(case: &Case, mut at: usize) -> Option<Case> {
 }
 
 /// What an object must keep to be one.
-const KEPT: [&str; 10] = [
+const KEPT: [&str; 11] = [
+    "claimName",
     "apiVersion",
     "kind",
     "metadata",

@@ -1,6 +1,6 @@
 //! Why a pod fits nowhere: the histogram that people and autoscalers read, and the closest node.
 
-use crate::core::framework::{Context, PreFilterVerdict, Profile, Reason, Store, Verdict};
+use crate::core::framework::{Context, PreFilterVerdict, Profile, Reason, Scope, Store, Verdict};
 use crate::core::resources::{Dimension, Dimensions};
 use crate::core::state::{ClusterState, NodeId, NodeSet, PodId};
 use std::collections::BTreeMap;
@@ -63,7 +63,10 @@ pub(super) fn diagnose_among(
         .asked_first(cx.shape)
         .map(|one| one.pre_filter(&cx))
         .collect();
-    let refusal_of_all = verdicts.iter().find_map(|one| match one {
+    let contradicts = among.iter().next();
+    let contradicts = contradicts.is_some_and(|node| contradiction(profile, &cx, node).is_some());
+    let mut asked_first = verdicts.iter().filter(|_| !contradicts);
+    let refusal_of_all = asked_first.find_map(|one| match one {
         PreFilterVerdict::Refuse(reason) => Some(reason.clone()),
         _ => None,
     });
@@ -89,6 +92,21 @@ pub(super) fn diagnose_among(
     diagnosis
 }
 
+/// Whether the pod's own fields rule out every node: that is said before anybody who is asked first refuses
+/// it (source: kube-scheduler asks NodeAffinity before it asks about volumes).
+fn contradiction(profile: &Profile, cx: &Context<'_>, node: NodeId) -> Option<Reason> {
+    let mut filters = profile.filter.iter();
+    filters.find_map(|one| {
+        if one.scope(cx.shape) != Scope::NodeFacts {
+            return None;
+        }
+        match one.check(cx, node) {
+            Verdict::Unfit(reasons) => reasons.into_iter().find(Reason::is_of_the_pod),
+            Verdict::Fit => None,
+        }
+    })
+}
+
 /// The reasons of the first plugin that refuses.
 pub(super) fn refusal(
     profile: &Profile,
@@ -104,7 +122,10 @@ pub(super) fn refusal(
             PreFilterVerdict::Narrow(nodes, reason) if !nodes.contains(node) => {
                 return vec![reason.clone()];
             }
-            PreFilterVerdict::Refuse(reason) => return vec![reason.clone()],
+            PreFilterVerdict::Refuse(reason) => {
+                let first = contradiction(profile, cx, node);
+                return vec![first.unwrap_or_else(|| reason.clone())];
+            }
             _ => {}
         }
     }

@@ -116,7 +116,7 @@ pub(crate) const RULES: [Rule; 10] = [
     },
     Rule {
         name: "volumes",
-        there: false,
+        there: true,
         percent: 35,
         add: volumes::add,
         words: &[

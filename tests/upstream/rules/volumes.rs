@@ -32,8 +32,14 @@ pub(super) fn add(case: &mut Case, dice: &mut Dice) {
     for index in 0..dice.one_of(&[1, 1, 1, 2, 3]) {
         claim(case, &format!("claim-{index}"), dice);
     }
-    if dice.percent(20) {
+    if dice.percent(30) {
         let disk = disk(dice);
+        for pod in &mut case.pods {
+            // Else it is never the disk that keeps it off a node.
+            if dice.percent(50) {
+                list(pod, &["spec", "volumes"]).push(disk.clone());
+            }
+        }
         list(&mut case.pod, &["spec", "volumes"]).push(disk);
     }
 }

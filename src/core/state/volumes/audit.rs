@@ -95,7 +95,13 @@ impl Volumes {
     fn audit_indexes(&self) -> Result<(), String> {
         let (mut free, mut rooms) = (FreeVolumes::default(), CapacityIndex::default());
         let mut of_claim: BTreeMap<ClaimKey, BTreeSet<String>> = BTreeMap::new();
+        let mut of_handle: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
         for volume in self.volumes.values() {
+            if let Some(handle) = &volume.handle {
+                let unique = (handle.driver.clone(), handle.handle.clone());
+                let volumes = of_handle.entry(unique).or_default();
+                volumes.insert(volume.name.clone());
+            }
             if FreeVolumes::is_free(volume) {
                 free.add(volume);
             }
@@ -107,7 +113,8 @@ impl Volumes {
         self.capacities.values().for_each(|one| rooms.add(one));
         same("free volumes", &self.free, &free)?;
         same("capacities", &self.rooms, &rooms)?;
-        same("volumes by claim", &self.of_claim, &of_claim)
+        same("volumes by claim", &self.of_claim, &of_claim)?;
+        same("volumes by handle", &self.of_handle, &of_handle)
     }
 
     /// A volume is chosen for one claim, by pods that say so themselves.

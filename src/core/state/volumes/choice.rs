@@ -241,8 +241,10 @@ impl Volumes {
             let before = self.promised.get(*key).copied().unwrap_or(0);
             let left = |all: i64| all.saturating_sub(before).saturating_sub(here);
             let fits = capacity.largest.or(capacity.capacity);
+            // Alone, a volume may be as large as is said; several have to fit together.
+            let is_first = before.saturating_add(here) == 0;
             fits.is_some_and(|most| size <= most)
-                && capacity.capacity.is_none_or(|all| size <= left(all))
+                && (is_first || capacity.capacity.is_none_or(|all| size <= left(all)))
         };
         self.rooms.near(&want.class, node.labels).find(enough)
     }

@@ -45,6 +45,8 @@ pub struct Volumes {
     of_claim: BTreeMap<ClaimKey, BTreeSet<String>>,
     /// Claims by the volume they name.
     naming: BTreeMap<String, BTreeSet<ClaimKey>>,
+    /// Volumes by driver and handle.
+    of_handle: BTreeMap<(String, String), BTreeSet<String>>,
     /// Pods by the classes of their claims that are not bound.
     wanting: BTreeMap<String, BTreeSet<PodId>>,
     free: FreeVolumes,

@@ -74,7 +74,9 @@ impl Volumes {
             };
             let shared = self.users.get(&key).is_some_and(|users| users.len() > 1);
             if let Some((driver, handle, in_tree)) = self.attached_for(claim) {
-                attaches.insert((driver, handle), (shared, in_tree));
+                let unique = (driver, handle);
+                let shared = shared || self.is_attached_for_others(claim, &unique);
+                attaches.insert(unique, (shared, in_tree));
             }
             if claim.modes.has(AccessModes::READ_WRITE_ONCE_POD) && shared {
                 needs.alone.push(key.clone());
@@ -237,6 +239,12 @@ impl Volumes {
 
     /// Driver and handle of what a node attaches for a claim, and whether that counts on nodes with a
     /// CSINode only.
+    fn is_attached_for_others(&self, claim: &ClaimSpec, unique: &(String, String)) -> bool {
+        let volumes = self.of_handle.get(unique);
+        let claims = self.naming.get(&claim.volume);
+        volumes.is_some_and(|all| all.len() > 1) || claims.is_some_and(|all| all.len() > 1)
+    }
+
     fn attached_for(&self, claim: &ClaimSpec) -> Option<(String, String, bool)> {
         if let Some(volume) = self.volumes.get(&claim.volume) {
             let found = volume.handle.clone()?;

@@ -114,6 +114,7 @@ impl Volumes {
                 }
                 stir.pods.extend(self.users_of(&of.key));
             }
+            self.note_handle(one, is_new, stir);
             if FreeVolumes::is_free(one) {
                 self.stir_class(one, is_new, stir);
             }
@@ -123,6 +124,27 @@ impl Volumes {
         }
         for key in self.naming.get(name).into_iter().flatten() {
             stir.pods.extend(self.users_of(key));
+        }
+    }
+
+    /// A volume with a handle is there, or not any more: whose volumes have the same handle share it.
+    fn note_handle(&mut self, volume: &VolumeSpec, is_new: bool, stir: &mut Stir) {
+        let Some(handle) = &volume.handle else { return };
+        let unique = (handle.driver.clone(), handle.handle.clone());
+        let volumes = self.of_handle.entry(unique.clone()).or_default();
+        if is_new {
+            volumes.insert(volume.name.clone());
+        } else {
+            volumes.remove(&volume.name);
+        }
+        let others: Vec<String> = volumes.iter().cloned().collect();
+        if others.is_empty() {
+            self.of_handle.remove(&unique);
+        }
+        for name in others {
+            for key in self.naming.get(&name).into_iter().flatten() {
+                stir.pods.extend(self.users_of(key));
+            }
         }
     }
 
