@@ -73,7 +73,10 @@ impl Volumes {
         if self.claims.get(key) == claim.as_ref() {
             return;
         }
-        if let Some(before) = self.claims.remove(key)
+        let volume_of = |claim: Option<&ClaimSpec>| claim.map(|one| one.volume.clone());
+        let before = self.claims.remove(key);
+        let (named, names) = (volume_of(before.as_ref()), volume_of(claim.as_ref()));
+        if let Some(before) = before
             && let Some(claims) = self.naming.get_mut(&before.volume)
         {
             claims.remove(key);
@@ -93,6 +96,14 @@ impl Volumes {
             self.claims.insert(key.clone(), claim);
         }
         stir.pods.extend(self.users_of(key));
+        if named != names {
+            // Who else names one of these shares it now, or does not any more.
+            for name in [named, names].into_iter().flatten() {
+                for key in self.naming.get(&name).into_iter().flatten() {
+                    stir.pods.extend(self.users_of(key));
+                }
+            }
+        }
     }
 
     fn set_volume(&mut self, name: &str, volume: Option<VolumeSpec>, stir: &mut Stir) {
