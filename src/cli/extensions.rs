@@ -35,7 +35,8 @@ impl Extensions {
     }
 
     /// Who answers.
-    pub(super) fn answerers(&self) -> Answerers {
+    #[must_use]
+    pub fn answerers(&self) -> Answerers {
         self.answerers.clone()
     }
 
