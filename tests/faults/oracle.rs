@@ -46,7 +46,7 @@ fn patience_with(spec: &GangSpec) -> Millis {
 
 /// Whether gangs may have each other go for ever, a lifetime after the other: heads of queues have
 /// their places cleared, and who went comes back.
-fn may_take_turns(driver: &Driver) -> bool {
+pub(crate) fn may_take_turns(driver: &Driver) -> bool {
     let Some(brain) = driver.brain() else {
         return false;
     };

@@ -5,7 +5,7 @@ use super::agenda::{Awaited, Block, Stage, Want};
 use super::company::{hope_by_others, wake_by_company};
 use super::park::{park, park_without_room, want_of};
 use super::record::Short;
-use super::refresh::queue_or_wait;
+use super::refresh::{order_key, queue_or_wait};
 use super::{Cycle, admit, finish, moves, preempt, reservation};
 use crate::core::fairness::{self, Blocked, Contest};
 use crate::core::framework::{Preemption, Profile, Reason};
@@ -294,6 +294,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         Demand::surplus(cx.state, gang_id)
     };
     let profile = cx.profile_of(gang_id);
+    let key = order_key(cx, gang_id);
     let held = cx.state.nominations(gang_id);
     let mut statement = Statement::new(cx.state);
     statement.lift_nominations(gang_id);
@@ -316,7 +317,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         return Err(Refusal::Own(why));
     }
     let on = committed.assumed().map(|one| one.node).collect();
-    let onto_kept = reservation::onto_kept(cx, gang_id, &on);
+    let onto_kept = reservation::onto_kept(cx, gang_id, key, &on);
     cx.orders.onto_kept.extend(onto_kept);
     if cx.agenda.nominated.remove(&gang_id) {
         // It may have found another place than was held for it.

@@ -156,6 +156,7 @@ impl Hold {
         let now = Ground::of(state, gang);
         let rest = (&now.definition, &now.nearness, now.max_hops);
         state[gang].missing() == 0
+            && !state[gang].is_beyond_its_maximum()
             && rest == (&before.definition, &before.nearness, before.max_hops)
             && steps.all(|step| has_its_place(step) && same_node(step))
     }

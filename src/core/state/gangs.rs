@@ -376,6 +376,16 @@ impl Gang {
         subgroup.room().min(of_gang)
     }
 
+    /// Whether it holds more than its maximum lets it, or a subgroup does.
+    #[must_use]
+    pub fn is_beyond_its_maximum(&self) -> bool {
+        let most = self.definition().and_then(|spec| spec.replicas);
+        let most = most.map_or(u32::MAX, |most| most.max(self.min_available()));
+        let placed: u32 = self.subgroups.iter().map(|one| one.counts.placed()).sum();
+        let mut subgroups = self.subgroups.iter();
+        placed > most || subgroups.any(|one| one.counts.placed() > one.max)
+    }
+
     /// For how long it may be below its minimum while lost members are replaced, once it has run.
     #[must_use]
     pub fn repair_for(&self) -> Option<Millis> {

@@ -9,7 +9,7 @@ mod running;
 mod taken;
 
 pub(super) use holders::Holders;
-pub(super) use notes::RefusedRelease;
+pub(super) use notes::{RefusedRelease, Restless};
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
 use parked::After;
 pub(super) use parked::{Likeness, Want};

@@ -78,6 +78,21 @@ pub struct RefusedRelease {
     pub message: String,
 }
 
+/// Changes of a reservation that nothing but other reservations can have caused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restless {
+    /// The mark of the nodes meanwhile ([`Nodes::mark`]).
+    ///
+    /// [`Nodes::mark`]: crate::core::state::Nodes::mark
+    pub mark: u64,
+    /// How many.
+    pub changes: u32,
+    /// When it last did.
+    pub last: Time,
+    /// Nothing is reserved before that, unless the nodes change.
+    pub not_before: Time,
+}
+
 /// What is noted of one gang.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -114,6 +129,8 @@ pub struct Progress {
     pub hopeless: bool,
     /// It was asked what it is to be charged for what it holds.
     pub charged: bool,
+    /// How often its reservation changed although no node did.
+    pub restless: Restless,
     /// When its minimum was first placed.
     pub scheduled_at: Option<Time>,
     /// What that lost, and had to lose at least, where both are known.

@@ -17,7 +17,7 @@ pub use onto::OntoKept;
 pub(super) use onto::onto_kept;
 pub(super) use views::{Claimant, Stay, Views};
 
-use super::agenda::{Agenda, OrderKey, Stage, Term};
+use super::agenda::{Agenda, OrderKey, Restless, Stage, Term};
 use super::preempt::ends_at;
 use super::record::KeptFor;
 use super::{Cycle, moves, refresh::order_key, refresh::queue};
@@ -41,6 +41,15 @@ const OVERDUE: Millis = Millis(10_000);
 const PACE: Millis = Millis(1_000);
 /// So long after the end of its lifetime a gang may end by itself, before a reservation has it go.
 pub(super) const GRACE: Millis = Millis(1_000);
+
+/// So often a reservation may change while the nodes stay as they are; then it rests,
+const CHANGES: u32 = 16;
+/// for so long at first, twice as long each time,
+const REST: Millis = Millis(1_000);
+/// up to this;
+const LONGEST_REST: Millis = Millis(300_000);
+/// and after so long without a change that is forgotten.
+const FORGOTTEN: Millis = Millis(600_000);
 
 /// A place that is reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,6 +156,10 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
     let Some(patience) = patience(cx.state, cx.agenda, gang_id) else {
         return cancel(cx, gang_id);
     };
+    if let Some(at) = rests_until(cx, gang_id) {
+        cx.agenda.at(at, gang_id);
+        return cancel(cx, gang_id);
+    }
     let Some(slot) = slot_for(cx, gang_id) else {
         cx.orders.unreserved += 1;
         return;
@@ -286,10 +299,37 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, slot: usize, found: Found) {
     cx.state.keep(slot, Some((gang_id, kept)));
     cx.agenda.reserved.insert(gang_id, reserved);
     if changed {
+        note_change(cx, gang_id);
         if let Some(before) = before {
             cx.state.note_room(before.kept.into_keys());
         }
         wake_later_ones(cx, number);
+    }
+}
+
+/// Until when nothing is reserved for a gang whose reservation changed again and again without any node.
+fn rests_until(cx: &Cycle<'_>, gang_id: GangId) -> Option<Time> {
+    let restless = cx.agenda.progress(gang_id).restless;
+    let until = restless.not_before;
+    (restless.mark == cx.state.nodes().mark() && until > cx.now).then_some(until)
+}
+
+/// A reservation has changed. Several that take each other's places, and are taken theirs, have to be slow
+/// at it: ever slower, while the nodes stay as they are.
+fn note_change(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let (mark, now) = (cx.state.nodes().mark(), cx.now);
+    let restless = &mut cx.agenda.progress_mut(gang_id).restless;
+    if restless.mark != mark || now.since(restless.last) > FORGOTTEN {
+        *restless = Restless {
+            mark,
+            ..Restless::default()
+        };
+    }
+    restless.changes = restless.changes.saturating_add(1);
+    restless.last = now;
+    if let Some(more) = restless.changes.checked_sub(CHANGES) {
+        let rest = REST.0 << more.min(16);
+        restless.not_before = now + Millis(rest.min(LONGEST_REST.0));
     }
 }
 

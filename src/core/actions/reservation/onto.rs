@@ -1,6 +1,7 @@
 //! Who goes onto nodes that are kept whole for others, for whoever checks that they may.
 
-use super::{Cycle, order_key, tier_of};
+use super::{Cycle, tier_of};
+use crate::core::actions::agenda::OrderKey;
 use crate::core::model::GangKey;
 use crate::core::state::{GangId, NodeId};
 use crate::core::units::Time;
@@ -20,10 +21,12 @@ pub struct OntoKept {
     pub goes_before: bool,
 }
 
-/// For whom nodes are kept whole onto which a gang is being placed that begins now.
+/// For whom nodes are kept whole onto which a gang is being placed that begins now, and stood here in its
+/// queue before it was.
 pub(in crate::core::actions) fn onto_kept(
     cx: &Cycle<'_>,
     gang_id: GangId,
+    key: OrderKey,
     on: &BTreeSet<NodeId>,
 ) -> Vec<OntoKept> {
     let others = || {
@@ -37,7 +40,7 @@ pub(in crate::core::actions) fn onto_kept(
     if began || cx.agenda.nominated.contains(&gang_id) || others().next().is_none() {
         return Vec::new();
     }
-    let (key, tier) = (order_key(cx, gang_id), tier_of(cx, gang_id));
+    let tier = tier_of(cx, gang_id);
     let own = cx.agenda.reserved.get(&gang_id).map(|own| own.number);
     let found = others().map(|(id, other)| OntoKept {
         gang: cx.state[gang_id].key.clone(),
