@@ -35,8 +35,8 @@ const SEEDS: u64 = 1_000;
 /// How long there are faults.
 const FAULTS: Time = Time(30_000);
 
-/// How much calm there is.
-const CALM: Millis = Millis(900_000);
+/// How much calm there is. It does not end right after a sweep, which may change words.
+const CALM: Millis = Millis(830_000);
 
 /// How much of it where gangs may take turns for ever: nothing would come to rest.
 const CALM_IN_TURNS: Millis = Millis(300_000);

@@ -16,6 +16,7 @@ use crate::core::model::{About, Bind, Inquiry, Point, Why};
 use crate::core::placement::{Lost, Neighbours};
 use crate::core::state::{ClusterState, GangId, NodeId};
 use crate::core::transaction::{Asked, Assumed, Committed, Statement};
+use crate::core::units::Time;
 
 /// Has the plugins reserve what each step needs, and commits.
 pub(super) fn reserve(mut statement: Statement<'_>, profile: &Profile) -> Result<Committed, Why> {
@@ -384,6 +385,7 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold, orders: Vec<Bind>)
     progress.why = None;
     progress.forget_try();
     progress.room = None;
+    (progress.sent_away, progress.send_again) = (0, Time::ZERO);
     if progress.scheduled_at.is_none() {
         progress.scheduled_at = Some(now);
         progress.packed = at_least.map(|at_least| LostSums {

@@ -9,8 +9,8 @@ mod running;
 mod taken;
 
 pub(super) use holders::Holders;
-pub(super) use notes::{RefusedRelease, Restless};
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
+pub(super) use notes::{RefusedRelease, Restless};
 use parked::After;
 pub(super) use parked::{Likeness, Want};
 pub(super) use queued::Block;

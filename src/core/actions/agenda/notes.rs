@@ -121,6 +121,10 @@ pub struct Progress {
     pub planned: Option<(u64, Time)>,
     /// What came of that.
     pub room: Option<RoomNote>,
+    /// How often others were sent away for it since it last got a place.
+    pub sent_away: u32,
+    /// Nobody else is sent away for it before that.
+    pub send_again: Time,
     /// What kube-scheduler would say of it, where room is made as it does.
     pub by_node: Option<Arc<str>>,
     /// Room was held for it so, which is said in `status.nominatedNodeName`.

@@ -28,7 +28,7 @@ use super::{Cycle, release};
 use crate::core::framework::Preemption;
 use crate::core::model::{Evict, EvictCause, Why, counted};
 use crate::core::state::{Eviction, GangId, NodeId, PodId};
-use crate::core::units::Time;
+use crate::core::units::{Millis, Time};
 use plan::{NoPlan, Plan};
 pub(super) use plan::{has_room_on, still_suit, who_asks};
 use std::collections::BTreeSet;
@@ -39,6 +39,12 @@ use victims::{Candidates, Unit, count};
 const MAX_PLANS: u64 = 8;
 /// Only so many of each queue have plans made: who is behind them waits for these.
 pub(in crate::core) const HEADS: u32 = 8;
+/// So often others are sent away in vain for a gang; then it waits before that is done again,
+const IN_VAIN: u32 = 3;
+/// for so long at first, twice as long each time,
+const PAUSE: Millis = Millis(1_000);
+/// up to this.
+const LONGEST_PAUSE: Millis = Millis(600_000);
 /// So many of those who go are noted by name.
 const MAX_NAMES: usize = 5;
 
@@ -96,6 +102,11 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
             say(cx, gang_id, by_node::STANDS.to_owned());
         }
         Ok(plan)
+    } else if cx.now < cx.agenda.progress(gang_id).send_again {
+        give_up(cx, gang_id);
+        let again = cx.agenda.progress(gang_id).send_again;
+        cx.agenda.at(again, gang_id);
+        return Err(Some(RoomNote::Postponed));
     } else if by_node {
         let found = by_node::find(cx, gang_id, &leaving, &found.units);
         found.map_or(Err(NoPlan::Impossible), |found| {
@@ -181,6 +192,9 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
         .filter(|one| one.whole)
         .map(|one| one.gang)
         .collect();
+    if !plan.victims.is_empty() {
+        note_sent_away(cx, gang_id);
+    }
     for (unit, violated) in plan.victims.iter().zip(&violated) {
         if unit.whole || !whole.contains(&unit.gang) {
             let message: Arc<str> = (message.clone() + &in_violation_of(violated)).into();
@@ -207,6 +221,19 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
         in_violation_of(&all.into_iter().collect::<Vec<_>>())
     );
     Why::new("Preempting", &message)
+}
+
+/// Others go for a gang. If it has not come to its place although others went for it before, something that
+/// no plan sees takes that place, and those who go may be the same again and again: the next time is later,
+/// and ever later.
+fn note_sent_away(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let now = cx.now;
+    let progress = cx.agenda.progress_mut(gang_id);
+    if let Some(more) = progress.sent_away.checked_sub(IN_VAIN) {
+        let pause = PAUSE.0 << more.min(16);
+        progress.send_again = now + Millis(pause.min(LONGEST_PAUSE.0));
+    }
+    progress.sent_away = progress.sent_away.saturating_add(1);
 }
 
 fn have_left(pods: usize) -> String {
