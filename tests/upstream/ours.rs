@@ -99,8 +99,8 @@ fn verdicts(
 
 fn take(plan: &Plan, key: &PodKey, found: &mut Ours) {
     // Its place is found, and its volumes are not bound yet.
-    let held = plan.held.iter().filter(|one| one.pod.name == key.name);
-    found.bound = held.last().and_then(|one| one.node.clone());
+    let mut held = plan.held.iter().filter(|one| one.pod.name == key.name);
+    found.bound = held.next_back().and_then(|one| one.node.clone());
     for effect in &plan.effects {
         match effect {
             Effect::Bind(bind) if bind.pod.name == key.name => {
