@@ -342,7 +342,7 @@ fn pre_filter_narrows_and_refuses() {
     );
     assert_eq!(
         why(&scheduler, GangSpace::Own, "uid-nowhere"),
-        "Unschedulable: 0/3 nodes are available: 3 refused by the spy. The spy is sorry."
+        "Unschedulable: 0/3 nodes are available: refused by the spy. The spy is sorry."
     );
 }
 
