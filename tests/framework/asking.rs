@@ -3,7 +3,8 @@
 use super::{Spy, binds, group, pod, scheduler, why};
 use muster::core::engine::{Effect, Scheduler};
 use muster::core::model::{
-    About, Answer, BindOutcome, Event, GangSpace, NodeSpec, PodKey, Point, Question, QuestionId,
+    About, Answer, BindOutcome, Event, GangSpace, NamespaceChoice, NodeSpec, PodKey, PodQuery,
+    PodSpec, Point, Question, QuestionId, ShapeSpec, SpreadRule,
 };
 use muster::core::units::Time;
 use std::sync::Arc;
@@ -234,6 +235,53 @@ fn what_a_decision_rests_on_is_looked_at_again_before_it_is_carried_out() {
         assert!(!bound, "{ordered:?}");
         scheduler.audit().unwrap();
     }
+}
+
+#[test]
+fn who_came_after_is_no_reason_against_a_decision_that_waited() {
+    let mut scheduler = scheduler(&asks(&[Point::PreBind]));
+    for name in ["n0", "n1", "n2"] {
+        let node = NodeSpec {
+            name: name.into(),
+            allocatable: vec![("cpu".to_owned(), 2_000), ("pods".to_owned(), 10)],
+            labels: [("host".to_owned(), name.to_owned())].into(),
+            ..NodeSpec::default()
+        };
+        scheduler.apply(Time(0), Event::Node(node));
+    }
+    // One more on its node than on any other, of all pods.
+    let evenly = SpreadRule {
+        key: "host".into(),
+        max_skew: 1,
+        min_domains: 1,
+        pods: Some(PodQuery {
+            namespaces: vec![NamespaceChoice::only("a")],
+            ..PodQuery::default()
+        }),
+        counts_itself: true,
+        ..SpreadRule::default()
+    };
+    let first = PodSpec {
+        key: PodKey {
+            namespace: "a".into(),
+            name: "first".into(),
+            uid: "uid-first".into(),
+        },
+        ours: true,
+        shape: ShapeSpec {
+            requests: vec![("cpu".into(), 1_000)],
+            spread: vec![evenly],
+            ..ShapeSpec::default()
+        },
+        ..PodSpec::default()
+    };
+    scheduler.apply(Time(0), Event::Pod(Box::new(first)));
+    assert_eq!(effects(&mut scheduler, 0), ["1 PreBind first on n1"]);
+    pod(&mut scheduler, "second", None);
+    assert_eq!(effects(&mut scheduler, 1), ["2 PreBind second on n1"]);
+    answer(&mut scheduler, 2, 1, yes());
+    assert_eq!(effects(&mut scheduler, 2), ["bind first to n1"]);
+    scheduler.audit().unwrap();
 }
 
 #[test]

@@ -229,11 +229,11 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
 fn note_sent_away(cx: &mut Cycle<'_>, gang_id: GangId) {
     let now = cx.now;
     let progress = cx.agenda.progress_mut(gang_id);
+    progress.sent_away = progress.sent_away.saturating_add(1);
     if let Some(more) = progress.sent_away.checked_sub(IN_VAIN) {
         let pause = PAUSE.0 << more.min(16);
         progress.send_again = now + Millis(pause.min(LONGEST_PAUSE.0));
     }
-    progress.sent_away = progress.sent_away.saturating_add(1);
 }
 
 fn have_left(pods: usize) -> String {

@@ -24,6 +24,35 @@ fn the_lowest_priority_goes_and_the_room_is_held_until_it_is_gone() {
     assert_eq!(names(&story.run()), ["high"]);
 }
 
+/// Whoever goes is followed by another at the same moment, of whom no plan knew.
+#[test]
+fn for_who_never_comes_to_its_place_others_go_ever_more_rarely() {
+    let mut story = story();
+    story.node("n", 4);
+    let follower = |index: usize| PodSpec {
+        node: Some("n".into()),
+        ..pod(&format!("low-{index}"), None, 4)
+    };
+    story.submit(follower(0));
+    story.job(&job("high", "default", 4, 9));
+    let mut pauses = Vec::new();
+    for index in 0..6 {
+        let mut pause = 0;
+        while story.evicted() != [format!("low-{index}")] {
+            story.pass(500);
+            pause += 500;
+            assert!(pause < 10_000);
+        }
+        pauses.push(pause);
+        story.submit(follower(index + 1));
+        story.gone(&format!("low-{index}"));
+    }
+    assert_eq!(pauses, [0, 0, 0, 1_000, 2_000, 4_000]);
+    // It comes to a place of its own: that is forgotten.
+    story.node("m", 4);
+    assert_eq!(names(&story.run()), ["high"]);
+}
+
 #[test]
 fn room_that_one_leaves_for_another_counts_once_for_their_queue() {
     let mut story = story();
