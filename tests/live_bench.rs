@@ -111,3 +111,30 @@ fn a_preemption_is_timed_from_submission_to_the_last_bind() {
     assert!(0.0 < first && first < last && last < 60.0, "{report:#}");
     nothing_is_left(&cluster);
 }
+
+#[test]
+fn pods_that_ask_for_more_than_amounts_are_bound_in_every_case() {
+    let cluster = cluster();
+    for case in [
+        "node-affinity",
+        "pod-affinity",
+        "pod-anti-affinity",
+        "topology-spread",
+    ] {
+        let chosen = format!("--case={case}");
+        let flags = [
+            chosen.as_str(),
+            "--raw=off",
+            "--nodes=20",
+            "--pods=20",
+            "--timeout=60",
+        ];
+        let output = bench(&cluster, &flags);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{case}: {errors}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["case"], case);
+        assert_eq!(report["scheduled"]["bound"], 20, "{case}: {report:#}");
+    }
+    nothing_is_left(&cluster);
+}

@@ -6,6 +6,7 @@
 //! any scheduler is measured in the same way. Only the raw rate of evictions is that of Muster's
 //! own requests.
 
+mod case;
 mod convention;
 mod objects;
 mod observe;
@@ -18,6 +19,7 @@ mod requests;
 mod statistics;
 mod subject;
 
+pub use case::Case;
 pub use convention::Convention;
 pub use objects::GPUS;
 pub use preempt::Preempted;
@@ -125,6 +127,8 @@ pub struct Options {
     pub pods: usize,
     /// Pods in a gang; 1: pods on their own, without a PodGroup.
     pub gang_size: usize,
+    /// What pods ask for beside amounts.
+    pub case: Case,
     /// How gangs are named.
     pub convention: Convention,
     /// Queues to make, between which the gangs are dealt out in turn; 0: none.
@@ -384,6 +388,7 @@ mod tests {
             nodes,
             pods,
             gang_size,
+            case: Case::Basic,
             convention: Convention::Muster,
             queues: 0,
             scheduler_name: "muster".to_owned(),

@@ -3,7 +3,8 @@
 //! All carry the label of the run. Its pods run on its nodes only, and nobody else's do: on a
 //! cluster in use, a run neither starts containers nor swallows other people's pods.
 
-use super::{Convention, Measure, Options};
+use super::case::ZONE;
+use super::{Case, Convention, Measure, Options};
 use crate::api::names::QUEUE;
 use crate::cluster::encoding::Encoding;
 use crate::cluster::lanes::{self, Made};
@@ -31,6 +32,7 @@ const PREEMPTOR: &str = "preemptor";
 pub(super) struct Objects {
     run: String,
     nodes: usize,
+    case: Case,
     convention: Convention,
     gang_size: usize,
     queues: usize,
@@ -42,10 +44,11 @@ pub(super) struct Objects {
 impl Objects {
     pub(super) fn new(options: &Options) -> Self {
         let pods = options.pods.max(options.raw_pods);
-        let pods_per_node = pods.div_ceil(options.nodes.max(1));
+        let pods_per_node = pods.div_ceil(options.case.usable(options.nodes).max(1));
         Self {
             run: options.run.clone(),
             nodes: options.nodes,
+            case: options.case,
             convention: options.convention,
             gang_size: options.gang_size,
             queues: options.queues,
@@ -143,6 +146,7 @@ impl Objects {
                 "name": name,
                 "labels": {
                     LABEL: self.run,
+                    ZONE: Case::zone(index),
                     "kubernetes.io/hostname": name,
                     "kubernetes.io/os": "linux",
                     "kubernetes.io/arch": "amd64",
@@ -199,6 +203,9 @@ impl Objects {
             },
         });
         let ours = scheduler_name != super::NOBODY;
+        if ours {
+            self.case.mark(&mut pod, &json!({LABEL: self.run}));
+        }
         if ours && self.gang_size > 1 {
             self.convention
                 .mark(&mut pod, &gang_name(index / self.gang_size));

@@ -17,6 +17,8 @@ pub struct Report {
     pub pods: usize,
     /// Pods in a gang.
     pub gang_size: usize,
+    /// What pods asked for beside amounts.
+    pub case: &'static str,
     /// How gangs are named.
     pub convention: &'static str,
     /// Queues between which they are dealt out.
@@ -91,6 +93,7 @@ impl Report {
             pods: options.pods,
             gang_size: options.gang_size,
             convention: options.convention.name(),
+            case: options.case.name(),
             queues: options.queues,
             scheduler_name: options.scheduler_name.clone(),
             transport: match options.transport {

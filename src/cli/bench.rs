@@ -2,7 +2,7 @@
 
 use super::bench_placement;
 use super::log::{self, Format};
-use crate::bench::{self, Convention, GPUS, Measure, Options, Report};
+use crate::bench::{self, Case, Convention, GPUS, Measure, Options, Report};
 use crate::cluster::Clock;
 use crate::cluster::client::{self, Transport};
 use crate::cluster::encoding::Encoding;
@@ -39,6 +39,9 @@ pub(super) struct Arguments {
     /// release, all pods]
     #[arg(long, value_name = "N", value_parser = positive)]
     gang_size: Option<usize>,
+    /// What pods ask for beside amounts, as the cases of kube-scheduler's own benchmark have it
+    #[arg(long, value_enum, default_value_t = Case::Basic)]
+    case: Case,
     /// How gangs are named
     #[arg(long, value_enum, default_value_t = Convention::Muster)]
     convention: Convention,
@@ -177,6 +180,7 @@ impl Arguments {
             nodes: self.nodes,
             pods: if self.raw == Raw::Only { 0 } else { self.pods },
             gang_size,
+            case: self.case,
             convention: self.convention,
             queues: self.queues,
             scheduler_name: self.scheduler_name,
@@ -228,6 +232,18 @@ impl Arguments {
         }
         if self.queues > 0 && self.convention != Convention::Muster {
             bail!("--queues needs --convention muster: the others' gangs name other queues");
+        }
+        if self.case == Case::PodAntiAffinity && pods > self.nodes {
+            let nodes = self.nodes;
+            bail!(
+                "--case pod-anti-affinity gives each pod a node: --pods {pods} is more than --nodes {nodes}"
+            );
+        }
+        if self.case != Case::Basic && measure == Measure::Preempt {
+            let case = self.case.name();
+            bail!(
+                "--case {case} and --measure preempt: who makes room is measured with basic pods"
+            );
         }
         if measure == Measure::Preempt && self.raw != Raw::Only {
             let (nodes, full) = (self.nodes, GPUS * self.nodes);
@@ -326,6 +342,19 @@ mod tests {
         let without = preempt(&["--pods=32", "--convention=none"]).unwrap_err();
         assert!(without.contains("--convention none"), "{without}");
         assert!(preempt(&["--pods=32", "--queues=2"]).is_err());
+    }
+
+    #[test]
+    fn a_case_needs_room_for_what_its_pods_ask_for() {
+        let apart = |nodes| shape(&["--case=pod-anti-affinity", "--pods=20", nodes]);
+        assert!(
+            apart("--nodes=19")
+                .unwrap_err()
+                .contains("more than --nodes 19")
+        );
+        assert_eq!(apart("--nodes=20"), Ok((Measure::Bind, 1)));
+        let full = ["--measure=preempt", "--nodes=4", "--pods=32"];
+        assert!(shape(&[&full[..], &["--case=topology-spread"]].concat()).is_err());
     }
 
     #[test]

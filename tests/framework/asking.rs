@@ -3,8 +3,8 @@
 use super::{Spy, binds, group, pod, scheduler, why};
 use muster::core::engine::{Effect, Scheduler};
 use muster::core::model::{
-    About, Answer, BindOutcome, Event, GangSpace, NamespaceChoice, NodeSpec, PodKey, PodQuery,
-    PodSpec, Point, Question, QuestionId, ShapeSpec, SpreadRule,
+    About, Answer, BindOutcome, Counted, Event, GangSpace, NamespaceChoice, NodeSpec, PodKey,
+    PodQuery, PodSpec, Point, Question, QuestionId, ShapeSpec, SpreadRule,
 };
 use muster::core::units::Time;
 use std::sync::Arc;
@@ -256,6 +256,7 @@ fn who_came_after_is_no_reason_against_a_decision_that_waited() {
         min_domains: 1,
         pods: Some(PodQuery {
             namespaces: vec![NamespaceChoice::only("a")],
+            counted: Counted::Staying,
             ..PodQuery::default()
         }),
         counts_itself: true,
