@@ -207,7 +207,7 @@ fn every_node_says_what_it_has_against_a_pod() {
     eventually("lists that exclude each other are told", || {
         let status = &cluster.pod("torn-0")["status"];
         let found = condition(status, "PodScheduled").map(|found| text(found, "/message"));
-        found.as_deref() == Some("0/14 nodes are available: pod affinity terms conflict.")
+        found.as_deref() == Some("0/16 nodes are available: pod affinity terms conflict.")
     });
     muster.stop();
 }
