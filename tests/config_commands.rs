@@ -60,8 +60,8 @@ profiles:
         "pods with schedulerName muster:",
         "  scores: Packing x1",
         "pods with schedulerName spreading:",
-        "  scores: TaintToleration x5, NodeAffinity x2, NodeResourcesFit x1, \
-         NodeResourcesBalancedAllocation x1",
+        "  scores: TaintToleration x5, NodeAffinity x2, NodeResourcesFit x1, PodTopologySpread x2, \
+         InterPodAffinity x2, VolumeBinding x1, NodeResourcesBalancedAllocation x1",
         "pods with schedulerName batch:",
         "  filters: GangSelector, Exclusive",
         "  scores: none",

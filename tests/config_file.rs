@@ -209,6 +209,12 @@ const PROFILES: &str = "profiles:
       addedAffinity:
         requiredDuringSchedulingIgnoredDuringExecution:
           nodeSelectorTerms: [{matchExpressions: [{key: pool, operator: In, values: [a]}]}]
+  - name: InterPodAffinity
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: InterPodAffinityArgs
+      hardPodAffinityWeight: 0
+      ignorePreferredTermsOfExistingPods: true
 - schedulerName: muster
 ";
 
@@ -229,7 +235,8 @@ fn a_scheduler_name_chooses_a_profile() {
     assert_eq!(scores(0), "Packing 1");
     assert_eq!(
         scores(1),
-        "TaintToleration 3, NodeAffinity 2, NodeResourcesFit 7, NodeResourcesBalancedAllocation 1, Packing 1"
+        "TaintToleration 3, NodeAffinity 2, NodeResourcesFit 7, PodTopologySpread 2, InterPodAffinity 2, \
+         VolumeBinding 1, NodeResourcesBalancedAllocation 1, Packing 1"
     );
     assert_eq!(scores(2), "Packing 1");
     let reading = config.reading(&policy);
@@ -239,6 +246,8 @@ fn a_scheduler_name_chooses_a_profile() {
         [1, 2, 0]
     );
     assert!(!reading.reads[0].unsaid && !reading.reads[0].node_terms);
+    assert!(!reading.reads[0].pod_terms && !reading.reads[0].spread);
+    assert!(reading.reads[1].pod_terms && reading.reads[1].spread);
     assert!(reading.reads[1].unsaid && reading.reads[1].node_terms && !reading.reads[1].images);
 }
 

@@ -11,8 +11,8 @@ use muster::core::lint::Linter;
 use muster::core::model::{
     BindOutcome, Counted, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
     LabelCondition, LabelRequirement, LabelSelector, Labels, Level, NamespaceChoice, NodeSpec,
-    PodKey, PodLabels, PodPhase, PodQuery, PodRules, PodSpec, PodTerm, QueueSpec, Rank, ShapeSpec,
-    Source, SpreadRule, SubgroupSpec, Taint, TopologySpec,
+    PodKey, PodLabels, PodPhase, PodQuery, PodRules, PodSpec, PodTerm, Preferences, QueueSpec,
+    Rank, ShapeSpec, Source, SpreadRule, SubgroupSpec, Taint, TopologySpec, WeightedPodTerm,
 };
 use muster::core::units::{Millis, Time};
 use proptest::prelude::*;
@@ -142,7 +142,12 @@ fn rules(index: u8, company: u8) -> PodRules {
         },
         topology_key: key.to_owned(),
     };
+    let weighted = |weight, app: &str, key: &str| WeightedPodTerm {
+        weight,
+        term: about(app, key),
+    };
     let (mut affinity, mut anti_affinity) = (Vec::new(), Vec::new());
+    let mut preferred = Vec::new();
     match company {
         0 => anti_affinity.push(about(app(index), "name")),
         1 => anti_affinity.push(about("x", "rack")),
@@ -152,11 +157,19 @@ fn rules(index: u8, company: u8) -> PodRules {
             affinity.push(about(app(index), "rack"));
             anti_affinity.push(about("z", "name"));
         }
+        9 => preferred.push(weighted(5, "y", "rack")),
+        10 => {
+            preferred.push(weighted(-9, app(index), "name"));
+            preferred.push(weighted(2, app(index), "name"));
+            preferred.push(weighted(2, "x", "rack"));
+        }
         _ => {}
     }
     PodRules {
         affinity,
         anti_affinity,
+        preferred,
+        draws: true,
     }
 }
 
@@ -328,6 +341,14 @@ impl World {
             shape: ShapeSpec {
                 requests: vec![("cpu".into(), i64::from(cpus))],
                 pods: rules(index, company),
+                preferences: Preferences {
+                    spread: if (8..12).contains(&company) {
+                        vec![over_racks()]
+                    } else {
+                        Vec::new()
+                    },
+                    ..Preferences::default()
+                },
                 spread: if (5..9).contains(&company) {
                     vec![over_racks()]
                 } else {

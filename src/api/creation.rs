@@ -46,8 +46,13 @@ fn merge_label_keys(pod: &mut Pod) {
         return;
     };
     let affinity = &mut pod.spec.affinity;
-    let near = affinity.pod_affinity.required.iter_mut();
-    for term in near.chain(&mut affinity.pod_anti_affinity.required) {
+    let both = [&mut affinity.pod_affinity, &mut affinity.pod_anti_affinity];
+    let terms = both.into_iter().flat_map(|terms| {
+        let preferred = terms.preferred.iter_mut();
+        let preferred = preferred.map(|one| &mut one.pod_affinity_term);
+        terms.required.iter_mut().chain(preferred)
+    });
+    for term in terms {
         if let Some(selector) = &mut term.label_selector {
             merge(selector, &term.match_label_keys, "In", labels);
             merge(selector, &term.mismatch_label_keys, "NotIn", labels);

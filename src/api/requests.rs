@@ -39,50 +39,66 @@ pub fn unsaid(pod: &Pod) -> [i64; 2] {
         names("cpu") && names("memory")
     };
     let spec = &pod.spec;
-    if spec
-        .containers
-        .iter()
-        .chain(&spec.init_containers)
-        .all(said)
-    {
+    let mut containers = spec.containers.iter().chain(&spec.init_containers);
+    // What the kubelet says of a container takes the place of what the spec does, and may say less.
+    if containers.all(said) && !is_resized(&pod.status) {
         return [0, 0];
     }
-    let filled = Reader {
-        fills: true,
+    let without = sum_up(pod, &mut Reader::default());
+    // With resources of the pod as a whole, what any part of it says of a resource is enough.
+    let as_a_whole = spec.resources.as_ref().is_some_and(|resources| {
+        let mut names = resources.requests.keys();
+        names.any(|name| is_pod_level(name))
+    });
+    let mut filled = Reader {
+        fills: ["cpu", "memory"].map(|name| !(as_a_whole && without.contains_key(name))),
         ..Reader::default()
     };
-    let (with, without) = (by(pod, filled), by(pod, Reader::default()));
-    let of = |requests: &Requests, name| {
-        let amount = requests.amounts.iter().find(|(one, _)| one == name);
+    let (with, without) = (
+        in_core_units(&sum_up(pod, &mut filled)),
+        in_core_units(&without),
+    );
+    let of = |amounts: &Amounts, name| {
+        let amount = amounts.iter().find(|(one, _)| one == name);
         amount.map_or(0, |(_, amount)| *amount)
     };
     ["cpu", "memory"].map(|name| of(&with, name) - of(&without, name))
 }
 
+/// Whether the kubelet says of any container what it has, or that it cannot have what it asks for.
+fn is_resized(status: &PodStatus) -> bool {
+    let (running, starting) = (&status.container_statuses, &status.init_container_statuses);
+    let mut all = running.iter().chain(starting);
+    let says = all.any(|one| one.resources.is_some() || !one.allocated_resources.is_empty());
+    says || is_infeasible(status)
+}
+
 /// The effective requests of a pod.
 #[must_use]
 pub fn effective(pod: &Pod) -> Requests {
-    by(pod, Reader::default())
+    let mut reader = Reader::default();
+    Requests {
+        amounts: in_core_units(&sum_up(pod, &mut reader)),
+        unreadable: reader.finish(),
+    }
 }
 
-fn by(pod: &Pod, mut reader: Reader) -> Requests {
+/// What a pod needs by resource.
+fn sum_up(pod: &Pod, reader: &mut Reader) -> Bag {
     let infeasible = is_infeasible(&pod.status);
-    let asked = of_containers(pod, View::Asked, &mut reader);
-    let (mut needed, in_force) = under_way(pod, infeasible, &mut reader);
+    let asked = of_containers(pod, View::Asked, reader);
+    let (mut needed, in_force) = under_way(pod, infeasible, reader);
     raise(&mut needed, &in_force);
     if !infeasible {
         raise(&mut needed, &asked);
     }
-    needed.extend(of_the_pod(pod, &asked, infeasible, &mut reader));
+    needed.extend(of_the_pod(pod, &asked, infeasible, reader));
     add(
         &mut needed,
         &reader.bag("spec.overhead", &pod.spec.overhead),
     );
     needed.remove("pods");
-    Requests {
-        amounts: in_core_units(&needed),
-        unreadable: reader.finish(),
-    }
+    needed
 }
 
 /// Whether the node cannot give what a resize asks for: what it asks for then does not count. Only the
@@ -109,8 +125,8 @@ pub(super) fn in_core_units(bag: &Bag) -> Amounts {
 #[derive(Default)]
 pub(super) struct Reader {
     unreadable: Vec<String>,
-    /// Whether containers that say nothing of CPU or memory count as asking for some.
-    fills: bool,
+    /// Whether containers that say nothing of CPU count as asking for some; and of memory.
+    fills: [bool; 2],
 }
 
 impl Reader {
@@ -136,11 +152,11 @@ impl Reader {
 
     /// What a container counts as asking for.
     fn filled(&self, mut bag: Bag) -> Bag {
-        if self.fills {
-            for (name, amount) in [("cpu", UNSAID_CPU), ("memory", UNSAID_MEMORY)] {
-                if let Ok(amount) = Quantity::parse(amount) {
-                    bag.entry(name.to_owned()).or_insert(amount);
-                }
+        let amounts = [("cpu", UNSAID_CPU), ("memory", UNSAID_MEMORY)];
+        let filled = amounts.into_iter().zip(self.fills);
+        for ((name, amount), _) in filled.filter(|(_, fills)| *fills) {
+            if let Ok(amount) = Quantity::parse(amount) {
+                bag.entry(name.to_owned()).or_insert(amount);
             }
         }
         bag
@@ -452,6 +468,19 @@ mod tests {
         assert_eq!(requests(pod("2", "3", "Infeasible")).amounts, milli(3000));
         assert_eq!(requests(pod("5", "3", "Deferred")).amounts, milli(5000));
         assert_eq!(requests(pod("2", "6", "Deferred")).amounts, milli(6000));
+    }
+
+    #[test]
+    fn what_the_kubelet_does_not_say_of_a_container_is_unsaid() {
+        let pod = json!({
+            "metadata": {},
+            "spec": {"containers": [{
+                "name": "a", "resources": {"requests": {"cpu": "1", "memory": "64Mi"}},
+            }]},
+            "status": {"containerStatuses": [{"name": "a", "allocatedResources": {"cpu": "1"}}]},
+        });
+        let pod: Pod = serde_json::from_value(pod).unwrap();
+        assert_eq!(unsaid(&pod), [0, (200 - 64) << 20]);
     }
 
     #[test]

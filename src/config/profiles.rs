@@ -114,6 +114,8 @@ pub enum PluginConfig {
     NodeResourcesBalancedAllocation(BalancedArguments),
     /// What counts for every pod besides.
     NodeAffinity(AffinityArguments),
+    /// What terms of pods that have their place weigh.
+    InterPodAffinity(InterPodArguments),
 }
 
 /// Of `NodeResourcesFit`.
@@ -227,6 +229,24 @@ pub struct AffinityArguments {
     pub kind: Option<String>,
     /// Node affinity of every pod, besides its own.
     pub added_affinity: AddedAffinity,
+}
+
+/// Of `InterPodAffinity`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct InterPodArguments {
+    /// May be named, as in kube-scheduler's configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    /// May be named as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// What a required term of affinity weighs, of a pod that has its place, for one that it is about.
+    #[schemars(with = "u32")]
+    pub hard_pod_affinity_weight: Bounded<0, 100, 1>,
+    /// Whether preferred terms of pods that have their place count only for those that have some of their
+    /// own.
+    pub ignore_preferred_terms_of_existing_pods: bool,
 }
 
 /// Node affinity as a pod has it.
@@ -383,6 +403,7 @@ impl Entry for PluginConfig {
             Self::NodeResourcesFit(_) => "NodeResourcesFit",
             Self::NodeResourcesBalancedAllocation(_) => "NodeResourcesBalancedAllocation",
             Self::NodeAffinity(_) => "NodeAffinity",
+            Self::InterPodAffinity(_) => "InterPodAffinity",
         }
     }
 }
@@ -402,6 +423,12 @@ impl NamedProfile {
                 }
                 PluginConfig::NodeAffinity(args) => {
                     arguments.added_affinity = Arc::new(args.added_affinity.in_core());
+                }
+                PluginConfig::InterPodAffinity(args) => {
+                    let weight = args.hard_pod_affinity_weight.get();
+                    arguments.hard_pod_affinity_weight = i64::from(weight);
+                    arguments.ignore_preferred_terms_of_existing_pods =
+                        args.ignore_preferred_terms_of_existing_pods;
                 }
             }
         }

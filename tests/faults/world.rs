@@ -10,7 +10,7 @@ use muster::core::model::{
     LabelRequirement, LabelSelector, Level, Link, NamespaceChoice, NodeChoice, NodeSpec, PodLabels,
     PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, ProfileId, QueueSpec, Rank,
     Reservation, Source, SpreadRule, SubgroupSpec, Taint, Toleration, TolerationOperator,
-    TopologySpec, TopologyWish,
+    TopologySpec, TopologyWish, WeightedPodTerm,
 };
 use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
@@ -94,11 +94,16 @@ fn habits(random: &mut Random) -> impl Fn(&mut PodPlan) + use<> {
     let set = ("set".to_owned(), random.below(1 << 32).to_string());
     let company = company(random, &set.1);
     let spread = spread(random, app.is_some());
+    let prefers = unsaid > 0;
     move |plan| {
         let labels = app.clone().into_iter().chain([set.clone()]);
         plan.spec.labels = PodLabels::new(&labels.collect());
         plan.spec.shape.pods = company.clone();
-        plan.spec.shape.spread.clone_from(&spread);
+        if prefers {
+            plan.spec.shape.preferences.spread.clone_from(&spread);
+        } else {
+            plan.spec.shape.spread.clone_from(&spread);
+        }
         plan.spec.shape.constraints.profile = profile;
         plan.spec.shape.preferences.unsaid = [unsaid, 0];
         if tolerates {
@@ -129,7 +134,12 @@ fn company(random: &mut Random, set: &str) -> PodRules {
         },
         topology_key: key.to_owned(),
     };
+    let weighted = |weight, label: &str, value: &str, key: &str| WeightedPodTerm {
+        weight,
+        term: about(label, value, key),
+    };
     let (mut affinity, mut anti_affinity) = (Vec::new(), Vec::new());
+    let mut preferred = Vec::new();
     match random.below(12) {
         0 => anti_affinity.push(about("set", set, "host")),
         1 => affinity.push(about("set", set, "rack")),
@@ -139,11 +149,19 @@ fn company(random: &mut Random, set: &str) -> PodRules {
             affinity.push(about("set", set, "rack"));
             anti_affinity.push(about("set", set, "host"));
         }
+        5 => preferred.push(weighted(-20, "set", set, "host")),
+        6 => preferred.push(weighted(1, "app", APP, "rack")),
+        7 => {
+            preferred.push(weighted(-3, "app", APP, "host"));
+            preferred.push(weighted(50, "set", set, "rack"));
+        }
         _ => {}
     }
     PodRules {
         affinity,
         anti_affinity,
+        preferred,
+        draws: true,
     }
 }
 

@@ -45,8 +45,47 @@ pub(crate) fn differences(case: &Case, theirs: &Answer, ours: &Ours) -> Vec<Stri
             case.nodes.len()
         ));
     }
+    found.extend(score_differences(case, theirs, ours));
     found.extend(outcome(case, theirs, ours));
     found
+}
+
+/// Where a plugin gives a node another score. One that upstream skips says the same of all nodes.
+fn score_differences(case: &Case, theirs: &Answer, ours: &Ours) -> Vec<String> {
+    let mut found = Vec::new();
+    for plugin in theirs.scores.keys().filter(|name| !name.is_empty()) {
+        if !ours.scores.contains_key(plugin) {
+            found.push(format!("scores of {plugin}: only upstream has them"));
+        }
+    }
+    // A single node is not scored.
+    if theirs.scores.is_empty() {
+        return found;
+    }
+    for (plugin, mine) in &ours.scores {
+        let same = match theirs.scores.get(plugin) {
+            // What the pod as a whole asks for is overlooked there, and nowhere else.
+            Some(_) if plugin == "NodeResourcesFit" && asks_as_a_whole(case) => true,
+            Some(wanted) => mine == wanted,
+            None => {
+                let mut values = mine.values();
+                let first = values.next();
+                values.all(|one| Some(one) == first)
+            }
+        };
+        if !same {
+            let wanted = theirs.scores.get(plugin);
+            found.push(format!(
+                "scores of {plugin}: {mine:?}, and upstream {wanted:?}"
+            ));
+        }
+    }
+    found
+}
+
+/// Whether the waiting pod has resources beside those of its containers.
+fn asks_as_a_whole(case: &Case) -> bool {
+    case.pod["spec"]["resources"].is_object()
 }
 
 fn same_words(verdict: &Verdict, mine: &[String]) -> bool {
@@ -61,6 +100,11 @@ fn same_words(verdict: &Verdict, mine: &[String]) -> bool {
 fn outcome(case: &Case, theirs: &Answer, ours: &Ours) -> Option<String> {
     let fit: Vec<&String> = theirs.fit().collect();
     if !fit.is_empty() {
+        // Of several with the highest score kube-scheduler takes one by lot.
+        let total = theirs.scores.get("").filter(|_| !asks_as_a_whole(case));
+        let score = |node: &String| total.and_then(|total| total.get(node));
+        let best = fit.iter().map(|node| score(node)).max().flatten();
+        let fit: Vec<&String> = fit.into_iter().filter(|node| score(node) == best).collect();
         return match &ours.bound {
             Some(node) if fit.contains(&node) => None,
             other => Some(format!(
@@ -84,7 +128,8 @@ fn outcome(case: &Case, theirs: &Answer, ours: &Ours) -> Option<String> {
     // Muster adds what helps: the closest node, who holds what, how far it looked for room.
     let rest = message.strip_prefix(theirs.message.as_str());
     let same = rest.is_some_and(|rest| {
-        rest.is_empty() || rest.starts_with(" (") || rest.starts_with(" Who could ")
+        let also = [" (", " Who could ", " preemption: "];
+        rest.is_empty() || also.iter().any(|words| rest.starts_with(words))
     });
     let same = same && reason == "Unschedulable";
     (!same).then(|| {

@@ -159,6 +159,12 @@ impl Tally {
                 *self.said.entry("it fits".to_owned()).or_default() += 1;
             }
         }
+        for (plugin, scores) in theirs.scores.iter().filter(|(name, _)| !name.is_empty()) {
+            if scores.values().min() != scores.values().max() {
+                let words = format!("{plugin} tells nodes apart");
+                *self.said.entry(words).or_default() += 1;
+            }
+        }
     }
 
     fn print(&self, cases: u64) {

@@ -8,7 +8,7 @@ use muster::core::engine::{Effect, Plan, Scheduler};
 use muster::core::framework::{Profile, Store};
 use muster::core::lint::Linter;
 use muster::core::model::{Event, PodKey};
-use muster::core::placement::answers;
+use muster::core::placement::{Placer, answers};
 use muster::core::units::{Millis, Time};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -21,6 +21,8 @@ pub(crate) struct Ours {
     pub(crate) nodes: BTreeMap<String, Vec<String>>,
     /// Where the pod was bound.
     pub(crate) bound: Option<String>,
+    /// What each plugin gives each node that fits, with its weight, in profile `kubernetes`.
+    pub(crate) scores: BTreeMap<String, BTreeMap<String, i64>>,
     /// Why it waits: reason and message.
     pub(crate) waits: Option<(String, String)>,
     /// Effective requests by pod.
@@ -38,7 +40,10 @@ const CYCLES: usize = 20;
 pub(crate) fn ours(case: &Case) -> Ours {
     let configuration = configuration(case);
     let policy = configuration.policy().unwrap();
-    let profile = policy.profile.clone();
+    let profile = match policy.more_profiles.first() {
+        Some(named) => named.clone(),
+        None => policy.profile.clone(),
+    };
     let reading = configuration.reading(&policy);
     let mut scheduler = Scheduler::new(policy);
     let mut linter = Linter::default();
@@ -63,6 +68,9 @@ pub(crate) fn ours(case: &Case) -> Ours {
         uid: String::new(),
     };
     found.nodes = verdicts(&scheduler, &profile, &key);
+    if case.scores {
+        found.scores = scores(&scheduler, &profile, &key);
+    }
     let end = now + PATIENCE;
     for _ in 0..CYCLES {
         let plan = scheduler.cycle(now);
@@ -97,6 +105,23 @@ fn verdicts(
     found.into_iter().map(in_words).collect()
 }
 
+fn scores(
+    scheduler: &Scheduler,
+    profile: &Profile,
+    key: &PodKey,
+) -> BTreeMap<String, BTreeMap<String, i64>> {
+    let state = scheduler.state();
+    let pod = state.find_pod(key).unwrap();
+    let mut found: BTreeMap<String, BTreeMap<String, i64>> = BTreeMap::new();
+    for (node, scores) in Placer::default().scores_of(state, profile, pod) {
+        for ((plugin, score), one) in scores.iter().zip(&profile.score) {
+            let of_plugin = found.entry((*plugin).to_owned()).or_default();
+            of_plugin.insert(state.nodes().name(node).to_owned(), score * one.weight);
+        }
+    }
+    found
+}
+
 fn take(plan: &Plan, key: &PodKey, found: &mut Ours) {
     // Its place is found, and its volumes are not bound yet.
     let mut held = plan.held.iter().filter(|one| one.pod.name == key.name);
@@ -115,11 +140,22 @@ fn take(plan: &Plan, key: &PodKey, found: &mut Ours) {
 }
 
 /// The configuration that has a case's arguments.
-pub(crate) fn configuration(_case: &Case) -> SchedulerConfiguration {
-    let configuration = json!({
+pub(crate) fn configuration(case: &Case) -> SchedulerConfiguration {
+    let mut configuration = json!({
         "apiVersion": "config.muster.dev/v1alpha1", "kind": "SchedulerConfiguration",
-        "schedulerNames": [OURS],
     });
+    if case.scores {
+        let args = case.args.iter();
+        let args: Vec<Value> = args
+            .map(|(name, args)| json!({"name": name, "args": args}))
+            .collect();
+        configuration["profiles"] = json!([
+            {"schedulerName": OURS, "base": "kubernetes", "pluginConfig": args},
+        ]);
+        configuration["schedulerNames"] = json!(["another"]);
+    } else {
+        configuration["schedulerNames"] = json!([OURS]);
+    }
     serde_json::from_value(configuration).unwrap()
 }
 

@@ -6,7 +6,7 @@ use crate::api::{conventions, duration, names, ranks, requests, slim};
 use crate::core::model::{
     Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, Operator, PodKey,
     PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, Requirement, ShapeSpec,
-    Term, Toleration, TolerationOperator,
+    Term, Toleration, TolerationOperator, WeightedPodTerm,
 };
 use crate::core::units::{Millis, Time};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -28,7 +28,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         preferences: preferences::of(pod, ours.then_some(constraints.profile), reading),
         constraints,
         host_ports: host_ports(spec, &mut notes),
-        pods: pod_rules(pod, &mut notes),
+        pods: pod_rules(pod, reading.any().pod_terms, &mut notes),
         spread: spread::rules(pod, &mut notes),
     };
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
@@ -247,8 +247,9 @@ fn toleration(
     })
 }
 
-/// Beside which other pods it has to be, and beside which not.
-fn pod_rules(pod: &slim::Pod, notes: &mut Unsupported) -> PodRules {
+/// Beside which other pods it has to be and beside which not; and beside which it had better be, where any
+/// profile scores by it.
+fn pod_rules(pod: &slim::Pod, scored: bool, notes: &mut Unsupported) -> PodRules {
     let affinity = &pod.spec.affinity;
     let mut read = |kind: &str, terms: &slim::PodTerms| {
         let terms = terms.required.iter().enumerate();
@@ -264,8 +265,31 @@ fn pod_rules(pod: &slim::Pod, notes: &mut Unsupported) -> PodRules {
     PodRules {
         affinity: read("podAffinity", &affinity.pod_affinity),
         anti_affinity: read("podAntiAffinity", &affinity.pod_anti_affinity),
+        preferred: match scored {
+            true => preferred_terms(pod),
+            false => Vec::new(),
+        },
+        draws: scored,
     }
 }
+
+/// The preferred terms, those of anti-affinity below zero. One that cannot be read is no reason to wait.
+fn preferred_terms(pod: &slim::Pod) -> Vec<WeightedPodTerm> {
+    let affinity = &pod.spec.affinity;
+    let near = affinity.pod_affinity.preferred.iter().map(|one| (1, one));
+    let apart = affinity.pod_anti_affinity.preferred.iter();
+    let apart = apart.map(|one| (-1, one));
+    let read = |(sign, one): (i32, &slim::WeightedPodTerm)| {
+        Some(WeightedPodTerm {
+            weight: sign * one.weight.clamp(0, MAX_WEIGHT),
+            term: pod_term(&one.pod_affinity_term, pod.metadata.namespace.as_deref())?,
+        })
+    };
+    near.chain(apart).filter_map(read).collect()
+}
+
+/// What the API server allows at most.
+const MAX_WEIGHT: i32 = 100;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 

@@ -2,6 +2,7 @@
 
 use super::Reading;
 use super::pod::term;
+use super::spread;
 use super::unsupported::Unsupported;
 use crate::api::{requests, slim};
 use crate::core::model::{Preferences, Preferred, ProfileId};
@@ -23,6 +24,10 @@ pub(super) fn of(pod: &slim::Pod, profile: Option<ProfileId>, reading: &Reading)
             requests::unsaid(pod)
         } else {
             [0, 0]
+        },
+        spread: match own.spread {
+            true => spread::preferred(pod),
+            false => Vec::new(),
         },
     }
 }
@@ -101,6 +106,8 @@ mod tests {
             node_terms: true,
             images: true,
             unsaid: true,
+            spread: true,
+            pod_terms: true,
         };
         let reading = Reading {
             reads: vec![Reads::default(), all],

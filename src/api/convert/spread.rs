@@ -1,4 +1,4 @@
-//! `topologySpreadConstraints`: those that are required.
+//! `topologySpreadConstraints`: those that are required, and those that are for scores.
 
 use super::policy;
 use super::unsupported::Unsupported;
@@ -6,13 +6,22 @@ use crate::api::{creation, slim};
 use crate::core::model::{Counted, LabelSelector, NamespaceChoice, PodQuery, SpreadRule};
 
 const FIELD: &str = "spec.topologySpreadConstraints";
+/// What is said of a rule that is for scores.
+const SOFT: &str = "ScheduleAnyway";
 
-/// The required rules of a pod. Those that are only preferred (`ScheduleAnyway`) are for scores.
+/// The rules by which a pod is spread as far as that goes. One that cannot be read is no reason to wait.
+pub(super) fn preferred(pod: &slim::Pod) -> Vec<SpreadRule> {
+    let all = pod.spec.topology_spread_constraints.iter();
+    let soft = all.filter(|one| one.when_unsatisfiable == SOFT);
+    soft.filter_map(|one| rule(pod, one).ok()).collect()
+}
+
+/// The required rules of a pod.
 pub(super) fn rules(pod: &slim::Pod, notes: &mut Unsupported) -> Vec<SpreadRule> {
     let mut rules = Vec::new();
     for (index, one) in pod.spec.topology_spread_constraints.iter().enumerate() {
         match one.when_unsatisfiable.as_str() {
-            "ScheduleAnyway" => continue,
+            SOFT => continue,
             "" | "DoNotSchedule" => match rule(pod, one) {
                 Ok(rule) => rules.push(rule),
                 Err(what) => notes.add(format!("{FIELD}[{index}].{what}")),

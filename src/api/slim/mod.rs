@@ -29,7 +29,7 @@ pub use persistent::{
 pub use pod::{
     Affinity, Container, ContainerPort, ContainerStatus, EphemeralCommon, EphemeralContainer, Gate,
     Mounts, Pod, PodCondition, PodSpec, PodStatus, PodTerms, Resources, RestartRule,
-    SchedulingGroup, SpreadConstraint,
+    SchedulingGroup, SpreadConstraint, WeightedPodTerm,
 };
 pub use policy::{
     LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,

@@ -289,6 +289,27 @@ pub struct PodTerms {
     )]
     #[prost(message, repeated, tag = "1")]
     pub required: Vec<PodTerm>,
+    /// Those that had better hold.
+    #[serde(
+        rename = "preferredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "nullable"
+    )]
+    #[prost(message, repeated, tag = "2")]
+    pub preferred: Vec<WeightedPodTerm>,
+}
+
+/// A term over other pods and how much it counts.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WeightedPodTerm {
+    /// How much it counts: 1 to 100.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(int32, tag = "1")]
+    pub weight: i32,
+    /// The term.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "2")]
+    pub pod_affinity_term: PodTerm,
 }
 
 /// `spec.topologySpreadConstraints[]`.

@@ -45,7 +45,9 @@ pub use image::NodeImage;
 pub use natural::natural;
 pub use node::NodeSpec;
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
-pub use pod_rules::{Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm};
+pub use pod_rules::{
+    Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm, WeightedPodTerm,
+};
 pub use profile::{Preferences, Preferred, ProfileId, Reads};
 pub use question::{About, Answer, Body, Inquiry, Point, Question, QuestionId};
 pub use queue::{

@@ -67,6 +67,15 @@ pub struct PodTerm {
     pub topology_key: String,
 }
 
+/// A term that a pod had better satisfy (`WeightedPodAffinityTerm`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WeightedPodTerm {
+    /// How much that counts: 1 to 100, or as much below zero where it is one of anti-affinity.
+    pub weight: i32,
+    /// The term.
+    pub term: PodTerm,
+}
+
 /// What a pod asks of other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodRules {
@@ -74,13 +83,18 @@ pub struct PodRules {
     pub affinity: Vec<PodTerm>,
     /// Required anti-affinity: each of these terms holds by itself.
     pub anti_affinity: Vec<PodTerm>,
+    /// Preferred affinity and anti-affinity; none unless a profile scores by it.
+    pub preferred: Vec<WeightedPodTerm>,
+    /// Whether a profile scores by such terms: then those of pods that have their place draw others there,
+    /// the required ones of affinity included.
+    pub draws: bool,
 }
 
 impl PodRules {
     /// Whether it asks for nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.affinity.is_empty() && self.anti_affinity.is_empty()
+        self.affinity.is_empty() && self.anti_affinity.is_empty() && self.preferred.is_empty()
     }
 }
 
@@ -94,6 +108,8 @@ pub enum Counted {
     Placed,
     /// Those that have their place, but for those that are being deleted: what is spread.
     Staying,
+    /// Those that have their place, for scores: nobody who waits is asked again because of them.
+    Scored,
 }
 
 /// Which pods are counted.

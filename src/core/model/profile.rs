@@ -1,6 +1,6 @@
 //! By which profile a pod is scheduled, and what that looks at beyond what says where a pod fits.
 
-use super::Term;
+use super::{SpreadRule, Term};
 
 /// The number of a profile: 0 for the one that is there in any case, the others in the order in which
 /// they were configured.
@@ -19,6 +19,8 @@ pub struct Preferences {
     /// By how much more it asks for where each container that says nothing of it counts as asking for
     /// something: of CPU in thousandths, of memory in bytes. Only scores count so.
     pub unsaid: [i64; 2],
+    /// By which rules it is spread as far as that goes (`whenUnsatisfiable: ScheduleAnyway`).
+    pub spread: Vec<SpreadRule>,
 }
 
 /// A term that a node had better satisfy.
@@ -39,6 +41,10 @@ pub struct Reads {
     pub images: bool,
     /// What containers would ask for that do not say it, of all pods.
     pub unsaid: bool,
+    /// Rules of its pods that spread them as far as that goes.
+    pub spread: bool,
+    /// Preferred pod affinity and anti-affinity, and required affinity, of all pods.
+    pub pod_terms: bool,
 }
 
 impl Reads {
@@ -49,6 +55,8 @@ impl Reads {
             node_terms: self.node_terms || other.node_terms,
             images: self.images || other.images,
             unsaid: self.unsaid || other.unsaid,
+            spread: self.spread || other.spread,
+            pod_terms: self.pod_terms || other.pod_terms,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::PodQuery;
 
-/// One of a pod's `topologySpreadConstraints` that is required (`whenUnsatisfiable: DoNotSchedule`), with
-/// what is left out filled in. Domains are the values of a label of nodes.
+/// One of a pod's `topologySpreadConstraints`, with what is left out filled in. Domains are the values of a
+/// label of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpreadRule {
     /// The label.

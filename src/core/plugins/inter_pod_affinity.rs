@@ -1,7 +1,14 @@
 //! `InterPodAffinity`: beside which other pods a pod has to be, and beside which it may not be.
 
+mod preferred;
+
+pub(super) use preferred::PreferredTerms;
+
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::state::{LabelDomains, NearPods, NodeId, NodeSet, PodCounts, Rules, Shape};
+
+/// Its name.
+pub(super) const NAME: &str = "InterPodAffinity";
 
 /// Filters by the required terms of pod affinity and anti-affinity, of the pod and of those that have a
 /// place (source: kube-scheduler's plugin of this name). Members of a gang that were placed before count
@@ -14,7 +21,7 @@ pub(super) struct InterPodAffinity;
 
 impl Plugin for InterPodAffinity {
     fn name(&self) -> &'static str {
-        "InterPodAffinity"
+        NAME
     }
 }
 

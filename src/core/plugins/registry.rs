@@ -5,7 +5,7 @@ use super::default_binder::DefaultBinder;
 use super::exclusive::Exclusive;
 use super::gang_members::GangMembers;
 use super::gang_selector::GangSelector;
-use super::inter_pod_affinity::InterPodAffinity;
+use super::inter_pod_affinity::{self, InterPodAffinity, PreferredTerms};
 use super::minimum_first::MinimumFirst;
 use super::node_affinity::{self, NamedNodes, NodeAffinity};
 use super::node_declared_features::NodeDeclaredFeatures;
@@ -16,7 +16,9 @@ use super::one_profile::OneProfile;
 use super::packing::{self, Packing};
 use super::priority::Priority;
 use super::queue_exists::QueueExists;
-use super::scoring::{Arguments, FitScore, ImageLocality, NodeResourcesBalancedAllocation};
+use super::scoring::{
+    Arguments, FitScore, ImageLocality, NodeResourcesBalancedAllocation, StorageCapacity,
+};
 use super::submission::Submission;
 use super::supported_fields::SupportedFields;
 use super::taints::TaintToleration;
@@ -30,6 +32,7 @@ use super::volume_zone::VolumeZone;
 use crate::core::framework::{
     Filter, PreBind, PreEnqueue, Preemption, Profile, QueueSort, Score, Weighted,
 };
+use crate::core::model::VOLUME_BINDING;
 use crate::core::units::Millis;
 use std::sync::Arc;
 
@@ -103,6 +106,12 @@ pub fn scores_by(arguments: &Arguments) -> Vec<Arc<dyn Score>> {
             resources: arguments.balanced.clone(),
         }),
         Arc::new(ImageLocality),
+        Arc::new(PreferredTerms {
+            required: arguments.hard_pod_affinity_weight,
+            own_only: arguments.ignore_preferred_terms_of_existing_pods,
+        }),
+        Arc::new(PodTopologySpread),
+        Arc::new(StorageCapacity),
     ]
 }
 
@@ -113,10 +122,13 @@ fn node_affinity(arguments: &Arguments) -> NodeAffinity {
 }
 
 /// kube-scheduler's scores and what it weighs them with.
-pub const KUBERNETES_SCORES: [(&str, i64); 5] = [
+pub const KUBERNETES_SCORES: [(&str, i64); 8] = [
     ("TaintToleration", 3),
-    ("NodeAffinity", 2),
+    (node_affinity::NAME, 2),
     (node_resources::NAME, 1),
+    (topology_spread::NAME, 2),
+    (inter_pod_affinity::NAME, 2),
+    (VOLUME_BINDING, 1),
     ("NodeResourcesBalancedAllocation", 1),
     ("ImageLocality", 1),
 ];

@@ -7,9 +7,11 @@
 use super::ClusterState;
 use super::ids::{KeyId, NodeId, PodId, QueryId, ShapeId, TermId};
 use super::label_domains::LabelDomains;
-use super::pod_counts::{NearPods, PodCounts, Presence, Rules};
+use super::pod_counts::{NearPods, PodCounts, Presence, Pull, Rules};
 use super::pods::Pod;
-use crate::core::model::{Counted, METADATA_NAME, NamespaceSpec, PodQuery, PodSpec};
+use crate::core::model::{
+    Counted, METADATA_NAME, NamespaceSpec, PodQuery, PodRules, PodSpec, PodTerm,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -67,13 +69,7 @@ impl ClusterState {
         let terms: BTreeSet<_> = anti_affinity.into_iter().collect();
         let mut apart: Vec<TermId> = Vec::new();
         for term in &terms {
-            let query = self.hold_query(PodQuery::of_all([term], Counted::All));
-            let key = self.counts.sum_up(query, &term.topology_key, &self.nodes);
-            let (id, known) = self.counts.hold_term(query, key);
-            if known {
-                self.counts.stop_summing(query, key);
-                self.release_query(query);
-            }
+            let id = self.term_of(term, Counted::All, None);
             // Terms that are written differently may come to the same.
             if apart.contains(&id) {
                 self.release_term(id);
@@ -82,18 +78,81 @@ impl ClusterState {
             }
         }
         apart.sort_unstable();
+        let own = Rules {
+            near,
+            apart,
+            likes: self.likes_of(&spec.shape.pods),
+            draws: self.draws_of(&spec.shape.pods),
+            ..Rules::default()
+        };
         let counted_in = self.queries_about(&spec.key.namespace, spec.labels.text());
-        let rules = self.rules(counted_in, near, apart);
+        let rules = self.about(counted_in, own);
         (!rules.is_empty()).then(|| Arc::new(rules))
     }
 
-    fn rules(&self, counted_in: Vec<QueryId>, near: Option<NearPods>, apart: Vec<TermId>) -> Rules {
+    /// Rules with the queries about those who have them.
+    fn about(&self, counted_in: Vec<QueryId>, own: Rules) -> Rules {
         Rules {
             repelled_by: self.counts.repelling(&counted_in),
             counted_in,
-            near,
-            apart,
+            ..own
         }
+    }
+
+    /// Beside whom a pod had better be, with one more user of each query and its sums.
+    fn likes_of(&mut self, rules: &PodRules) -> Vec<(QueryId, KeyId, i64)> {
+        let mut likes: Vec<(QueryId, KeyId, i64)> = Vec::new();
+        for one in &rules.preferred {
+            let query = self.hold_query(PodQuery::of_all([&one.term], Counted::Scored));
+            let key = self
+                .counts
+                .sum_up(query, &one.term.topology_key, &self.nodes);
+            let weight = i64::from(one.weight);
+            let known = likes
+                .iter_mut()
+                .find(|like| (like.0, like.1) == (query, key));
+            if let Some(known) = known {
+                known.2 += weight;
+                self.counts.stop_summing(query, key);
+                self.release_query(query);
+            } else {
+                likes.push((query, key, weight));
+            }
+        }
+        likes.sort_unstable();
+        likes
+    }
+
+    /// Whom a pod draws, with one more user of each term.
+    fn draws_of(&mut self, rules: &PodRules) -> Vec<TermId> {
+        if !rules.draws {
+            return Vec::new();
+        }
+        let mut pulls: BTreeMap<&PodTerm, Pull> = BTreeMap::new();
+        for term in &rules.affinity {
+            pulls.entry(term).or_default().required += 1;
+        }
+        for one in &rules.preferred {
+            pulls.entry(&one.term).or_default().preferred += one.weight;
+        }
+        let mut draws: Vec<TermId> = pulls
+            .into_iter()
+            .map(|(term, pull)| self.term_of(term, Counted::Scored, Some(pull)))
+            .collect();
+        draws.sort_unstable();
+        draws
+    }
+
+    /// The id of a term, with one more user.
+    fn term_of(&mut self, term: &PodTerm, counted: Counted, pull: Option<Pull>) -> TermId {
+        let query = self.hold_query(PodQuery::of_all([term], counted));
+        let key = self.counts.sum_up(query, &term.topology_key, &self.nodes);
+        let (id, known) = self.counts.hold_term(query, key, pull);
+        if known {
+            self.counts.stop_summing(query, key);
+            self.release_query(query);
+        }
+        id
     }
 
     /// The queries in use that are about a pod with these labels.
@@ -150,7 +209,11 @@ impl ClusterState {
             }
             self.release_query(near.query);
         }
-        for term in &rules.apart {
+        for (query, key, _) in &rules.likes {
+            self.counts.stop_summing(*query, *key);
+            self.release_query(*query);
+        }
+        for term in rules.apart.iter().chain(&rules.draws) {
             self.release_term(*term);
         }
     }
@@ -169,11 +232,8 @@ impl ClusterState {
             .collect();
         change(&mut queries);
         let queries: Vec<QueryId> = queries.into_iter().collect();
-        let (near, apart) = old
-            .as_ref()
-            .map(|one| (one.near.clone(), one.apart.clone()))
-            .unwrap_or_default();
-        let rules = self.rules(queries, near, apart);
+        let own = old.as_deref().cloned().unwrap_or_default();
+        let rules = self.about(queries, own);
         let rules = (!rules.is_empty()).then(|| Arc::new(rules));
         if rules == old {
             return;
@@ -275,8 +335,9 @@ impl ClusterState {
             if let Some(wrong) = about.iter().find(|one| !self.counts.lists(**one, id)) {
                 return Err(format!("pod {key}: {wrong:?} does not list it"));
             }
-            if let Some(near) = &rules.near {
-                *users.entry(near.query).or_default() += 1;
+            let asked = rules.near.iter().map(|near| near.query);
+            for query in asked.chain(rules.likes.iter().map(|(query, ..)| *query)) {
+                *users.entry(query).or_default() += 1;
             }
         }
         let present = |pod: &Pod| Some((presence_of(pod), pod.room()?));

@@ -29,6 +29,8 @@ pub struct Shape {
     pub rules: Option<Arc<Rules>>,
     /// By which rules they are spread over domains, in their order.
     pub spread: Vec<SpreadId>,
+    /// By which rules they are spread as far as that goes, in their order.
+    pub preferred_spread: Vec<SpreadId>,
     /// What their volumes ask of the node, as in the constraints.
     pub volumes: Option<Arc<VolumeNeeds>>,
     /// What scores look at besides.
@@ -238,7 +240,10 @@ impl Shapes {
             constraints,
             ports: rest.ports,
             rules: rest.rules,
-            spread: self.spreads.acquire(&rest.spread, constraints),
+            spread: self.spreads.acquire(&rest.spread, constraints, true),
+            preferred_spread: self
+                .spreads
+                .acquire(&rest.preferences.spread, constraints, false),
             volumes,
             preferences: rest.preferences,
         };
@@ -251,7 +256,8 @@ impl Shapes {
 
     fn release_parts(&mut self, shape: &Shape) {
         self.constraints.release(shape.constraints);
-        shape.spread.iter().for_each(|id| self.spreads.release(*id));
+        let spread = shape.spread.iter().chain(&shape.preferred_spread);
+        spread.for_each(|id| self.spreads.release(*id));
     }
 
     /// One user of a shape less.

@@ -23,6 +23,8 @@ pub(super) struct SpreadSpec {
     pub(super) keys: Vec<String>,
     /// Whose affinity or tolerations say which nodes count, if any do.
     pub(super) constraints: Option<ConstraintsId>,
+    /// Whether it decides on nodes; the others are for scores, and only count.
+    pub(super) required: bool,
 }
 
 /// All rules in use.
@@ -59,8 +61,9 @@ pub struct Spread {
     max_skew: u32,
     min_domains: u32,
     counts_itself: bool,
+    required: bool,
     sums: Sums,
-    /// The nodes in whose domain there may be one more, whether they count or not.
+    /// Where it is required: the nodes in whose domain there may be one more, whether they count or not.
     suits: NodeSet,
     /// Another whenever a domain has other pods, comes or goes; the same again when that is undone.
     mark: u64,
@@ -152,8 +155,42 @@ impl Spread {
         &self.suits
     }
 
+    /// The label whose values are its domains.
+    #[must_use]
+    pub const fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// All labels without which a node does not count.
+    #[must_use]
+    pub fn keys(&self) -> &[KeyId] {
+        &self.keys
+    }
+
+    /// Whom it counts; `None` where nobody is.
+    #[must_use]
+    pub const fn query(&self) -> Option<QueryId> {
+        self.query
+    }
+
+    /// How many more pods a domain may have than the one with fewest.
+    #[must_use]
+    pub const fn max_skew(&self) -> u32 {
+        self.max_skew
+    }
+
+    /// How many pods there are in a domain, on nodes that count.
+    #[must_use]
+    pub fn pods_in(&self, value: ValueId) -> u32 {
+        self.sums.of(value).pods
+    }
+
     /// Gives a domain another number of nodes or pods; says whether that may make a difference to others.
     fn set(&mut self, value: ValueId, to: Domain, labels: &LabelDomains) -> bool {
+        if !self.required {
+            self.sums.set(value, to);
+            return false;
+        }
         let (before, most_before) = (self.sums.of(value), self.most());
         self.sums.set(value, to);
         let most = self.most();
@@ -237,8 +274,10 @@ impl Spread {
             };
             self.set(value, to, labels)
         };
-        let suits = self.sums.of(value).pods <= self.most();
-        self.suits.set(node, suits);
+        if self.required {
+            let suits = self.sums.of(value).pods <= self.most();
+            self.suits.set(node, suits);
+        }
         turns
     }
 
@@ -254,11 +293,13 @@ impl Spreads {
         self.known.get(id.index())?.as_ref()
     }
 
-    /// The ids of rules that pods with these constraints have, with one more user.
+    /// The ids of rules that pods with these constraints have, with one more user: of those that decide on
+    /// nodes, or of the others.
     pub(super) fn acquire(
         &mut self,
         rules: &[SpreadRule],
         constraints: ConstraintsId,
+        required: bool,
     ) -> Vec<SpreadId> {
         let mut keys: Vec<String> = rules.iter().map(|rule| rule.key.clone()).collect();
         keys.sort();
@@ -269,6 +310,7 @@ impl Spreads {
                 rule: rule.clone(),
                 keys: keys.clone(),
                 constraints: honors.then_some(constraints),
+                required,
             });
             if is_new {
                 self.new.push(id);
@@ -407,6 +449,7 @@ impl ClusterState {
             max_skew: rule.max_skew,
             min_domains: rule.min_domains,
             counts_itself: rule.counts_itself,
+            required: spec.required,
             sums: Sums::default(),
             suits: NodeSet::default(),
             mark: 0,
@@ -435,7 +478,8 @@ impl ClusterState {
             }
         }
         let most = known.most_with(&sums);
-        let suits = with_label().filter(|(_, value)| sums.of(*value).pods <= most);
+        let suits = with_label().filter(|_| spec.required);
+        let suits = suits.filter(|(_, value)| sums.of(*value).pods <= most);
         let suits = suits.map(|(node, _)| node).collect();
         (known.sums, known.suits) = (sums, suits);
     }

@@ -2,10 +2,12 @@
 
 mod decay;
 mod double;
+mod logarithm;
 mod quantity;
 mod time;
 
 pub use decay::decayed;
 pub use double::Double;
+pub use logarithm::{LOG_BITS, natural_log};
 pub use quantity::{Quantity, QuantityError};
 pub use time::{Millis, Time};

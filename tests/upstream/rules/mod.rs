@@ -8,6 +8,7 @@ mod features;
 mod node_affinity;
 mod pod_affinity;
 mod ports;
+mod preferences;
 mod requests;
 mod selectors;
 mod spread;
@@ -32,7 +33,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules. A new one is a line here.
-pub(crate) const RULES: [Rule; 10] = [
+pub(crate) const RULES: [Rule; 11] = [
     Rule {
         name: "NodeResourcesFit",
         there: true,
@@ -127,6 +128,22 @@ pub(crate) const RULES: [Rule; 10] = [
             "node(s) had no available disk",
             "node(s) exceed max volume count",
             "pod has unbound immediate PersistentVolumeClaims",
+        ],
+    },
+    Rule {
+        name: "scores",
+        there: true,
+        percent: 40,
+        add: preferences::add,
+        words: &[
+            "TaintToleration tells nodes apart",
+            "NodeAffinity tells nodes apart",
+            "NodeResourcesFit tells nodes apart",
+            "NodeResourcesBalancedAllocation tells nodes apart",
+            "ImageLocality tells nodes apart",
+            "InterPodAffinity tells nodes apart",
+            "PodTopologySpread tells nodes apart",
+            "VolumeBinding tells nodes apart",
         ],
     },
 ];

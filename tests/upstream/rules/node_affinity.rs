@@ -69,7 +69,7 @@ fn term(names: &[String], by_name: bool, dice: &mut Dice) -> Value {
     term
 }
 
-fn expression(dice: &mut Dice) -> Value {
+pub(super) fn expression(dice: &mut Dice) -> Value {
     let operator = dice.one_of(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]);
     dice.note(format!("node affinity: {operator}"));
     match operator {

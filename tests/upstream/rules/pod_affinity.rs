@@ -55,7 +55,7 @@ fn terms(pod: &mut Value, kind: &str, dice: &mut Dice) {
     }
 }
 
-fn term(dice: &mut Dice) -> Value {
+pub(super) fn term(dice: &mut Dice) -> Value {
     let mut term = json!({"topologyKey": dice.one_of(&TOPOLOGIES)});
     if let Some(selector) = selector(dice) {
         term["labelSelector"] = selector;

@@ -1,7 +1,16 @@
 //! Selectors of pods.
 
+use crate::case::Case;
 use crate::dice::Dice;
 use serde_json::{Value, json};
+
+/// Gives every pod a label beside `app`.
+pub(super) fn pods_with_versions(case: &mut Case, dice: &mut Dice) {
+    for pod in &mut case.pods {
+        pod["metadata"]["labels"]["version"] = json!(dice.one_of(&["1", "2"]));
+    }
+    case.pod["metadata"]["labels"]["version"] = json!("1");
+}
 
 /// Of pods by the labels `app` and `version`; none at all selects nobody, an empty one everybody.
 pub(super) fn selector(dice: &mut Dice) -> Option<Value> {

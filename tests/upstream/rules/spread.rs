@@ -1,15 +1,12 @@
 //! Spreading pods over domains.
 
-use super::selectors::{label_keys, selector};
+use super::selectors::{label_keys, pods_with_versions, selector};
 use crate::case::{Case, list};
 use crate::dice::Dice;
 use serde_json::{Value, json};
 
 pub(super) fn add(case: &mut Case, dice: &mut Dice) {
-    for pod in &mut case.pods {
-        pod["metadata"]["labels"]["version"] = json!(dice.one_of(&["1", "2"]));
-    }
-    case.pod["metadata"]["labels"]["version"] = json!("1");
+    pods_with_versions(case, dice);
     let keys = [
         "topology.kubernetes.io/zone",
         "kubernetes.io/hostname",
@@ -28,7 +25,7 @@ pub(super) fn add(case: &mut Case, dice: &mut Dice) {
     }
 }
 
-fn constraint(key: &str, dice: &mut Dice) -> Value {
+pub(super) fn constraint(key: &str, dice: &mut Dice) -> Value {
     let mut one = json!({
         "topologyKey": key, "maxSkew": dice.one_of(&[1, 1, 2, 3]),
         "whenUnsatisfiable": "DoNotSchedule",

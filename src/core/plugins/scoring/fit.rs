@@ -108,7 +108,7 @@ fn score(strategy: &Strategy, uses: impl Iterator<Item = Use>) -> i64 {
 }
 
 /// A part of a whole, in percent, cut.
-fn part(amount: i64, of: i64) -> i64 {
+pub(super) fn part(amount: i64, of: i64) -> i64 {
     let part = i128::from(amount) * i128::from(MAX_SCORE) / i128::from(of);
     i64::try_from(part).unwrap_or(0)
 }

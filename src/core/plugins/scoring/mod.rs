@@ -7,12 +7,14 @@ mod balanced;
 mod fit;
 mod images;
 mod resources;
+mod storage;
 
 pub(super) use balanced::NodeResourcesBalancedAllocation;
 pub(super) use fit::FitScore;
 pub use fit::{MAX_UTILIZATION, Point, Strategy};
 pub(super) use images::ImageLocality;
 pub use resources::ResourceWeight;
+pub(super) use storage::StorageCapacity;
 
 use super::node_affinity::Added;
 use std::sync::Arc;
@@ -28,6 +30,10 @@ pub struct Arguments {
     pub balanced: Vec<ResourceWeight>,
     /// Of `NodeAffinity`: what counts for every pod of the profile besides what it says itself.
     pub added_affinity: Arc<Added>,
+    /// Of `InterPodAffinity`: what a required term of affinity weighs, of a pod that has its place.
+    pub hard_pod_affinity_weight: i64,
+    /// And whether others' preferred terms count only for pods that have some of their own.
+    pub ignore_preferred_terms_of_existing_pods: bool,
 }
 
 impl Default for Arguments {
@@ -37,6 +43,8 @@ impl Default for Arguments {
             resources: ResourceWeight::cpu_and_memory(),
             balanced: ResourceWeight::cpu_and_memory(),
             added_affinity: Arc::default(),
+            hard_pod_affinity_weight: 1,
+            ignore_preferred_terms_of_existing_pods: false,
         }
     }
 }

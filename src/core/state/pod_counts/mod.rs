@@ -9,7 +9,7 @@ mod finder;
 mod rules;
 mod sparse;
 
-pub use rules::{NearPods, Rules};
+pub use rules::{NearPods, Pull, Rules};
 
 use super::ids::{Id, KeyId, NodeId, PodId, QueryId, Slab, TermId, ValueId};
 use super::label_domains::LabelDomains;
@@ -26,7 +26,7 @@ pub struct PodCounts {
     domains: LabelDomains,
     ids: BTreeMap<PodQuery, QueryId>,
     queries: Slab<QueryId, Query>,
-    term_ids: BTreeMap<(QueryId, KeyId), TermId>,
+    term_ids: BTreeMap<(QueryId, KeyId, Option<Pull>), TermId>,
     terms: Slab<TermId, Term>,
     finder: Finder,
     /// How many queries depend on the labels of namespaces.
@@ -44,13 +44,17 @@ struct Query {
     sums: Vec<Sums>,
     /// By which of its terms somebody keeps such pods away.
     terms: Vec<TermId>,
+    /// By which somebody draws them.
+    draws: Vec<TermId>,
 }
 
-/// Pods that somebody keeps away from himself, and where those are who do.
+/// Pods that somebody keeps away from himself or draws, and where those are who do.
 #[derive(Clone, Debug)]
 struct Term {
     query: QueryId,
     key: KeyId,
+    /// How they are drawn; `None` where they are kept away.
+    pull: Option<Pull>,
     users: u32,
     holders: Sums,
 }
@@ -129,8 +133,16 @@ impl Query {
     const fn counts(&self, presence: Presence) -> bool {
         match self.what.counted {
             Counted::All => true,
-            Counted::Placed => !presence.held,
+            Counted::Placed | Counted::Scored => !presence.held,
             Counted::Staying => !presence.held && !presence.terminating,
+        }
+    }
+
+    /// The terms of a sort that it has.
+    const fn list_of(&mut self, pull: Option<Pull>) -> &mut Vec<TermId> {
+        match pull {
+            Some(_) => &mut self.draws,
+            None => &mut self.terms,
         }
     }
 
@@ -175,9 +187,7 @@ impl PodCounts {
 
     /// The values of a label with which any is.
     pub fn values_with_any(&self, query: QueryId, key: KeyId) -> impl Iterator<Item = ValueId> {
-        let sums = self.queries.get(query).and_then(|query| query.sums(key));
-        let values = sums.into_iter().flat_map(|sums| sums.by_value.iter());
-        values.map(|(value, _)| ValueId::from_index(value))
+        self.by_value(query, key).map(|(value, _)| value)
     }
 
     /// Whom a term keeps away, and within the values of which label.
@@ -192,6 +202,33 @@ impl PodCounts {
         self.queries.get(query).map_or(&[], |one| &one.terms)
     }
 
+    /// The terms by which pods of a query are drawn to those who have them.
+    #[must_use]
+    pub fn draws_of(&self, query: QueryId) -> &[TermId] {
+        self.queries.get(query).map_or(&[], |one| &one.draws)
+    }
+
+    /// How a term draws pods, and within the values of which label.
+    #[must_use]
+    pub fn pull(&self, term: TermId) -> Option<(Pull, KeyId)> {
+        let term = self.terms.get(term)?;
+        Some((term.pull?, term.key))
+    }
+
+    /// How many pods with a term are on the nodes with each value of its label.
+    pub fn holders(&self, term: TermId) -> impl Iterator<Item = (ValueId, u32)> {
+        let holders = self.terms.get(term).map(|term| &term.holders);
+        let values = holders.into_iter().flat_map(|sums| sums.by_value.iter());
+        values.map(|(value, count)| (ValueId::from_index(value), count))
+    }
+
+    /// How many pods of a query are on the nodes with each value of a label.
+    pub fn by_value(&self, query: QueryId, key: KeyId) -> impl Iterator<Item = (ValueId, u32)> {
+        let sums = self.queries.get(query).and_then(|query| query.sums(key));
+        let values = sums.into_iter().flat_map(|sums| sums.by_value.iter());
+        values.map(|(value, count)| (ValueId::from_index(value), count))
+    }
+
     /// How many pods with a term are on the nodes with a value of its label.
     #[must_use]
     pub fn holders_in(&self, term: TermId, value: ValueId) -> u32 {
@@ -201,9 +238,7 @@ impl PodCounts {
 
     /// The values with which any pod with a term is.
     pub fn values_with_holders(&self, term: TermId) -> impl Iterator<Item = ValueId> {
-        let holders = self.terms.get(term).map(|term| &term.holders);
-        let values = holders.into_iter().flat_map(|sums| sums.by_value.iter());
-        values.map(|(value, _)| ValueId::from_index(value))
+        self.holders(term).map(|(value, _)| value)
     }
 
     /// Another number whenever a node may suit pods with these rules otherwise than before, but for the
@@ -379,19 +414,25 @@ impl PodCounts {
 
     /// The id of a term, with one more user; the term itself keeps the query and its sums in use. `true`
     /// where it is known already, so that the caller's own use of these is one too many.
-    pub(super) fn hold_term(&mut self, query: QueryId, key: KeyId) -> (TermId, bool) {
-        if let Some(id) = self.term_ids.get(&(query, key)) {
+    pub(super) fn hold_term(
+        &mut self,
+        query: QueryId,
+        key: KeyId,
+        pull: Option<Pull>,
+    ) -> (TermId, bool) {
+        if let Some(id) = self.term_ids.get(&(query, key, pull)) {
             self.terms[*id].users += 1;
             return (*id, true);
         }
         let id = self.terms.insert(Term {
             query,
             key,
+            pull,
             users: 1,
             holders: Sums::of(key),
         });
-        self.term_ids.insert((query, key), id);
-        self.queries[query].terms.push(id);
+        self.term_ids.insert((query, key, pull), id);
+        self.queries[query].list_of(pull).push(id);
         (id, false)
     }
 
@@ -402,10 +443,11 @@ impl PodCounts {
         if term.users > 0 {
             return None;
         }
-        let (query, key) = (term.query, term.key);
+        let (query, key, pull) = (term.query, term.key, term.pull);
         self.terms.remove(id);
-        self.term_ids.remove(&(query, key));
-        self.queries[query].terms.retain(|one| *one != id);
+        self.term_ids.remove(&(query, key, pull));
+        let list = self.queries[query].list_of(pull);
+        list.retain(|one| *one != id);
         Some((query, key))
     }
 
@@ -440,8 +482,15 @@ impl PodCounts {
                 continue;
             }
             query.on_node.change(node.index(), 1, more);
+            let decides = query.what.counted != Counted::Scored;
             for sums in &mut query.sums {
-                differs |= sums.change(&self.domains, node, 1, more);
+                differs |= sums.change(&self.domains, node, 1, more) && decides;
+            }
+        }
+        // Whom room is only held for draws nobody.
+        for id in rules.draws.iter().filter(|_| !presence.held) {
+            if let Some(term) = self.terms.get_mut(*id) {
+                term.holders.change(&self.domains, node, 1, more);
             }
         }
         for id in &rules.apart {
@@ -491,7 +540,8 @@ impl PodCounts {
     ) -> Result<(), String> {
         for (id, query) in self.queries.iter() {
             let asked = near.get(&id).copied().unwrap_or(0);
-            let terms = u32::try_from(query.terms.len()).unwrap_or(u32::MAX);
+            let terms = query.terms.len() + query.draws.len();
+            let terms = u32::try_from(terms).unwrap_or(u32::MAX);
             if query.what.counted != Counted::Staying && query.users != asked + terms {
                 let users = query.users;
                 return Err(format!("{id:?} has {users} users, not {asked} and {terms}"));
@@ -513,10 +563,17 @@ impl PodCounts {
             }
         }
         for (id, term) in self.terms.iter() {
-            let own = counted
+            let times = |rules: &Rules, presence: &Presence| {
+                let drawn = rules.draws.iter().filter(|_| !presence.held);
+                let all = rules.apart.iter().chain(drawn);
+                all.filter(|one| **one == id).count()
+            };
+            let on: Vec<NodeId> = counted
                 .iter()
-                .filter(|(rules, ..)| rules.apart.contains(&id));
-            let on: Vec<NodeId> = own.map(|(.., node)| *node).collect();
+                .flat_map(|(rules, presence, node)| {
+                    std::iter::repeat_n(*node, times(rules, presence))
+                })
+                .collect();
             self.audit_sums(&format!("{id:?}"), &term.holders, &on)?;
         }
         Ok(())

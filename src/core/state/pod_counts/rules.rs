@@ -13,6 +13,11 @@ pub struct Rules {
     pub apart: Vec<TermId>,
     /// The queries among those by which pods are kept away.
     pub repelled_by: Vec<QueryId>,
+    /// Beside which pods they had better be, and within the values of which label; with what that counts,
+    /// below zero where they had better not be. Sorted.
+    pub likes: Vec<(QueryId, KeyId, i64)>,
+    /// Which pods they draw to them or would rather keep away, once they have a place; sorted.
+    pub draws: Vec<TermId>,
 }
 
 /// Beside which pods a pod has to be.
@@ -24,11 +29,24 @@ pub struct NearPods {
     pub keys: Vec<KeyId>,
 }
 
+/// How a pod that has its place draws others to it: for each that does, once more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pull {
+    /// By how many required terms of affinity.
+    pub required: u32,
+    /// By preferred terms of this weight together, below zero where they rather keep others away.
+    pub preferred: i32,
+}
+
 impl Rules {
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.counted_in.is_empty() && self.near.is_none() && self.apart.is_empty()
+        self.counted_in.is_empty()
+            && self.near.is_none()
+            && self.apart.is_empty()
+            && self.likes.is_empty()
+            && self.draws.is_empty()
     }
 
     /// Whether anything of other pods decides where such pods may go.

@@ -36,6 +36,11 @@ impl FreeVolumes {
         volume.available && volume.claim.is_none() && !volume.deleting
     }
 
+    /// Whether there are any of a class.
+    pub(super) fn has_any(&self, class: &str) -> bool {
+        self.loose.contains_key(class) || self.pinned.contains_key(class)
+    }
+
     pub(super) fn add(&mut self, volume: &VolumeSpec) {
         let entry = (volume.size, volume.name.clone());
         match pin_of(volume) {

@@ -120,6 +120,18 @@ impl Volumes {
         self.volumes.get(name)
     }
 
+    /// How much room for new volumes is offered there, if that is said.
+    #[must_use]
+    pub fn capacity(&self, key: &ClaimKey) -> Option<i64> {
+        self.capacities.get(key)?.capacity
+    }
+
+    /// Whether there are volumes of a class that nobody has.
+    #[must_use]
+    pub fn has_free(&self, class: &str) -> bool {
+        self.free.has_any(class)
+    }
+
     /// What a node's CSINode says.
     #[must_use]
     pub fn csi_node(&self, node: &str) -> Option<&CsiNodeSpec> {
