@@ -46,13 +46,21 @@ impl Capacity {
 
     /// The nodes that have so much at least, and any.
     pub(super) fn nodes_with(&self, at_least: u64) -> impl Iterator<Item = NodeId> {
+        self.rooms_of_nodes(at_least).map(|(node, _)| node)
+    }
+
+    /// The same, each with how much it has.
+    pub(super) fn rooms_of_nodes(&self, at_least: u64) -> impl Iterator<Item = (NodeId, u64)> {
         let wanted = move |room: &u32| u64::from(*room) >= at_least.max(1);
         let rows = self.of_node.chunks(ROW).zip(&self.most).enumerate();
         let rows = rows.filter(move |(_, (_, most))| wanted(most));
         rows.flat_map(move |(row, (rooms, _))| {
             let rooms = rooms.iter().enumerate();
             let enough = rooms.filter(move |(_, room)| wanted(room));
-            enough.map(move |(index, _)| NodeId::from_index(row * ROW + index))
+            enough.map(move |(index, room)| {
+                let node = NodeId::from_index(row * ROW + index);
+                (node, u64::from(*room))
+            })
         })
     }
 

@@ -13,7 +13,7 @@ use super::domain::Domain;
 use super::domains::share_out;
 use super::lost::Lost;
 use super::place::{Confined, Placer, Shortage, further};
-use super::search::{Candidate, Rooms, Search, Spot, Steps, named, nodes_of};
+use super::search::{Candidates, Rooms, Search, Spot, Steps, named, nodes_of};
 use crate::core::framework::{Context, DomainOrder, Inside, Profile};
 use crate::core::state::{Closeness, ClusterState, GangId, Network, Reach, ShapeId};
 use crate::core::transaction::Statement;
@@ -46,9 +46,11 @@ impl Placer {
         let start = statement.checkpoint();
         let mut closest: Option<Shortage> = None;
         let mut steps = Steps::default();
-        while let Some(candidates) = search.next(statement.state(), &mut steps) {
-            for one in candidates {
-                let domain = nodes_of(statement.state(), all, &one.spot);
+        while let Some(mut candidates) = search.next(statement.state(), &mut steps) {
+            let mut index = 0;
+            while let Some(spot) = candidates.get(index, &search, statement.state()) {
+                index += 1;
+                let domain = nodes_of(statement.state(), all, spot);
                 match self.place_groups(statement, profile, gang, demand, &domain) {
                     Ok(()) => return Ok(()),
                     Err(shortage) => closest = further(closest, shortage),
@@ -218,7 +220,7 @@ impl Placer {
         };
         let mut steps = Steps::default();
         while let Some(candidates) = search.next(statement.state(), &mut steps) {
-            if self.place_in_best(statement, profile, demand, &search, &candidates) {
+            if self.place_in_best(statement, profile, demand, &search, candidates) {
                 return Ok(());
             }
         }
@@ -236,38 +238,37 @@ impl Placer {
         profile: &Profile,
         demand: &Demand,
         search: &Search<'_>,
-        candidates: &[Candidate],
+        mut candidates: Candidates,
     ) -> bool {
         let tried = if search.order.is_none() { TRIED } else { 1 };
         let start = statement.checkpoint();
-        let mut best: Option<(Lost, usize)> = None;
-        let mut there = None;
-        let mut held = 0;
-        for (index, one) in candidates.iter().enumerate() {
+        let mut best: Option<(Lost, Spot)> = None;
+        let mut is_there = false;
+        let (mut held, mut index) = (0, 0);
+        while held < tried
+            && let Some(spot) = candidates.get(index, search, statement.state())
+        {
+            index += 1;
+            is_there = false;
             statement.roll_back(start);
-            there = None;
-            if !self.place_at(statement, profile, demand, search, &one.spot) {
+            if !self.place_at(statement, profile, demand, search, spot) {
                 continue;
             }
-            there = Some(index);
-            let lost = Lost::by(statement.state(), statement.assumed_since(start));
-            if best.is_none_or(|(least, _)| lost < least) {
-                best = Some((lost, index));
-            }
             held += 1;
-            if held == tried || lost.opportunity == 0 && lost.beside_devices == 0 {
+            let lost = Lost::by(statement.state(), statement.assumed_since(start));
+            if best.as_ref().is_none_or(|(least, _)| lost < *least) {
+                best = Some((lost, spot.clone()));
+                is_there = true;
+            }
+            if lost.opportunity == 0 && lost.beside_devices == 0 {
                 break;
             }
         }
-        let Some((_, best)) = best else {
-            statement.roll_back(start);
-            return false;
-        };
-        if there != Some(best) {
-            statement.roll_back(start);
-            return self.place_at(statement, profile, demand, search, &candidates[best].spot);
+        if is_there {
+            return true;
         }
-        true
+        statement.roll_back(start);
+        best.is_some_and(|(_, best)| self.place_at(statement, profile, demand, search, &best))
     }
 
     /// Places members in one set of nodes, in as few of the domains or ports inside it as can be.

@@ -1,8 +1,8 @@
 //! The search through a tree: its domains, height by height.
 
 use super::capacity::Capacity;
-use super::search::{Candidate, Rank, Search, Shortlist, Spot};
-use crate::core::framework::{DomainRoom, Inside};
+use super::search::{Candidate, Search, Shortlist, Spot, TRIED_IN_DOUBT};
+use crate::core::framework::{DomainOrder, DomainRoom, Inside};
 use crate::core::state::{Common, DomainId, Id, NodeId, Reach, Tree};
 use std::cmp::Reverse;
 
@@ -11,6 +11,69 @@ use std::cmp::Reverse;
 pub(super) enum Place {
     Node(NodeId),
     Domain(DomainId),
+}
+
+/// How far the domains of a height were given out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    pub(super) height: Reach,
+    /// All that leave at most so much were; `None`: none.
+    pub(super) after: Option<u64>,
+    /// How many.
+    pub(super) count: usize,
+}
+
+impl Given {
+    /// None yet.
+    pub(super) const fn none(height: Reach) -> Self {
+        Self {
+            height,
+            after: None,
+            count: 0,
+        }
+    }
+}
+
+/// Those that leave least room, of all that leave more than was given out.
+struct Tightest {
+    after: Option<u64>,
+    left: u64,
+    alike: Vec<Spot>,
+}
+
+impl Tightest {
+    const fn new(after: Option<u64>) -> Self {
+        Self {
+            after,
+            left: u64::MAX,
+            alike: Vec::new(),
+        }
+    }
+
+    /// Whether one that leaves so much, or more, may be among them.
+    const fn takes(&self, left: u64) -> bool {
+        left <= self.left
+    }
+
+    fn add(&mut self, left: u64, spot: Spot) {
+        if !self.takes(left) || self.after.is_some_and(|last| left <= last) {
+            return;
+        }
+        if left < self.left {
+            self.left = left;
+            self.alike.clear();
+        }
+        self.alike.push(spot);
+    }
+}
+
+/// What decides between equals.
+fn number(spot: &Spot) -> usize {
+    match spot {
+        Spot::Node(node) => node.index(),
+        Spot::Domain(id) => id.index(),
+        Spot::Group(_) => 0,
+    }
 }
 
 impl From<Place> for Spot {
@@ -94,27 +157,97 @@ impl Search<'_> {
         of_height.map(|(id, _)| Spot::Domain(id)).collect()
     }
 
-    /// The domains of a height that may hold the members, those with least room beyond that first.
-    pub(super) fn domains(&self, tree: &Tree, common: Common, height: Reach) -> Vec<Candidate> {
+    /// The domains of a height that may hold the members, as the profile's order has them.
+    pub(super) fn ordered(
+        &self,
+        tree: &Tree,
+        common: Common,
+        height: Reach,
+        order: &dyn DomainOrder,
+    ) -> Vec<Candidate> {
         let mut best = Shortlist::new(self.rooms.needed);
         for spot in self.spots(tree, common, height, self.rooms.least_room()) {
-            let (room, id) = match spot {
-                Spot::Node(node) => (self.room_on(node), node.index()),
-                Spot::Domain(id) => (self.room_in(tree, id), id.index()),
-                Spot::Group(_) => continue,
-            };
-            if let (room, true) = room {
-                if self.order.is_none() && best.is_full_before(room) {
-                    continue;
-                }
-                best.add_ranked(self.rank(tree, &spot, room), id, || spot);
+            if let (room, true) = self.room_at(tree, &spot) {
+                let [around, _] = self.around(tree, &spot);
+                let [first, second] = order.rank(DomainRoom {
+                    room,
+                    needed: self.rooms.needed,
+                    around,
+                    is_node: matches!(spot, Spot::Node(_)),
+                });
+                best.add_ranked([first, second, 0], number(&spot), || spot);
             }
         }
         best.take()
     }
 
-    /// By whether devices are spared, how much room there is beyond, and then in the wider domains; or as the profile's order has it.
-    fn rank(&self, tree: &Tree, spot: &Spot, room: u64) -> Rank {
+    /// Of the domains of a height that may hold the members and were not given out yet, those that leave
+    /// least room, which come first: in the order of the room in the wider domains.
+    pub(super) fn tightest(&self, tree: &Tree, common: Common, given: Given) -> Vec<Candidate> {
+        let least_room = self.rooms.least_room();
+        let mut tightest = Tightest::new(given.after);
+        match (common, self.rooms.by_shape.first()) {
+            (Common::Anywhere, Some((first, _))) if given.height == 0 => {
+                // Of most nodes it is enough to know how much room they have.
+                let is_all = self.rooms.by_shape.len() == 1;
+                for (node, room) in first.rooms_of_nodes(least_room) {
+                    let beyond = room.saturating_sub(self.rooms.needed);
+                    if !is_all || tightest.takes(beyond) {
+                        self.consider(tree, Spot::Node(node), &mut tightest);
+                    }
+                }
+            }
+            _ => {
+                for spot in self.spots(tree, common, given.height, least_room) {
+                    self.consider(tree, spot, &mut tightest);
+                }
+            }
+        }
+        let mut best = Shortlist::new(self.rooms.needed);
+        for spot in tightest.alike {
+            let [around, further] = self.around(tree, &spot);
+            let rank = [tightest.left, around, further];
+            best.add_ranked(rank, number(&spot), || spot);
+        }
+        let mut best = best.take();
+        best.truncate(TRIED_IN_DOUBT.saturating_sub(given.count));
+        best
+    }
+
+    fn consider(&self, tree: &Tree, spot: Spot, tightest: &mut Tightest) {
+        let (room, true) = self.room_at(tree, &spot) else {
+            return;
+        };
+        let beyond = room.saturating_sub(self.rooms.needed);
+        // Devices are looked for only where that decides.
+        if tightest.takes(beyond) {
+            let left = beyond + self.penalty(tree, &spot);
+            tightest.add(left, spot);
+        }
+    }
+
+    fn room_at(&self, tree: &Tree, spot: &Spot) -> (u64, bool) {
+        match spot {
+            Spot::Node(node) => self.room_on(*node),
+            Spot::Domain(id) => self.room_in(tree, *id),
+            Spot::Group(_) => (0, false),
+        }
+    }
+
+    /// What speaks against a spot before any room does: that devices are taken from others.
+    fn penalty(&self, tree: &Tree, spot: &Spot) -> u64 {
+        self.rooms.penalty(|devices| match spot {
+            Spot::Node(node) => devices.contains(*node),
+            Spot::Domain(id) => {
+                let domain = tree.domain(*id);
+                domain.is_some_and(|domain| domain.nodes.meets(devices))
+            }
+            Spot::Group(_) => false,
+        })
+    }
+
+    /// The room in the domain that a spot is in, and in the one that is in.
+    fn around(&self, tree: &Tree, spot: &Spot) -> [u64; 2] {
         let wider = match spot {
             Spot::Node(node) => tree.narrowest(*node),
             Spot::Domain(id) => tree.domain(*id).and_then(|one| one.parent),
@@ -122,30 +255,7 @@ impl Search<'_> {
         };
         let wider = wider.into_iter().flat_map(|id| tree.above(id));
         let mut wider = wider.map(|(id, _)| self.rooms.sum(|one| one.of_domain(id)).0);
-        let around = wider.next().unwrap_or(0);
-        let needed = self.rooms.needed;
-        let Some(order) = self.order else {
-            let penalty = self.rooms.penalty(|devices| match spot {
-                Spot::Node(node) => devices.contains(*node),
-                Spot::Domain(id) => {
-                    let domain = tree.domain(*id);
-                    domain.is_some_and(|domain| domain.nodes.meets(devices))
-                }
-                Spot::Group(_) => false,
-            });
-            return [
-                penalty + room.saturating_sub(needed),
-                around,
-                wider.next().unwrap_or(0),
-            ];
-        };
-        let [first, second] = order.rank(DomainRoom {
-            room,
-            needed,
-            around,
-            is_node: matches!(spot, Spot::Node(_)),
-        });
-        [first, second, 0]
+        std::array::from_fn(|_| wider.next().unwrap_or(0))
     }
 }
 
@@ -159,9 +269,8 @@ pub(super) fn share_out(
     order: Option<Inside>,
     parts: &mut Vec<(DomainId, u64)>,
 ) {
-    let inner = tree.domains();
-    let inner = inner.filter(|(_, domain)| domain.parent == Some(id));
-    let inner: Vec<(u64, DomainId)> = inner.map(|(id, _)| (room.of_domain(id), id)).collect();
+    let inner = tree.inside(id).map(|id| (room.of_domain(id), id));
+    let inner: Vec<(u64, DomainId)> = inner.collect();
     if inner.is_empty() {
         parts.push((id, members));
         return;

@@ -3,6 +3,7 @@
 
 use super::capacity::Capacity;
 use super::domain::Domain;
+use super::domains::Given;
 use super::ports::{Group, Ports};
 use crate::core::framework::DomainOrder;
 use crate::core::model::counted;
@@ -31,6 +32,61 @@ pub(super) struct Candidate {
 impl Candidate {
     const fn key(&self) -> (Rank, usize) {
         (self.rank, self.id)
+    }
+}
+
+/// The sets of nodes of one reach, worked out as far as somebody asked for them.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    found: Vec<Candidate>,
+    /// How far the domains of a tree were given out; `None` where there are no more.
+    given: Option<Given>,
+}
+
+impl Candidates {
+    const fn all(found: Vec<Candidate>) -> Self {
+        Self { found, given: None }
+    }
+
+    /// The best after so many.
+    pub(super) fn get(
+        &mut self,
+        index: usize,
+        search: &Search<'_>,
+        state: &ClusterState,
+    ) -> Option<&Spot> {
+        if index >= self.found.len() {
+            self.find_more(search, state);
+        }
+        self.found.get(index).map(|one| &one.spot)
+    }
+
+    fn find_more(&mut self, search: &Search<'_>, state: &ClusterState) {
+        let Some(given) = self.given.take() else {
+            return;
+        };
+        let topology = state.topologies().get(search.near.topology);
+        let (Some(Network::Tree(tree)), Way::Tree(common)) =
+            (topology.map(|one| one.network()), &search.way)
+        else {
+            return;
+        };
+        let more = search.tightest(tree, *common, given);
+        if let Some(last) = more.last() {
+            let count = given.count + more.len();
+            let after = Some(last.rank[0]);
+            let given = Given {
+                after,
+                count,
+                ..given
+            };
+            self.given = (count < TRIED_IN_DOUBT).then_some(given);
+        }
+        self.found.extend(more);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.found.is_empty()
     }
 }
 
@@ -143,12 +199,6 @@ impl Shortlist {
         self.add_ranked([room.saturating_sub(self.needed), 0, 0], id, spot);
     }
 
-    /// Whether one with so much room cannot be among the best, whatever else is known of it.
-    pub(super) fn is_full_before(&self, room: u64) -> bool {
-        let last = self.best.get(TRIED_IN_DOUBT - 1);
-        last.is_some_and(|last| last.rank[0] < room.saturating_sub(self.needed))
-    }
-
     /// One of a rank.
     pub(super) fn add_ranked(&mut self, rank: Rank, id: usize, spot: impl FnOnce() -> Spot) {
         let key = (rank, id);
@@ -194,15 +244,26 @@ impl<'a> Search<'a> {
     }
 
     /// The sets of nodes of the next reach at which any may hold the members, those with least room
-    /// beyond that first.
-    pub(super) fn next(&self, state: &ClusterState, steps: &mut Steps) -> Option<Vec<Candidate>> {
+    /// beyond that first; at least one.
+    pub(super) fn next(&self, state: &ClusterState, steps: &mut Steps) -> Option<Candidates> {
         let network = state.topologies().get(self.near.topology)?.network();
         let from = steps.last.map_or(0, |last| last.saturating_add(1));
         let (reach, found) = match (network, &self.way) {
             (Network::Tree(tree), Way::Tree(common)) => {
                 let highest = self.highest(tree);
+                let of_height = |height| match self.order {
+                    Some(order) => Candidates::all(self.ordered(tree, *common, height, order)),
+                    None => {
+                        let mut found = Candidates {
+                            found: Vec::new(),
+                            given: Some(Given::none(height)),
+                        };
+                        found.find_more(self, state);
+                        found
+                    }
+                };
                 let mut found = (from..=highest)
-                    .map(|height| (height, self.domains(tree, *common, height)))
+                    .map(|height| (height, of_height(height)))
                     .filter(|(_, found)| !found.is_empty());
                 found.next()?
             }
@@ -211,11 +272,11 @@ impl<'a> Search<'a> {
                     0 => self.single_nodes(ports.held()),
                     _ => Vec::new(),
                 };
-                if found.is_empty() {
-                    ports.next(graph, self, steps)?
-                } else {
-                    (0, found)
-                }
+                let (reach, found) = match found.is_empty() {
+                    true => ports.next(graph, self, steps)?,
+                    false => (0, found),
+                };
+                (reach, Candidates::all(found))
             }
             _ => return None,
         };

@@ -160,6 +160,15 @@ impl Tree {
         self.domains.iter()
     }
 
+    /// The domains right inside one.
+    pub fn inside(&self, id: DomainId) -> impl Iterator<Item = DomainId> {
+        let first = (Some(id), 0, String::new());
+        let inside = self.by_path.range(first..);
+        inside
+            .take_while(move |((parent, ..), _)| *parent == Some(id))
+            .map(|(_, id)| *id)
+    }
+
     /// How many nodes are in a domain.
     #[must_use]
     pub fn nodes(&self) -> u32 {
