@@ -26,6 +26,17 @@ pub(super) fn hope_of(state: &ClusterState, shape: ShapeId) -> Option<(u64, u64)
     asks.then(|| (serial, of_rules ^ state.mark_of_spread(&shape.spread)))
 }
 
+/// Whether any member of a gang asks about other pods.
+#[must_use]
+pub fn asks_about_others(state: &ClusterState, gang: GangId) -> bool {
+    if state.counts().is_empty() {
+        return false;
+    }
+    let members = state.gang(gang).into_iter().flat_map(|one| &one.members);
+    let mut shapes = members.filter_map(|pod| Some(state.pod(*pod)?.shape));
+    shapes.any(|shape| hope_of(state, shape).is_some())
+}
+
 /// What they hope for of others who get a place; zero if they ask about nobody.
 pub(super) fn hope_by_others(state: &ClusterState, shape: ShapeId) -> u64 {
     let Some(shape) = state.shapes().get(shape) else {

@@ -30,7 +30,7 @@ mod wake;
 
 pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage, Taken};
 pub use allocate::allocate;
-pub use company::company_changed;
+pub use company::{asks_about_others, company_changed};
 pub use decision::{Decision, Outcome, Span, SpanKind};
 pub use finish::{give_back, go_on};
 pub use hold::{HeldPlace, Hold};

@@ -39,9 +39,9 @@ pub use stats::Stats;
 pub use voice::SHOWN_POSITIONS;
 
 use crate::core::actions::{
-    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate, company_changed,
-    fire_timers, forget_reservation, give_back, go_on, partial_since, refresh, restate, wake_heads,
-    wake_parked, wake_who_moved_up,
+    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate,
+    asks_about_others, company_changed, fire_timers, forget_reservation, give_back, go_on,
+    partial_since, refresh, restate, wake_heads, wake_parked, wake_who_moved_up,
 };
 use crate::core::framework::{Addition, Profile, Profiles, Spot};
 use crate::core::model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};
@@ -300,17 +300,21 @@ impl Scheduler {
         self.stats.choices_cut += self.placer.take_choices_cut();
         self.stats.room.add(&orders.room);
         self.stats.lost.add(&orders.lost);
-        self.account_for_sweep(&swept, now);
+        self.account_for_sweep(&swept, orders.placed, now);
         self.unfinished = more;
         self.plan(orders, now, more)
     }
 
-    /// Counts whom a sweep helped to a place, and sets the time of the next one while anybody waits.
-    fn account_for_sweep(&mut self, swept: &BTreeSet<GangId>, now: Time) {
+    /// Counts whom a sweep helped to a place in a cycle in which so many pods got one, and sets the time of
+    /// the next sweep while anybody waits.
+    fn account_for_sweep(&mut self, swept: &BTreeSet<GangId>, placed: u64, now: Time) {
         let rescued = |gang: &&GangId| match self.state.gang(**gang) {
-            Some(_) => {
+            Some(one) => {
                 let stage = self.agenda.progress(**gang).stage();
-                matches!(stage, Stage::Settled | Stage::Held(_))
+                let alone = u64::from(one.counts().placed()) >= placed;
+                // Another who got his place in this very cycle would have woken him.
+                let may_be_helped = !alone && asks_about_others(&self.state, **gang);
+                matches!(stage, Stage::Settled | Stage::Held(_)) && !may_be_helped
             }
             None => false,
         };
