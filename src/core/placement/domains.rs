@@ -326,3 +326,34 @@ pub(super) fn fill<I: Copy + Ord>(mut places: Vec<(u64, I)>, members: u64) -> Ve
     }
     parts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn asked_again_and_again_the_tightest_come_in_the_order_of_what_they_leave(
+            left in proptest::collection::vec(0_u64..6, 0..40),
+        ) {
+            let mut given: Vec<(u64, usize)> = Vec::new();
+            let mut after = None;
+            loop {
+                let mut tightest = Tightest::new(after);
+                for (index, left) in left.iter().enumerate() {
+                    tightest.add(*left, Spot::Node(NodeId::from_index(index)));
+                }
+                if tightest.alike.is_empty() {
+                    break;
+                }
+                let alike = tightest.alike.iter();
+                given.extend(alike.map(|spot| (tightest.left, number(spot))));
+                after = Some(tightest.left);
+            }
+            let mut all: Vec<(u64, usize)> = left.into_iter().zip(0..).collect();
+            all.sort_unstable();
+            prop_assert_eq!(given, all);
+        }
+    }
+}
