@@ -115,15 +115,18 @@ fn a_preemption_is_timed_from_submission_to_the_last_bind() {
 #[test]
 fn pods_that_ask_for_more_than_amounts_are_bound_in_every_case() {
     let cluster = cluster();
-    for case in [
-        "node-affinity",
-        "pod-affinity",
-        "pod-anti-affinity",
-        "topology-spread",
+    for (case, gang_size) in [
+        ("node-affinity", 1),
+        ("pod-affinity", 1),
+        ("pod-anti-affinity", 1),
+        ("topology-spread", 1),
+        ("required-rack", 10),
     ] {
         let chosen = format!("--case={case}");
+        let gang_size = format!("--gang-size={gang_size}");
         let flags = [
             chosen.as_str(),
+            gang_size.as_str(),
             "--raw=off",
             "--nodes=20",
             "--pods=20",

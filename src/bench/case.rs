@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 /// How many zones there are.
 const ZONES: usize = 10;
+/// The label of nodes that says in which rack they are.
+pub(super) const RACK: &str = "muster.dev/bench-rack";
+/// How many nodes a rack has.
+const NODES_OF_A_RACK: usize = 20;
 /// How many pods more one zone may have than another.
 const MAX_SKEW: usize = 5;
 
@@ -23,6 +27,8 @@ pub enum Case {
     PodAntiAffinity,
     /// To be spread over ten zones, with at most five more in one than in another.
     TopologySpread,
+    /// Each gang in one rack of twenty nodes, by a Topology.
+    RequiredRack,
 }
 
 impl Case {
@@ -35,6 +41,7 @@ impl Case {
             Self::PodAffinity => "pod-affinity",
             Self::PodAntiAffinity => "pod-anti-affinity",
             Self::TopologySpread => "topology-spread",
+            Self::RequiredRack => "required-rack",
         }
     }
 
@@ -43,10 +50,17 @@ impl Case {
         format!("zone-{}", node % ZONES)
     }
 
+    /// The rack of the node of this number.
+    pub(super) fn rack(node: usize) -> String {
+        format!("rack-{}", node / NODES_OF_A_RACK)
+    }
+
     /// On how many of the nodes the pods have to find room.
     pub(super) const fn usable(self, nodes: usize) -> usize {
         match self {
-            Self::Basic | Self::PodAntiAffinity | Self::TopologySpread => nodes,
+            Self::Basic | Self::PodAntiAffinity | Self::TopologySpread | Self::RequiredRack => {
+                nodes
+            }
             Self::NodeAffinity => nodes * 2 / ZONES,
             Self::PodAffinity => nodes / ZONES,
         }
@@ -58,7 +72,8 @@ impl Case {
         let required = "requiredDuringSchedulingIgnoredDuringExecution";
         let spec = &mut pod["spec"];
         match self {
-            Self::Basic => {}
+            // A rack is what the gang asks for.
+            Self::Basic | Self::RequiredRack => {}
             Self::NodeAffinity => {
                 let zones = [Self::zone(0), Self::zone(1)];
                 let one = json!({"key": ZONE, "operator": "In", "values": zones});
@@ -107,7 +122,7 @@ mod tests {
             assert_eq!(found.unsupported, [""; 0], "{}", case.name());
             assert_eq!(
                 found.shape == basic,
-                *case == Case::Basic,
+                matches!(case, Case::Basic | Case::RequiredRack),
                 "{}",
                 case.name()
             );

@@ -3,7 +3,7 @@
 //! All carry the label of the run. Its pods run on its nodes only, and nobody else's do: on a
 //! cluster in use, a run neither starts containers nor swallows other people's pods.
 
-use super::case::ZONE;
+use super::case::{RACK, ZONE};
 use super::{Case, Convention, Measure, Options};
 use crate::api::names::QUEUE;
 use crate::cluster::encoding::Encoding;
@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 /// Label and taint of everything a run makes; the value names the run.
 const LABEL: &str = "muster.dev/bench";
+const TOPOLOGIES: &str = "/apis/muster.dev/v1alpha1/topologies";
 const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
 const PRIORITY_CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
 /// What a node offers. Its room never runs out before the pods do: see [`Objects::new`].
@@ -91,6 +92,15 @@ impl Objects {
             (QUEUES.to_owned(), body)
         };
         let mut all: Vec<_> = (0..self.queues).map(queue).collect();
+        if self.case == Case::RequiredRack {
+            let body = json!({
+                "apiVersion": "muster.dev/v1alpha1",
+                "kind": "Topology",
+                "metadata": {"name": self.run, "labels": {LABEL: self.run}},
+                "spec": {"levels": [{"nodeLabel": RACK}]},
+            });
+            all.push((TOPOLOGIES.to_owned(), body));
+        }
         if self.measure == Measure::Preempt {
             let body = json!({
                 "apiVersion": "scheduling.k8s.io/v1",
@@ -147,6 +157,7 @@ impl Objects {
                 "labels": {
                     LABEL: self.run,
                     ZONE: Case::zone(index),
+                    RACK: Case::rack(index),
                     "kubernetes.io/hostname": name,
                     "kubernetes.io/os": "linux",
                     "kubernetes.io/arch": "amd64",
@@ -176,12 +187,15 @@ impl Objects {
     }
 
     fn group_of(&self, name: &str, size: usize) -> (String, Value) {
-        let body = json!({
+        let mut body = json!({
             "apiVersion": self.convention.api_version(),
             "kind": "PodGroup",
             "metadata": {"name": name, "labels": {LABEL: self.run}},
             "spec": self.convention.spec(size),
         });
+        if self.case == Case::RequiredRack {
+            body["spec"]["topology"] = json!({"name": self.run, "requiredLevel": RACK});
+        }
         (self.pod_groups_path().unwrap_or_default(), body)
     }
 

@@ -233,6 +233,12 @@ impl Arguments {
         if self.queues > 0 && self.convention != Convention::Muster {
             bail!("--queues needs --convention muster: the others' gangs name other queues");
         }
+        let gangs_of_ours = gang_size > 1 && self.convention == Convention::Muster;
+        if self.case == Case::RequiredRack && self.raw != Raw::Only && !gangs_of_ours {
+            bail!(
+                "--case required-rack needs gangs of --convention muster: --gang-size at least 2"
+            );
+        }
         if self.case == Case::PodAntiAffinity && pods > self.nodes {
             let nodes = self.nodes;
             bail!(
@@ -355,6 +361,10 @@ mod tests {
         assert_eq!(apart("--nodes=20"), Ok((Measure::Bind, 1)));
         let full = ["--measure=preempt", "--nodes=4", "--pods=32"];
         assert!(shape(&[&full[..], &["--case=topology-spread"]].concat()).is_err());
+        let racks = |more: &str| shape(&["--case=required-rack", more]);
+        assert!(racks("--gang-size=1").is_err());
+        assert!(racks("--convention=upstream").is_err());
+        assert!(racks("--gang-size=10").is_ok());
     }
 
     #[test]
