@@ -363,7 +363,7 @@ fn plugins_in_other_processes_are_read_and_run() {
         "remotePlugins:
 - name: licences
   url: https://licences.scheduling.svc/
-  points: [PreFilter, Filter, Score, Reserve, Permit, PreBind, PostBind]
+  points: [PreFilter, Filter, Score, Reserve, Permit, PreBind, Bind, PostBind]
   timeout: 250ms
   ignorable: true
   weight: 3
@@ -392,6 +392,8 @@ extenders:
     let weights: Vec<i64> = profile.score.iter().map(|one| one.weight).collect();
     assert_eq!(weights, [1, 3, 2]);
     assert_eq!((profile.reserve.len(), profile.permit.len()), (1, 1));
+    let binders = profile.bind.iter().map(|one| one.name());
+    assert_eq!(binders.collect::<Vec<_>>(), ["licences", "DefaultBinder"]);
 }
 
 #[test]
@@ -411,8 +413,8 @@ fn what_plugins_in_other_processes_cannot_be_asked_is_refused() {
         ),
         (plugin("points: [QueueSort]"), "QueueSort"),
         (
-            plugin("points: [Bind]"),
-            "remotePlugins[0].points: Bind: Muster binds a gang",
+            plugin("points: [Bind]") + &extender("bindVerb: b"),
+            "extenders[0].bindVerb: another one binds already",
         ),
         (
             plugin("points: [Unreserve]"),
@@ -439,10 +441,6 @@ fn what_plugins_in_other_processes_cannot_be_asked_is_refused() {
             "http://",
         ),
         (extender("weight: 1"), "there is nothing to ask"),
-        (
-            extender("filterVerb: f, bindVerb: b"),
-            "extenders[0].bindVerb: Muster binds a gang",
-        ),
         (
             extender("filterVerb: f, preemptVerb: p"),
             "extenders[0].preemptVerb: Muster has whole gangs",

@@ -11,6 +11,7 @@ mod live;
 mod process;
 
 use live::{Cluster, PODS, condition, eventually, pod, text};
+use muster_devcluster::ControlPlane;
 use process::Process;
 use serde_json::{Value, json};
 use std::fs;
@@ -428,6 +429,10 @@ struct Extender {
 
 impl Extender {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(arguments: &[&Path]) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let program = root.join("target/extender");
         let built = Command::new("go")
@@ -443,6 +448,7 @@ impl Extender {
         assert!(built.success());
         let mut child = Command::new(program)
             .arg("127.0.0.1:0")
+            .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -508,6 +514,120 @@ fn an_extender_with_kubernetes_own_types_filters_and_scores() {
             assert_eq!(place("labelled", by_label), "node-3");
         }
     }
+}
+
+/// The words on a pod that waits.
+fn words(cluster: &Cluster, name: &str) -> String {
+    let pod = cluster.pod(name);
+    let scheduled = condition(&pod["status"], "PodScheduled").cloned();
+    text(&scheduled.unwrap_or_default(), "/message")
+}
+
+#[test]
+fn an_extender_with_kubernetes_own_types_binds() {
+    let cluster = Cluster::start();
+    cluster.nodes(2, "8");
+    let extender = Extender::start_with(&[&cluster.plane.kubeconfig()]);
+    let dir = tempfile::tempdir().unwrap();
+    let config = configured(&dir, &extender.configured("bindVerb: bind"));
+    let muster = Process::start(&cluster, &[&config]);
+    for (name, manner) in [("bound", "yes"), ("refused", "no"), ("lied-to", "lie")] {
+        let pod = single(name, &json!({"extender.test/bind": manner}));
+        cluster.plane.post(PODS, &pod).unwrap();
+    }
+    eventually("the pod is bound", || cluster.bound("bound") == 1);
+    let node = nodes_of(&cluster, "bound").remove(0);
+    let mark = cluster.pod("bound")["metadata"]["annotations"]["extender.test/bound"].clone();
+    assert_eq!(mark, node);
+    for (name, said) in [
+        ("refused", "the card of node-"),
+        (
+            "lied-to",
+            "/scheduler says that it has bound the pod, and the pod is not bound",
+        ),
+    ] {
+        eventually("the reason is said", || {
+            words(&cluster, name).contains(said)
+        });
+        assert_eq!(cluster.bound(name), 0);
+    }
+    let metrics = muster.get("/metrics");
+    assert!(
+        metrics.contains("muster_binds_total{result=\"bound\"} 1"),
+        "{metrics}"
+    );
+}
+
+/// What a plugin at Bind does with a gang of this name. It binds the pods, and marks them, unless the gang
+/// says otherwise.
+fn bind(plane: &ControlPlane, gang: &str, times: u32, request: &Value) -> Value {
+    match gang {
+        "left" => return json!({"decision": "Skip"}),
+        "broken" if times == 0 => return json!({"error": "the database is down"}),
+        "refused" => return json!({"decision": "Deny", "reason": "no such card"}),
+        _ => {}
+    }
+    for pod in request["pods"].as_array().unwrap() {
+        let name = text(pod, "/name");
+        let binding = json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name, "uid": pod["uid"], "annotations": {"marked": "yes"}},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": pod["node"]},
+        });
+        let path = format!("{PODS}/{name}/binding");
+        let _ = plane.post(&path, &binding);
+    }
+    if gang == "late" {
+        thread::sleep(Duration::from_secs(5));
+    }
+    json!({"decision": "Allow"})
+}
+
+#[test]
+fn a_plugin_binds_and_whatever_it_says_the_pods_are_believed() {
+    let cluster = Cluster::start();
+    cluster.nodes(2, "16");
+    let (plane, asked) = (Arc::downgrade(&cluster.plane), AtomicU32::new(0));
+    let door = Door::open(move |request| {
+        let gang = text(request, "/gang/podGroup");
+        let times = match gang.as_str() {
+            "broken" => asked.fetch_add(1, Ordering::Relaxed),
+            _ => 0,
+        };
+        let plane = plane.upgrade().unwrap();
+        bind(&plane, &gang, times, request)
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let config = configured(
+        &dir,
+        &format!(
+            "remotePlugins:\n- {{name: cards, url: 'http://127.0.0.1:{}/', points: [Bind], timeout: 3s}}\n",
+            door.port
+        ),
+    );
+    let _muster = Process::start(&cluster, &[&config]);
+    for (gang, is_marked) in [
+        ("done", true),
+        ("left", false),
+        ("broken", true),
+        ("late", true),
+    ] {
+        cluster.gang(gang, 4);
+        cluster.pods(gang, 4, "1");
+        eventually("the gang is bound", || cluster.bound(gang) == 4);
+        let pod = cluster.pod(&format!("{gang}-0"));
+        let marked = pod["metadata"]["annotations"]["marked"] == "yes";
+        assert_eq!(marked, is_marked, "{gang}");
+    }
+    let (pods, questions) = door.heard("Bind", "done");
+    assert!(pods == 4 && questions < 4, "{pods} pods in {questions}");
+    cluster.gang("refused", 2);
+    cluster.pods("refused", 2, "1");
+    eventually("the reason is said", || {
+        words(&cluster, "refused-0").contains("cards: no such card")
+    });
+    assert_eq!(cluster.bound("refused"), 0);
 }
 
 #[test]

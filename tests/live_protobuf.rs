@@ -438,6 +438,7 @@ async fn bind(
             uid: uid.to_owned(),
         },
         node: "node-0".to_owned(),
+        asks: None,
     }));
     match timeout(Duration::from_secs(60), news.recv()).await {
         Ok(Some(News::Event(Event::BindResult(_, outcome)))) => outcome,

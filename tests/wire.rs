@@ -35,6 +35,7 @@ fn bind() -> Effect {
     Effect::Bind(Bind {
         pod: pod(),
         node: "node-7".to_owned(),
+        asks: None,
     })
 }
 
@@ -419,8 +420,11 @@ async fn binds_that_wait_too_long_or_are_asked_back_are_given_back_unsent() {
             uid: name.to_owned(),
             ..pod()
         };
-        let node = "node-7".to_owned();
-        Effect::Bind(Bind { pod: key, node })
+        Effect::Bind(Bind {
+            pod: key,
+            node: "node-7".to_owned(),
+            asks: None,
+        })
     };
     let start = Instant::now();
     for name in ["a", "b", "c"] {

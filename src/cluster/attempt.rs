@@ -2,7 +2,9 @@
 //!
 //! No I/O and no clock: whoever drives an attempt sends, waits, and says what came back.
 
+use crate::core::model::{self, Question};
 use crate::core::units::{Millis, Time};
+use std::sync::Arc;
 
 /// A write on its way to an outcome that is known for sure: a [bind](super::binding), an
 /// [eviction](super::evicting).
@@ -22,6 +24,8 @@ pub trait Protocol {
 pub enum PodRequest {
     /// `POST pods/binding` to this node, with the pod's uid.
     Bind(String),
+    /// Somebody outside is asked to bind the pod.
+    Ask(Arc<Question>),
     /// `PATCH` the pod's status: its condition `DisruptionTarget`.
     Tell,
     /// `DELETE` the pod, with its uid as precondition.
@@ -72,6 +76,8 @@ pub enum Answer {
     },
     /// Nothing came back: time-out, broken connection. The write may or may not have happened.
     Lost,
+    /// What somebody outside says of what they were asked to do.
+    Outside(model::Answer),
     /// A read found a pod of this namespace and name.
     Pod {
         /// Whether it is the one that was meant.
@@ -92,7 +98,12 @@ impl Answer {
             }
             Self::Status { message, .. } => message.clone(),
             Self::Lost => "the API server did not answer in time".to_owned(),
-            Self::Accepted | Self::Pod { .. } => "the API server's answer made no sense".to_owned(),
+            Self::Outside(model::Answer::No { message } | model::Answer::Failed { message }) => {
+                message.clone()
+            }
+            Self::Accepted | Self::Pod { .. } | Self::Outside(_) => {
+                "the answer made no sense".to_owned()
+            }
         }
     }
 

@@ -1,13 +1,16 @@
-//! The protocol of one bind: from `POST pods/binding` to an outcome that is known for sure.
+//! The protocol of one bind: from `POST pods/binding`, or from asking somebody outside to bind the pod, to
+//! an outcome that is known for sure.
 //!
 //! A bind answered by an error or not at all may have happened all the same. So an attempt says
 //! `Bound` only where the API server said so, and anything else only where the API server refused
 //! the first and only request or the pod was afterwards read as unbound. While the pod cannot be
-//! read the attempt goes on reading and says nothing. No I/O, no clock.
+//! read the attempt goes on reading and says nothing. Whatever somebody outside says of a bind, the pod is
+//! read; only that it is not theirs is taken at its word, and then it is ours. No I/O, no clock.
 
 use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, is_transient};
-use crate::core::model::BindOutcome;
+use crate::core::model::{self, Bind, BindOutcome, Question};
 use crate::core::units::{Millis, Time};
+use std::sync::Arc;
 
 /// For how long an attempt asks again after errors that may pass. After it no bind is sent.
 pub const BUDGET: Millis = Millis(2_500);
@@ -16,6 +19,8 @@ pub const BUDGET: Millis = Millis(2_500);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     node: String,
+    /// Who is asked to bind the pod in our place.
+    asks: Option<Arc<Question>>,
     deadline: Time,
     posts: Backoff,
     reads: Backoff,
@@ -41,11 +46,12 @@ enum Unbound {
 }
 
 impl Attempt {
-    /// Starts to bind a pod to `node`.
+    /// Starts to carry out an order.
     #[must_use]
-    pub fn new(node: impl Into<String>, now: Time) -> Self {
+    pub fn of(order: &Bind, now: Time) -> Self {
         Self {
-            node: node.into(),
+            node: order.node.clone(),
+            asks: order.asks.clone(),
             deadline: now + BUDGET,
             posts: Backoff::new(),
             reads: Backoff::new(),
@@ -54,11 +60,19 @@ impl Attempt {
         }
     }
 
+    fn write(&self) -> PodRequest {
+        match &self.asks {
+            Some(question) => PodRequest::Ask(Arc::clone(question)),
+            None => PodRequest::Bind(self.node.clone()),
+        }
+    }
+
     fn posted(&mut self, answer: &Answer, now: Time) -> State {
         match answer {
             Answer::Accepted => State::Done(BindOutcome::Bound {
                 node: self.node.clone(),
             }),
+            Answer::Outside(said) => self.heard(said, answer, now),
             Answer::Status { code: 404, .. } => State::Done(BindOutcome::Gone),
             Answer::Status { code, .. } if is_transient(*code) => self.post_again(answer, now),
             Answer::Status { code, .. } if *code != 409 && (400..500).contains(code) => {
@@ -70,6 +84,32 @@ impl Attempt {
                 self.read_first(answer, now)
             }
         }
+    }
+
+    /// Somebody outside was asked.
+    fn heard(&mut self, said: &model::Answer, answer: &Answer, now: Time) -> State {
+        let who = self.asks.as_ref().map(|asks| asks.body.addressee());
+        let who = who.unwrap_or_default();
+        let message = match said {
+            model::Answer::Skip => {
+                self.asks = None;
+                self.deadline = now + BUDGET;
+                return State::Post { at: now };
+            }
+            model::Answer::Yes(_) => {
+                format!("{who} says that it has bound the pod, and the pod is not bound")
+            }
+            _ => format!("{who}: {}", answer.message()),
+        };
+        self.doubtful = true;
+        let unbound = match said {
+            model::Answer::Yes(_) | model::Answer::No { .. } => Unbound::Refuse { message },
+            _ => Unbound::Retry {
+                wait: self.posts.step(),
+                message,
+            },
+        };
+        State::Read { at: now, unbound }
     }
 
     /// After an error that may pass: again later, as long as the budget lasts.
@@ -147,7 +187,7 @@ impl Protocol for Attempt {
 
     fn next(&self, now: Time) -> Step<PodRequest, BindOutcome> {
         let (at, request) = match &self.state {
-            State::Post { at } => (*at, PodRequest::Bind(self.node.clone())),
+            State::Post { at } => (*at, self.write()),
             State::Read { at, .. } => (*at, PodRequest::Read),
             State::Done(outcome) => return Step::Done(outcome.clone()),
         };
@@ -173,8 +213,45 @@ impl Protocol for Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::model::{About, Body, GangKey, PodKey, Point, QuestionId};
 
     const NODE: &str = "n1";
+
+    fn order(asks: Option<Arc<Question>>) -> Bind {
+        Bind {
+            pod: PodKey::default(),
+            node: NODE.to_owned(),
+            asks,
+        }
+    }
+
+    fn begun(now: Time) -> Attempt {
+        Attempt::of(&order(None), now)
+    }
+
+    /// One that somebody outside is asked to make.
+    fn asked(now: Time) -> Attempt {
+        Attempt::of(&order(Some(question())), now)
+    }
+
+    fn question() -> Arc<Question> {
+        Arc::new(Question {
+            id: QuestionId(1),
+            about: About::Gang(GangKey::default()),
+            body: Body::Plugin {
+                plugin: "Binder".to_owned(),
+                point: Point::Bind,
+                payload: String::new(),
+            },
+            at_most: Millis(1_000),
+            leaves_traces: false,
+            undoes: None,
+        })
+    }
+
+    fn ask() -> PodRequest {
+        PodRequest::Ask(question())
+    }
 
     fn post() -> PodRequest {
         PodRequest::Bind(NODE.to_owned())
@@ -207,8 +284,14 @@ mod tests {
     /// Feeds answers one after the other, each 10 ms after its request; returns what was sent
     /// and the outcome, if there is one by then.
     fn play(answers: &[Answer]) -> (Vec<PodRequest>, Option<BindOutcome>) {
+        play_from(begun(Time(7)), answers)
+    }
+
+    fn play_from(
+        mut attempt: Attempt,
+        answers: &[Answer],
+    ) -> (Vec<PodRequest>, Option<BindOutcome>) {
         let mut now = Time(7);
-        let mut attempt = Attempt::new(NODE, now);
         let mut sent = Vec::new();
         let mut answers = answers.iter();
         loop {
@@ -312,17 +395,17 @@ mod tests {
             message: "busy".into(),
             retry_after: Some(Millis(asked)),
         };
-        let mut attempt = Attempt::new(NODE, Time(0));
+        let mut attempt = begun(Time(0));
         attempt.answered(&busy(700), Time(0));
         assert_eq!(attempt.next(Time(0)), Step::WaitUntil(Time(700)));
-        let mut attempt = Attempt::new(NODE, Time(0));
+        let mut attempt = begun(Time(0));
         attempt.answered(&busy(10_000), Time(0));
         assert_eq!(attempt.next(Time(0)), Step::Send(PodRequest::Read));
     }
 
     #[test]
     fn while_the_pod_cannot_be_read_nothing_is_said() {
-        let mut attempt = Attempt::new(NODE, Time(0));
+        let mut attempt = begun(Time(0));
         attempt.answered(&Answer::Lost, Time(2_000));
         let mut now = Time(2_000);
         let mut reads = 0;
@@ -363,6 +446,22 @@ mod tests {
         answers
     }
 
+    /// What may come back for a request.
+    fn answers_to(request: &PodRequest) -> Vec<Answer> {
+        if *request != ask() {
+            return all_answers();
+        }
+        let failed = model::Answer::Failed {
+            message: String::new(),
+        };
+        let yes = model::Answer::Yes(String::new());
+        let mut all: Vec<Answer> = [yes, no("no"), failed, model::Answer::Skip]
+            .map(Answer::Outside)
+            .into();
+        all.push(Answer::Lost);
+        all
+    }
+
     /// Walks every sequence of `depth` answers and checks what must hold of each.
     fn walk(attempt: &Attempt, now: Time, depth: u32, path: &mut Vec<(PodRequest, Answer)>) {
         let (now, request) = match attempt.next(now) {
@@ -374,7 +473,7 @@ mod tests {
             },
         };
         assert!(
-            request == PodRequest::Read || now < Time::ZERO + BUDGET,
+            request == PodRequest::Read || now < Time::ZERO + BUDGET + BUDGET,
             "{path:?}"
         );
         assert_eq!(
@@ -385,7 +484,7 @@ mod tests {
         if depth == 0 {
             return;
         }
-        for answer in all_answers() {
+        for answer in answers_to(&request) {
             let mut after = attempt.clone();
             let then = now + Millis(100);
             after.answered(&answer, then);
@@ -399,15 +498,18 @@ mod tests {
         let (request, last) = path.last().expect("an outcome needs an answer");
         let read_unbound = *last == unbound_pod() && *request == PodRequest::Read;
         let doubtful = path.iter().any(|(request, answer)| {
-            *request == post()
-                && !matches!(
-                    answer,
-                    Answer::Accepted
-                        | Answer::Status {
-                            code: 404 | 422 | 429,
-                            ..
-                        }
-                )
+            let is_ours = *request == post();
+            let is_asked = *request == ask() && *answer != said(model::Answer::Skip);
+            is_asked
+                || is_ours
+                    && !matches!(
+                        answer,
+                        Answer::Accepted
+                            | Answer::Status {
+                                code: 404 | 422 | 429,
+                                ..
+                            }
+                    )
         });
         match outcome {
             BindOutcome::Bound { node } => match last {
@@ -431,6 +533,58 @@ mod tests {
 
     #[test]
     fn all_answers_in_all_states_give_at_most_one_sure_outcome() {
-        walk(&Attempt::new(NODE, Time::ZERO), Time::ZERO, 5, &mut vec![]);
+        walk(&begun(Time::ZERO), Time::ZERO, 5, &mut vec![]);
+        walk(&asked(Time::ZERO), Time::ZERO, 5, &mut vec![]);
+    }
+
+    fn said(said: model::Answer) -> Answer {
+        Answer::Outside(said)
+    }
+
+    fn no(message: &str) -> model::Answer {
+        let message = message.to_owned();
+        model::Answer::No { message }
+    }
+
+    #[test]
+    fn whatever_somebody_outside_says_of_a_bind_the_pod_is_read() {
+        let yes = || said(model::Answer::Yes(String::new()));
+        let failed = || {
+            let message = "no answer".to_owned();
+            said(model::Answer::Failed { message })
+        };
+        let bound_there = || pod(true, Some(NODE), false);
+        for first in [yes(), said(no("full")), failed(), Answer::Lost] {
+            let (sent, found) = play_from(asked(Time(7)), &[first, bound_there()]);
+            assert_eq!(sent, [ask(), PodRequest::Read]);
+            assert_eq!(found, Some(bound(NODE)));
+        }
+        let refused = |message: &str| {
+            let message = message.to_owned();
+            Some(BindOutcome::Refused { message })
+        };
+        let lie = "Binder says that it has bound the pod, and the pod is not bound";
+        for (first, words) in [(yes(), lie), (said(no("full")), "Binder: full")] {
+            let found = play_from(asked(Time(7)), &[first, unbound_pod()]).1;
+            assert_eq!(found, refused(words));
+        }
+        let answers = [failed(), unbound_pod(), yes(), bound_there()];
+        let (sent, found) = play_from(asked(Time(7)), &answers);
+        let again = [ask(), PodRequest::Read];
+        assert_eq!(sent, [again.clone(), again].concat());
+        assert_eq!(found, Some(bound(NODE)));
+    }
+
+    #[test]
+    fn what_somebody_outside_says_is_not_theirs_is_bound_by_us() {
+        let skip = || said(model::Answer::Skip);
+        let (sent, found) = play_from(asked(Time(7)), &[skip(), Answer::Accepted]);
+        assert_eq!(sent, [ask(), post()]);
+        assert_eq!(found, Some(bound(NODE)));
+        // Who took long to say so leaves us the time that we would have had.
+        let mut late = asked(Time(0));
+        late.answered(&skip(), Time(60_000));
+        late.answered(&status(503), Time(60_010));
+        assert!(matches!(late.next(Time(60_010)), Step::WaitUntil(_)));
     }
 }

@@ -87,7 +87,7 @@ pub struct Extender {
     /// The verb for preemption; refused, for Muster chooses victims for gangs.
     #[serde(default)]
     pub preempt_verb: Option<String>,
-    /// The verb for binding; refused where Muster cannot keep a gang whole.
+    /// The verb for binding; without it, Muster binds.
     #[serde(default)]
     pub bind_verb: Option<String>,
     /// How much its scores count.

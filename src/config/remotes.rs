@@ -2,11 +2,10 @@
 
 use super::remote::{Extender, RemotePlugin};
 use super::{ConfigError, SchedulerConfiguration};
-use crate::core::framework::{Filter, Permit, PreBind, Profile, Remote, Reserve, Weighted};
+use crate::core::framework::{Profile, Remote};
 use crate::core::model::RemotePoint;
-use crate::core::plugins::{RemoteDecisions, RemoteNodes};
+use crate::core::plugins::join;
 use crate::core::units::Millis;
-use std::sync::Arc;
 
 /// For how long what an extender said of nodes is believed at most.
 const EXTENDER_HOLDS: Millis = Millis(10_000);
@@ -22,45 +21,19 @@ impl SchedulerConfiguration {
         let plugins = plugins.map(|(index, one)| plugin(index, one));
         let extenders = self.extenders.iter().enumerate();
         let extenders = extenders.map(|(index, one)| extender(index, one));
-        plugins.chain(extenders).collect()
+        let remotes: Vec<(Remote, String)> = plugins.chain(extenders).collect::<Result<_, _>>()?;
+        let binds = |(remote, _): &&(Remote, String)| remote.points.contains(&RemotePoint::Bind);
+        if let Some((_, field)) = remotes.iter().filter(binds).nth(1) {
+            let why = "another one binds already, and who binds a pod has to be certain";
+            return Err(unsupported(field.clone(), why));
+        }
+        Ok(remotes.into_iter().map(|(remote, _)| remote).collect())
     }
 
     /// Has a profile ask plugins in other processes.
     pub(super) fn add_remotes(&self, profile: &mut Profile) -> Result<(), ConfigError> {
         for remote in self.remotes()? {
-            let remote = Arc::new(remote);
-            let nodes = Arc::new(RemoteNodes::new(&remote, profile.remotes.len()));
-            let asks = |point| remote.points.contains(&point);
-            if asks(RemotePoint::PreFilter) || asks(RemotePoint::Filter) {
-                profile.filter.push(Arc::clone(&nodes) as Arc<dyn Filter>);
-            }
-            let decisions = Arc::new(RemoteDecisions::new(&remote));
-            if asks(RemotePoint::Reserve) {
-                profile
-                    .reserve
-                    .push(Arc::clone(&decisions) as Arc<dyn Reserve>);
-            }
-            if asks(RemotePoint::Permit) {
-                profile
-                    .permit
-                    .push(Arc::clone(&decisions) as Arc<dyn Permit>);
-            }
-            if asks(RemotePoint::PreBind) {
-                profile
-                    .pre_bind
-                    .push(Arc::clone(&decisions) as Arc<dyn PreBind>);
-            }
-            if asks(RemotePoint::PostBind) {
-                profile.post_bind.push(decisions);
-            }
-            if asks(RemotePoint::Score) && remote.weight > 0 {
-                let weight = remote.weight;
-                profile.score.push(Weighted {
-                    plugin: nodes,
-                    weight,
-                });
-            }
-            profile.remotes.push(remote);
+            join(profile, remote);
         }
         Ok(())
     }
@@ -70,20 +43,16 @@ fn unsupported(field: String, why: &'static str) -> ConfigError {
     ConfigError::Unsupported { field, why }
 }
 
-fn plugin(index: usize, plugin: &RemotePlugin) -> Result<Remote, ConfigError> {
+/// A plugin, and the field that would have it bind.
+fn plugin(index: usize, plugin: &RemotePlugin) -> Result<(Remote, String), ConfigError> {
     let points: Vec<RemotePoint> = plugin.points.iter().copied().map(Into::into).collect();
-    if points.contains(&RemotePoint::Bind) {
-        let field = format!("remotePlugins[{index}].points: Bind");
-        let why = "Muster binds a gang as a whole, which is not to be left to a plugin";
-        return Err(unsupported(field, why));
-    }
     let asks = |point| points.contains(&point);
     if asks(RemotePoint::Unreserve) && !asks(RemotePoint::Reserve) {
         let field = format!("remotePlugins[{index}].points: Unreserve");
         let why = "without Reserve there is nothing to give back";
         return Err(unsupported(field, why));
     }
-    Ok(Remote {
+    let remote = Remote {
         name: plugin.name.as_str().into(),
         points,
         weight: plugin.weight.get().into(),
@@ -94,7 +63,8 @@ fn plugin(index: usize, plugin: &RemotePlugin) -> Result<Remote, ConfigError> {
         depends_on_pods: plugin.depends_on_pods,
         node_labels: plugin.node_labels.clone(),
         resources: Vec::new(),
-    })
+    };
+    Ok((remote, format!("remotePlugins[{index}].points: Bind")))
 }
 
 /// kube-scheduler reads an empty verb as none.
@@ -102,15 +72,12 @@ const fn is_given(verb: &str) -> bool {
     !verb.is_empty()
 }
 
-fn extender(index: usize, extender: &Extender) -> Result<Remote, ConfigError> {
+/// An extender, and the field that would have it bind.
+fn extender(index: usize, extender: &Extender) -> Result<(Remote, String), ConfigError> {
     let field = |name: &str| format!("extenders[{index}].{name}");
     if extender.preempt_verb.as_deref().is_some_and(is_given) {
         let why = "Muster has whole gangs make room; an extender has no say in that";
         return Err(unsupported(field("preemptVerb"), why));
-    }
-    if extender.bind_verb.as_deref().is_some_and(is_given) {
-        let why = "Muster binds a gang as a whole, which is not to be left to an extender";
-        return Err(unsupported(field("bindVerb"), why));
     }
     if extender
         .managed_resources
@@ -124,17 +91,19 @@ fn extender(index: usize, extender: &Extender) -> Result<Remote, ConfigError> {
     let verbs = [
         (RemotePoint::Filter, &extender.filter_verb),
         (RemotePoint::Score, &extender.prioritize_verb),
+        (RemotePoint::Bind, &extender.bind_verb),
     ];
     let points = verbs
         .iter()
         .filter(|(_, verb)| verb.as_deref().is_some_and(is_given));
     let points: Vec<RemotePoint> = points.map(|(point, _)| *point).collect();
     if points.is_empty() {
-        let why = "neither filterVerb nor prioritizeVerb is given: there is nothing to ask";
+        let why =
+            "neither filterVerb, prioritizeVerb nor bindVerb is given: there is nothing to ask";
         return Err(unsupported(format!("extenders[{index}]"), why));
     }
     let managed = extender.managed_resources.iter();
-    Ok(Remote {
+    let remote = Remote {
         name: extender.url_prefix.as_str().into(),
         points,
         weight: extender.weight.get().into(),
@@ -145,5 +114,6 @@ fn extender(index: usize, extender: &Extender) -> Result<Remote, ConfigError> {
         depends_on_pods: true,
         node_labels: Vec::new(),
         resources: managed.map(|one| one.name.clone()).collect(),
-    })
+    };
+    Ok((remote, field("bindVerb")))
 }

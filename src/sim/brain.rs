@@ -153,7 +153,7 @@ impl Brain {
 
     /// Begins to bind; returns the call's number.
     pub fn bind(&mut self, bind: Bind, now: Time) -> u64 {
-        let attempt = binding::Attempt::new(bind.node, now);
+        let attempt = binding::Attempt::of(&bind, now);
         let call = self.begin(Call::Bind(bind.pod, attempt));
         self.binds.insert(call);
         call

@@ -15,15 +15,23 @@ use crate::cluster::attempt::{Answer, PodRequest};
 use crate::core::model::{self, PodKey, Question};
 use crate::core::units::{Millis, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How long a client waits for an answer.
 pub const REQUEST_TIMEOUT: Millis = Millis(2_000);
+
+/// Of binds that somebody outside is asked to make, in thousandths: left to us.
+const SKIPPED: u64 = 200;
+/// Said to be made, and not.
+const LIED: u64 = 200;
 
 /// A request on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// `POST pods/binding`.
     Bind(PodKey, String),
+    /// Somebody outside is asked to bind a pod.
+    Ask(Arc<Question>),
     /// `DELETE` the pod.
     Delete(PodKey),
     /// `GET` the pod.
@@ -40,6 +48,7 @@ impl Request {
     pub fn about(pod: PodKey, request: PodRequest) -> Self {
         match request {
             PodRequest::Bind(node) => Self::Bind(pod, node),
+            PodRequest::Ask(question) => Self::Ask(question),
             PodRequest::Tell => Self::Tell(pod),
             PodRequest::Delete => Self::Delete(pod),
             PodRequest::Read => Self::Read(pod),
@@ -234,6 +243,10 @@ pub struct Met {
     pub asked: u64,
     /// Those answered with no by lot.
     pub said_no: u64,
+    /// Binds that somebody outside left to us.
+    pub skipped: u64,
+    /// Binds that somebody outside said they had made, and had not.
+    pub lied: u64,
     /// Those of whose answer nothing was heard, or that it failed.
     pub unanswered: u64,
     /// Answers that came twice.
@@ -398,6 +411,28 @@ impl Network {
             answers_in: back,
             instead: None,
         }
+    }
+
+    /// What becomes of a question to bind a pod that is asked now.
+    pub fn fate_of_asked_bind(&mut self, question: &Question, now: Time) -> FateOfQuestion {
+        let fate = self.fate_of_question(question, now);
+        if self.is_calm(now) {
+            return fate;
+        }
+        let says = |instead| FateOfQuestion {
+            lands_in: None,
+            instead: Some(instead),
+            ..fate.clone()
+        };
+        if self.random.per_mille(SKIPPED) {
+            self.met.skipped += 1;
+            return says(model::Answer::Skip);
+        }
+        if self.random.per_mille(LIED) {
+            self.met.lied += 1;
+            return says(model::Answer::Yes(String::new()));
+        }
+        fate
     }
 
     /// Whether making a volume fails now.

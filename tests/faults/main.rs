@@ -18,7 +18,7 @@ mod world;
 use muster::core::engine::{MoveLimits, Policy};
 use muster::core::framework::Remote;
 use muster::core::model::RemotePoint;
-use muster::core::plugins::{RemoteDecisions, RemoteNodes, registry};
+use muster::core::plugins::{join, registry};
 use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Met, Network, Rates};
@@ -26,8 +26,8 @@ use muster::sim::random::Random;
 use oracle::{at_rest, may_take_turns, nothing_is_lost, whole_or_nothing};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Seeds played by default; `hack/test` has `MUSTER_SEEDS` play 20,000.
 const SEEDS: u64 = 1_000;
@@ -67,9 +67,10 @@ fn with_a_plugin(policy: &mut Policy, random: &mut Random) {
         RemotePoint::Reserve,
         RemotePoint::Permit,
         RemotePoint::PreBind,
+        RemotePoint::Bind,
         RemotePoint::PostBind,
     ];
-    let remote = Arc::new(Remote {
+    let remote = Remote {
         name: "licences".into(),
         points: points
             .into_iter()
@@ -83,26 +84,8 @@ fn with_a_plugin(policy: &mut Policy, random: &mut Random) {
         depends_on_pods: random.per_mille(500),
         node_labels: Vec::new(),
         resources: Vec::new(),
-    });
-    let asks = |point| remote.points.contains(&point);
-    let profile = &mut policy.profile;
-    if asks(RemotePoint::PreFilter) || asks(RemotePoint::Filter) {
-        profile.filter.push(Arc::new(RemoteNodes::new(&remote, 0)));
-    }
-    let decisions = Arc::new(RemoteDecisions::new(&remote));
-    if asks(RemotePoint::Reserve) {
-        profile.reserve.push(decisions.clone());
-    }
-    if asks(RemotePoint::Permit) {
-        profile.permit.push(decisions.clone());
-    }
-    if asks(RemotePoint::PreBind) {
-        profile.pre_bind.push(decisions.clone());
-    }
-    if asks(RemotePoint::PostBind) {
-        profile.post_bind.push(decisions);
-    }
-    profile.remotes.push(remote);
+    };
+    join(&mut policy.profile, remote);
 }
 
 /// How many gangs were moved, by those who scheduled last.
@@ -257,7 +240,7 @@ fn every_seed_ends_whole_and_quiet() {
 /// A suite without faults would prove nothing: each kind must have been met often.
 fn assert_met(met: &[Met]) {
     type Count = fn(&Met) -> u64;
-    let kinds: [(&str, Count); 23] = [
+    let kinds: [(&str, Count); 25] = [
         ("refused", |met| met.refused),
         ("busy", |met| met.busy),
         ("broken", |met| met.broken),
@@ -277,6 +260,8 @@ fn assert_met(met: &[Met]) {
         ("edits", |met| met.edits),
         ("questions", |met| met.asked),
         ("answered with no", |met| met.said_no),
+        ("left to us", |met| met.skipped),
+        ("said to be bound, and not", |met| met.lied),
         ("unanswered", |met| met.unanswered),
         ("answered twice", |met| met.said_twice),
         ("undone", |met| met.undos),

@@ -7,14 +7,14 @@ mod asking;
 
 use muster::core::engine::{Effect, Policy, Scheduler};
 use muster::core::framework::{
-    Ask, Binder, Context, EventHandler, Filter, GangDomains, Permit, PermitVerdict, Plugin,
-    PostBind, PostFilter, PreBind, PreBindVerdict, PreEnqueue, PreFilter, PreFilterVerdict,
+    Ask, BindVerdict, Binder, Context, EventHandler, Filter, GangDomains, Permit, PermitVerdict,
+    Plugin, PostBind, PostFilter, PreBind, PreBindVerdict, PreEnqueue, PreFilter, PreFilterVerdict,
     PreScore, QueueSort, Reason, Reserve, ReserveVerdict, Scope, Score, Spot, Store, Verdict,
     WaitingPods, Weighted,
 };
 use muster::core::model::{
-    Bind, BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec,
-    Point, ShapeSpec, Why,
+    BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, Point,
+    ShapeSpec, Why,
 };
 use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Shape};
 use muster::core::units::{Millis, Time};
@@ -141,13 +141,9 @@ impl PreBind for Spy {
 }
 
 impl Binder for Spy {
-    fn bind(&self, cx: &Context<'_>, node: NodeId) -> Option<Bind> {
-        self.hear(format!(
-            "bind {} to {}",
-            cx.pod.key.name,
-            cx.state.nodes().name(node)
-        ));
-        None
+    fn bind(&self, spot: &Spot<'_>) -> BindVerdict {
+        self.hear(format!("bind {} to {}", spot.pod.name, spot.node));
+        BindVerdict::Skip
     }
 }
 

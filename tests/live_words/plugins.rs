@@ -3,11 +3,10 @@
 use crate::live::Cluster;
 use crate::{Sentence, read_all};
 use muster::core::framework::{
-    Ask, Binder, Context, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Reason, Spot,
+    Ask, BindVerdict, Binder, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Reason, Spot,
     WaitingPods,
 };
-use muster::core::model::{Bind, Point};
-use muster::core::state::NodeId;
+use muster::core::model::Point;
 use muster::core::units::{Millis, Time};
 use std::sync::Arc;
 
@@ -88,9 +87,12 @@ impl PreBind for Doorman {
 }
 
 impl Binder for Doorman {
-    fn bind(&self, cx: &Context<'_>, node: NodeId) -> Option<Bind> {
-        let takes = cx.pod.key.name != "unbound-0";
-        takes.then(|| self.binder.bind(cx, node))?
+    fn bind(&self, spot: &Spot<'_>) -> BindVerdict {
+        if spot.pod.name == "unbound-0" {
+            BindVerdict::Skip
+        } else {
+            self.binder.bind(spot)
+        }
     }
 }
 

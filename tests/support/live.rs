@@ -32,7 +32,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A control plane with kwok's kubelets.
 pub(crate) struct Cluster {
-    pub(crate) plane: ControlPlane,
+    pub(crate) plane: Arc<ControlPlane>,
     _turn: Option<MutexGuard<'static, ()>>,
 }
 
@@ -58,7 +58,10 @@ impl Cluster {
         choose: impl FnOnce(muster_devcluster::Builder) -> muster_devcluster::Builder,
     ) -> Self {
         let plane = choose(ControlPlane::builder().kwok(true)).start().unwrap();
-        Self { plane, _turn: None }
+        Self {
+            plane: Arc::new(plane),
+            _turn: None,
+        }
     }
 
     /// With Muster's kinds.

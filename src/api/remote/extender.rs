@@ -5,7 +5,7 @@
 //! and nodes as the API server has them; `read_filter` and `read_scores` check what it answers.
 
 use super::read::{Asked, Wrong, parse, within, words};
-use crate::core::model::{AskedNode, NodeVerdicts, RemoteAnswer};
+use crate::core::model::{AskedNode, NodeVerdicts, PodKey, RemoteAnswer};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -25,6 +25,30 @@ pub struct Arguments<'a> {
     pub nodes: Option<NodeList<'a>>,
     /// The names of the nodes, for one that does.
     pub node_names: Option<Vec<&'a str>>,
+}
+
+/// `ExtenderBindingArgs`: a pod, and the node that it is to be bound to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Binding<'a> {
+    pod_name: &'a str,
+    pod_namespace: &'a str,
+    #[serde(rename = "PodUID")]
+    pod_uid: &'a str,
+    node: &'a str,
+}
+
+impl<'a> Binding<'a> {
+    /// The bind of a pod to a node.
+    #[must_use]
+    pub fn of(pod: &'a PodKey, node: &'a str) -> Self {
+        Self {
+            pod_name: &pod.name,
+            pod_namespace: &pod.namespace,
+            pod_uid: &pod.uid,
+            node,
+        }
+    }
 }
 
 /// A `v1.NodeList`.
@@ -123,6 +147,19 @@ pub fn read_scores(nodes: &[AskedNode], body: &[u8]) -> Result<RemoteAnswer, Wro
     Ok(RemoteAnswer::Scores(scores))
 }
 
+/// Reads an `ExtenderBindingResult`: without an error the pod is bound.
+///
+/// # Errors
+/// What is wrong with it, and in which field.
+pub fn read_binding(body: &[u8]) -> Result<RemoteAnswer, Wrong> {
+    match error(&parse(body)?) {
+        Ok(()) => Ok(RemoteAnswer::Allow),
+        // It is about this pod: there is nothing wrong with the answer.
+        Err(Wrong::Said(said)) => Ok(RemoteAnswer::Deny(said)),
+        Err(wrong) => Err(wrong),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,6 +216,25 @@ mod tests {
             "NodeNames: node \"n9\" was not asked about"
         );
         assert_eq!(wrong(json!({"Error": "broken"})), "it says: broken");
+    }
+
+    #[test]
+    fn a_pod_is_bound_by_name_and_uid_and_an_error_is_a_no() {
+        let pod = PodKey {
+            namespace: "ns".to_owned(),
+            name: "p".to_owned(),
+            uid: "u".to_owned(),
+        };
+        let sent = serde_json::to_value(Binding::of(&pod, "n1")).unwrap();
+        let wanted = json!({"PodName": "p", "PodNamespace": "ns", "PodUID": "u", "Node": "n1"});
+        assert_eq!(sent, wanted);
+        let read = |body: Value| read_binding(body.to_string().as_bytes());
+        assert_eq!(read(json!({"Error": ""})), Ok(RemoteAnswer::Allow));
+        let no = RemoteAnswer::Deny("sold out".to_owned());
+        assert_eq!(read(json!({"error": "sold out"})), Ok(no));
+        let wrong = read(json!({"Error": 7})).unwrap_err().to_string();
+        assert!(wrong.ends_with("Error: expected a text"), "{wrong}");
+        assert!(read_binding(b"[]").is_err());
     }
 
     #[test]

@@ -50,6 +50,24 @@ impl Answerers {
         self.0.insert(name.to_owned(), answerer);
     }
 
+    /// Asks once whoever it is addressed to. There is always an answer.
+    pub(super) async fn ask(&self, question: &Question, context: &Context) -> Answer {
+        let name = question.body.addressee();
+        let Some(answerer) = self.0.get(name) else {
+            let message = format!("nobody answers for {name}");
+            return Answer::Failed { message };
+        };
+        let outside = Outside {
+            client: context.client.clone(),
+            fence: context.fence.clone(),
+        };
+        let at_most = Duration::from_millis(question.at_most.0);
+        let answered = timeout(at_most, answerer.answer(question, &outside)).await;
+        answered.unwrap_or_else(|_| Answer::Failed {
+            message: format!("no answer within {}", question.at_most),
+        })
+    }
+
     /// The names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
@@ -115,10 +133,10 @@ pub(super) struct AskLane {
 }
 
 impl AskLane {
-    pub(super) fn new(context: Context, answerers: Answerers) -> Self {
+    pub(super) fn new(context: Context, answerers: Arc<Answerers>) -> Self {
         Self {
             context,
-            answerers: Arc::new(answerers),
+            answerers,
             asking: Arc::new(Mutex::new(Asking::new(IN_FLIGHT))),
             moved: Arc::new(Notify::new()),
         }
@@ -194,10 +212,10 @@ impl AskLane {
 
     async fn ask(self, question: Question) {
         let begun = self.now();
-        let answer = self.answer_to(&question).await;
+        let answer = self.answerers.ask(&question, &self.context).await;
         let now = self.now();
         let result = match &answer {
-            Answer::Yes(_) | Answer::OfNodes(_) => "yes",
+            Answer::Yes(_) | Answer::OfNodes(_) | Answer::Skip => "yes",
             Answer::No { .. } => "no",
             Answer::Failed { .. } => "failed",
             // It is counted where the core is told.
@@ -221,23 +239,6 @@ impl AskLane {
         }
         self.asking().ended(&question, answer, now);
         self.moved.notify_one();
-    }
-
-    async fn answer_to(&self, question: &Question) -> Answer {
-        let name = question.body.addressee();
-        let Some(answerer) = self.answerers.0.get(name) else {
-            let message = format!("nobody answers for {name}");
-            return Answer::Failed { message };
-        };
-        let outside = Outside {
-            client: self.context.client.clone(),
-            fence: self.context.fence.clone(),
-        };
-        let at_most = Duration::from_millis(question.at_most.0);
-        let answered = timeout(at_most, answerer.answer(question, &outside)).await;
-        answered.unwrap_or_else(|_| Answer::Failed {
-            message: format!("no answer within {}", question.at_most),
-        })
     }
 
     async fn tell(&self, id: QuestionId, answer: Answer) {

@@ -1,5 +1,7 @@
 //! The bind lane: many binds in flight at once, bounded, in the order they were decided.
 //!
+//! Binds that somebody outside makes have a lane of their own: one who hangs keeps nobody else waiting.
+//!
 //! An order that was asked back, or has waited for too long, is given back unsent: that is certain
 //! knowledge, and it is decided anew. The protocol of one that is sent is in
 //! [`binding`](crate::cluster::binding); here it meets the network.
@@ -7,7 +9,7 @@
 use super::drive::{About, drive};
 use super::pace::{Slot, Slots};
 use super::slow::SlowLane;
-use super::{Context, pending::Pending};
+use super::{Answerers, Context, pending::Pending};
 use crate::cluster::News;
 use crate::cluster::binding::Attempt;
 use crate::cluster::clock::Clock;
@@ -26,6 +28,7 @@ pub(super) struct BindLane {
     context: Context,
     pending: Arc<Pending>,
     slow: SlowLane,
+    answerers: Arc<Answerers>,
     slots: Slots,
     /// There is at most one order a pod, and the engine never waits for the API server.
     orders: Arc<Mutex<Orders<Bind>>>,
@@ -38,13 +41,15 @@ impl BindLane {
         context: Context,
         pending: Arc<Pending>,
         slow: SlowLane,
-        in_flight: usize,
+        answerers: &Arc<Answerers>,
+        slots: Slots,
     ) -> Self {
         Self {
-            slots: Slots::new(in_flight, context.metrics.bind_slots.clone()),
             context,
             pending,
             slow,
+            answerers: Arc::clone(answerers),
+            slots,
             orders: Arc::default(),
             moved: Arc::new(Notify::new()),
         }
@@ -144,7 +149,7 @@ impl BindLane {
             .bind_seconds
             .with_label_values(&[result])
             .observe(Duration::from_millis(waited.0).as_secs_f64());
-        let Bind { pod, node } = order.what;
+        let Bind { pod, node, .. } = order.what;
         match &outcome {
             BindOutcome::Bound { node } => self.slow.scheduled(&pod, node),
             BindOutcome::Refused { message } | BindOutcome::Failed { message } => {
@@ -166,8 +171,9 @@ impl BindLane {
         let about = About {
             pod: &order.pod,
             message: "",
+            answerers: Some(&self.answerers),
         };
-        let attempt = Attempt::new(order.node.as_str(), self.clock().now());
+        let attempt = Attempt::of(order, self.clock().now());
         drive(&self.context, about, attempt, &self.slots, slot).await
     }
 }

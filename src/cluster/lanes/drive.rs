@@ -1,14 +1,13 @@
 //! Drives the protocols of writes about pods: the one loop in which they meet the network.
 
+use super::Answerers;
 use super::Context;
 use super::pace::{Slot, Slots};
-use super::requests::{self, Made};
+use super::requests;
 use super::send::{read_pod, write_in};
-use crate::cluster::attempt::{PodRequest, Protocol, Step};
+use crate::cluster::attempt::{Answer, PodRequest, Protocol, Step};
 use crate::cluster::clock::wall;
-use crate::cluster::encoding::Encoding;
-use crate::core::model::PodKey;
-use crate::core::units::Time;
+use crate::core::model::{self, PodKey, Question};
 use tokio::time::sleep_until;
 
 /// What an attempt is about.
@@ -18,17 +17,22 @@ pub(super) struct About<'a> {
     pub(super) pod: &'a PodKey,
     /// What it is told, if it is told anything.
     pub(super) message: &'a str,
+    /// Who answers what is asked outside, where that is part of it.
+    pub(super) answerers: Option<&'a Answerers>,
 }
 
 impl About<'_> {
-    /// The request that an attempt wants to be sent.
-    pub(super) fn make(self, request: &PodRequest, now: Time, encoding: Encoding) -> Made {
-        match request {
-            PodRequest::Bind(node) => requests::bind(self.pod, node, encoding),
-            PodRequest::Tell => requests::disruption_target(self.pod, self.message, wall(now)),
-            PodRequest::Delete => requests::delete(self.pod),
-            PodRequest::Read => requests::read(self.pod),
+    /// Asks outside. What is done there is a write like any other: nobody else is to lead while it may
+    /// still happen, as far as that can be known from here.
+    async fn ask(self, question: &Question, context: &Context) -> Answer {
+        let (Some(answerers), Some(sending)) = (self.answerers, context.fence.begin()) else {
+            return Answer::Lost;
+        };
+        let answer = answerers.ask(question, context).await;
+        if !matches!(answer, model::Answer::Failed { .. }) {
+            sending.ended();
         }
+        Answer::Outside(answer)
     }
 }
 
@@ -55,13 +59,19 @@ pub(super) async fn drive<P: Protocol>(
         if slot.is_none() {
             slot = Some(slots.take().await);
         }
-        let sent = clock.now();
-        let make = |encoding| about.make(&request, sent, encoding);
+        let (sent, pod) = (clock.now(), about.pod);
         let answer = match request {
-            PodRequest::Read => {
-                read_pod(&context.client, make(Encoding::Json), &about.pod.uid).await
+            PodRequest::Read => read_pod(&context.client, requests::read(pod), &pod.uid).await,
+            PodRequest::Ask(question) => about.ask(&question, context).await,
+            PodRequest::Bind(node) => {
+                let make = |encoding| requests::bind(pod, &node, encoding);
+                write_in(context, make).await
             }
-            _ => write_in(context, make).await,
+            PodRequest::Tell => {
+                let make = |_| requests::disruption_target(pod, about.message, wall(sent));
+                write_in(context, make).await
+            }
+            PodRequest::Delete => write_in(context, |_| requests::delete(pod)).await,
         };
         let now = clock.now();
         slots.answered(&answer, sent, now);

@@ -8,11 +8,11 @@ use super::Context;
 use super::drive::{About, drive};
 use super::pace::Slots;
 use super::pending::Pending;
-use super::requests::Made;
+use super::requests::{self, Made};
 use super::slow::SlowLane;
 use crate::cluster::News;
-use crate::cluster::attempt::{Answer, Protocol, Step};
-use crate::cluster::encoding::Encoding;
+use crate::cluster::attempt::{Answer, PodRequest, Protocol, Step};
+use crate::cluster::clock::wall;
 use crate::cluster::evicting::Attempt;
 use crate::core::engine::Evict;
 use crate::core::model::{Event, EvictOutcome, PodKey};
@@ -45,7 +45,7 @@ pub(super) struct EvictLane {
 impl EvictLane {
     pub(super) fn new(context: Context, pending: Arc<Pending>, slow: SlowLane) -> Self {
         Self {
-            slots: Slots::new(IN_FLIGHT, context.metrics.eviction_slots.clone()),
+            slots: Slots::new(IN_FLIGHT, Some(context.metrics.eviction_slots.clone())),
             context,
             pending,
             slow,
@@ -124,6 +124,7 @@ impl EvictLane {
         let about = About {
             pod: &order.pod,
             message: &order.message,
+            answerers: None,
         };
         let attempt = Attempt::new(order.again, self.context.clock.now());
         drive(&self.context, about, attempt, &self.slots, slot).await
@@ -133,11 +134,14 @@ impl EvictLane {
 /// What is sent for an eviction that nothing stands in the way of, one after the other.
 #[must_use]
 pub fn eviction(pod: &PodKey, message: &str, now: Time) -> Vec<Made> {
-    let about = About { pod, message };
     let mut attempt = Attempt::new(false, now);
     let mut sent = Vec::new();
     while let Step::Send(request) = attempt.next(now) {
-        sent.push(about.make(&request, now, Encoding::Json));
+        sent.push(match request {
+            PodRequest::Tell => requests::disruption_target(pod, message, wall(now)),
+            PodRequest::Delete => requests::delete(pod),
+            PodRequest::Read | PodRequest::Bind(_) | PodRequest::Ask(_) => break,
+        });
         attempt.answered(&Answer::Accepted, now);
     }
     sent

@@ -31,6 +31,7 @@ use ask::AskLane;
 use bind::BindLane;
 use evict::EvictLane;
 use kube::Client;
+use pace::Slots;
 use pending::Pending;
 use slow::SlowLane;
 use std::sync::Arc;
@@ -38,6 +39,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+
+/// Binds that somebody outside is asked to make, at once.
+const BY_OTHERS_IN_FLIGHT: usize = 64;
 
 /// What all lanes write with.
 #[derive(Clone)]
@@ -61,6 +65,8 @@ pub struct Context {
 /// Running lanes. Dropping them stops everything where it is, as a crash would.
 pub struct Lanes {
     binds: BindLane,
+    /// Those that somebody outside makes.
+    binds_by_others: BindLane,
     asks: AskLane,
     evicts: mpsc::UnboundedSender<Evict>,
     pending: Arc<Pending>,
@@ -78,14 +84,17 @@ impl Lanes {
         let ahead = [Arc::clone(&pending), Arc::clone(&evictions)];
         let slow = SlowLane::new(context.clone(), ahead);
         let (evicts, evict_orders) = mpsc::unbounded_channel();
+        let answerers = Arc::new(answerers);
         let mut tasks = JoinSet::new();
-        let binds = BindLane::new(
-            context.clone(),
-            Arc::clone(&pending),
-            slow.clone(),
-            binds_in_flight,
-        );
+        let bind_lane = |slots| {
+            let (context, pending) = (context.clone(), Arc::clone(&pending));
+            BindLane::new(context, pending, slow.clone(), &answerers, slots)
+        };
+        let gauge = context.metrics.bind_slots.clone();
+        let binds = bind_lane(Slots::new(binds_in_flight, Some(gauge)));
         tasks.spawn(binds.clone().run());
+        let binds_by_others = bind_lane(Slots::new(BY_OTHERS_IN_FLIGHT, None));
+        tasks.spawn(binds_by_others.clone().run());
         let asks = AskLane::new(context.clone(), answerers);
         tasks.spawn(asks.clone().run());
         let evict_lane = EvictLane::new(context.clone(), evictions, slow.clone());
@@ -93,6 +102,7 @@ impl Lanes {
         tasks.spawn(slow.clone().run());
         Self {
             binds,
+            binds_by_others,
             asks,
             evicts,
             pending,
@@ -104,8 +114,12 @@ impl Lanes {
     /// Takes one effect of a plan. Never waits.
     pub fn submit(&self, effect: Effect) {
         match effect {
+            Effect::Bind(order) if order.asks.is_some() => self.binds_by_others.put(order),
             Effect::Bind(order) => self.binds.put(order),
-            Effect::Recall(pod) => self.binds.recall(&pod),
+            Effect::Recall(pod) => {
+                self.binds.recall(&pod);
+                self.binds_by_others.recall(&pod);
+            }
             // The lanes end with this value, so somebody is always there to receive.
             Effect::Evict(order) => _ = self.evicts.send(order),
             Effect::Ask(question) => self.asks.put(question),
@@ -134,6 +148,7 @@ impl Lanes {
     /// that wait; each for at most so long.
     pub async fn drain(&self, binds_within: Duration, events_within: Duration) {
         self.binds.give_up();
+        self.binds_by_others.give_up();
         // What is still unknown is found out by the next start, which reads the pods.
         let _ = timeout(binds_within, self.pending.idle()).await;
         self.slow.close(events_within).await;

@@ -76,6 +76,8 @@ impl Pace {
             Answer::Lost => true,
             Answer::Status { code, .. } => is_transient(*code),
             Answer::Accepted | Answer::Pod { .. } => false,
+            // It says nothing of the API server.
+            Answer::Outside(_) => return,
         };
         if !too_many {
             self.fastest.note(took, now);
@@ -108,7 +110,7 @@ pub(super) struct Slots {
     free: Arc<Semaphore>,
     state: Arc<Mutex<State>>,
     /// Shows how many there are.
-    gauge: IntGauge,
+    gauge: Option<IntGauge>,
 }
 
 #[derive(Debug)]
@@ -129,18 +131,25 @@ pub(super) struct Slot {
 
 impl Slots {
     /// At most so many, and at least one; `gauge` shows how many.
-    pub(super) fn new(most: usize, gauge: IntGauge) -> Self {
+    pub(super) fn new(most: usize, gauge: Option<IntGauge>) -> Self {
         let count = most.max(1);
-        gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         let state = State {
             pace: Pace::new(count),
             count,
             surplus: 0,
         };
-        Self {
+        let slots = Self {
             free: Arc::new(Semaphore::new(count)),
             state: Arc::new(Mutex::new(state)),
             gauge,
+        };
+        slots.show(count);
+        slots
+    }
+
+    fn show(&self, count: usize) {
+        if let Some(gauge) = &self.gauge {
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         }
     }
 
@@ -166,7 +175,7 @@ impl Slots {
         if limit == effective {
             return;
         }
-        self.gauge.set(i64::try_from(limit).unwrap_or(i64::MAX));
+        self.show(limit);
         if limit > effective {
             let kept = (limit - effective).min(state.surplus);
             state.surplus -= kept;
@@ -276,7 +285,7 @@ mod tests {
     #[tokio::test]
     async fn as_many_slots_are_given_as_the_pace_allows() {
         let gauge = IntGauge::new("a", "b").unwrap();
-        let slots = Slots::new(8, gauge.clone());
+        let slots = Slots::new(8, Some(gauge.clone()));
         assert_eq!(gauge.get(), 8);
         let mut held = Vec::new();
         for _ in 0..8 {

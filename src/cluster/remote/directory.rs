@@ -29,13 +29,15 @@ pub struct Directory {
     together: Together,
 }
 
-enum Entry {
-    Plugin {
-        plugin: Plugin,
-        /// Whether what it does not answer about a decision is a yes.
-        ignorable: bool,
-    },
-    Extender(Extender),
+struct Entry {
+    who: Who,
+    /// Whether the decision goes on where it gives no answer: what it does not bind we do.
+    ignorable: bool,
+}
+
+enum Who {
+    Plugin(Box<Plugin>),
+    Extender(Box<Extender>),
 }
 
 impl Directory {
@@ -52,12 +54,21 @@ impl Directory {
         for one in &config.remote_plugins {
             let endpoint = endpoint(one)?;
             let plugin = Plugin::new(endpoint, clock, Arc::clone(metrics));
-            let (name, ignorable) = (plugin.name().to_owned(), one.ignorable);
-            entries.insert(name, Entry::Plugin { plugin, ignorable });
+            let name = plugin.name().to_owned();
+            let entry = Entry {
+                who: Who::Plugin(Box::new(plugin)),
+                ignorable: one.ignorable,
+            };
+            entries.insert(name, entry);
         }
         for one in &config.extenders {
             let extender = extender(one, clock, metrics)?;
-            entries.insert(extender.name().to_owned(), Entry::Extender(extender));
+            let name = extender.name().to_owned();
+            let entry = Entry {
+                who: Who::Extender(Box::new(extender)),
+                ignorable: one.ignorable,
+            };
+            entries.insert(name, entry);
         }
         Ok(Self {
             entries,
@@ -76,9 +87,9 @@ impl Directory {
     /// Asks about nodes. There is always an answer. `client` is for the pods and nodes that extenders are
     /// sent.
     async fn about_nodes(&self, id: u64, asked: &RemoteQuestion, client: &Client) -> Answer {
-        let answer = match self.entries.get(&*asked.plugin) {
-            Some(Entry::Plugin { plugin, .. }) => plugin.ask(id, asked).await,
-            Some(Entry::Extender(extender)) => extender.ask(asked, client).await,
+        let answer = match self.entries.get(&*asked.plugin).map(|entry| &entry.who) {
+            Some(Who::Plugin(plugin)) => plugin.ask(id, asked).await,
+            Some(Who::Extender(extender)) => extender.ask(asked, client).await,
             None => RemoteAnswer::Failed(NOBODY.to_owned()),
         };
         match answer {
@@ -89,21 +100,36 @@ impl Directory {
 
     /// Asks about a decision, together with the other pods of the gang, and again for as long as the
     /// plugin says that it is to be asked again.
-    async fn about_decision(&self, id: u64, asked: &RemoteQuestion) -> Answer {
-        let Some(Entry::Plugin { plugin, ignorable }) = self.entries.get(&*asked.plugin) else {
+    async fn about_decision(&self, id: u64, asked: &RemoteQuestion, client: &Client) -> Answer {
+        let Some(entry) = self.entries.get(&*asked.plugin) else {
             let message = NOBODY.to_owned();
             return Answer::Failed { message };
         };
-        let ask = async |asked: RemoteQuestion| loop {
-            match plugin.ask(id, &asked).await {
-                RemoteAnswer::Wait(span) => sleep(Duration::from_millis(span.0).max(REST)).await,
-                answer => return answer,
+        let answer = match &entry.who {
+            Who::Plugin(plugin) => {
+                let ask = async |asked: RemoteQuestion| loop {
+                    match plugin.ask(id, &asked).await {
+                        RemoteAnswer::Wait(span) => {
+                            sleep(Duration::from_millis(span.0).max(REST)).await;
+                        }
+                        answer => return answer,
+                    }
+                };
+                self.together.ask(asked, ask).await
             }
+            Who::Extender(extender) => match extender.ask(asked, client).await {
+                // kube-scheduler makes as little of an error that it says as of one that it makes.
+                RemoteAnswer::Deny(words) if entry.ignorable => RemoteAnswer::Failed(words),
+                answer => answer,
+            },
         };
-        match self.together.ask(asked, ask).await {
-            RemoteAnswer::Allow | RemoteAnswer::Skip => Answer::Yes(String::new()),
+        let ignored = entry.ignorable && matches!(answer, RemoteAnswer::Failed(_));
+        match answer {
+            RemoteAnswer::Allow => Answer::Yes(String::new()),
+            RemoteAnswer::Skip => Answer::Skip,
             RemoteAnswer::Deny(message) => Answer::No { message },
-            RemoteAnswer::Failed(_) if *ignorable && asked.point != RemotePoint::Unreserve => {
+            RemoteAnswer::Failed(_) if ignored && asked.point == RemotePoint::Bind => Answer::Skip,
+            RemoteAnswer::Failed(_) if ignored && asked.point != RemotePoint::Unreserve => {
                 Answer::Yes(String::new())
             }
             RemoteAnswer::Failed(message) => Answer::Failed { message },
@@ -130,9 +156,9 @@ impl Answerer for Directory {
                         point: RemotePoint::Unreserve,
                         ..(**asked).clone()
                     };
-                    self.about_decision(id, &undo).await
+                    self.about_decision(id, &undo, outside.client()).await
                 }
-                Body::Remote(asked) => self.about_decision(id, asked).await,
+                Body::Remote(asked) => self.about_decision(id, asked, outside.client()).await,
                 Body::Plugin { .. } => Answer::Failed {
                     message: "this is not for a plugin in another process".to_owned(),
                 },
@@ -186,6 +212,7 @@ fn extender(
     let verbs = Verbs {
         filter: verb(&extender.filter_verb)?,
         prioritize: verb(&extender.prioritize_verb)?,
+        bind: verb(&extender.bind_verb)?,
     };
     let tls = extender.tls_config.clone();
     let has_authority = tls.ca_file.is_some() || tls.ca_data.is_some();

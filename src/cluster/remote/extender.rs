@@ -5,7 +5,9 @@
 
 use super::{Limits, Line, Tls};
 use crate::api::remote::Wrong;
-use crate::api::remote::extender::{Arguments, NodeList, read_filter, read_scores};
+use crate::api::remote::extender::{
+    Arguments, Binding, NodeList, read_binding, read_filter, read_scores,
+};
 use crate::cluster::error_text;
 use crate::cluster::{Clock, Metrics};
 use crate::core::model::{AskedNode, PodKey, RemoteAnswer, RemotePoint, RemoteQuestion};
@@ -23,6 +25,8 @@ pub(super) struct Verbs {
     pub(super) filter: Option<Uri>,
     /// For scores.
     pub(super) prioritize: Option<Uri>,
+    /// For binding.
+    pub(super) bind: Option<Uri>,
 }
 
 /// An extender of kube-scheduler.
@@ -68,9 +72,24 @@ impl Extender {
                 let verb = self.verbs.prioritize.as_ref();
                 self.about_nodes(question, client, verb, read_scores).await
             }
+            RemotePoint::Bind => self.to_bind(question).await,
             other => Err(format!("an extender is not asked at {}", other.as_str())),
         };
         answer.unwrap_or_else(RemoteAnswer::Failed)
+    }
+
+    async fn to_bind(&self, question: &RemoteQuestion) -> Result<RemoteAnswer, String> {
+        let url = self.verbs.bind.as_ref().ok_or(NO_VERB)?;
+        let [pod] = &question.pods[..] else {
+            return Err("it binds one pod at a time".to_owned());
+        };
+        let node = pod.node.as_deref().ok_or("the pod has no node")?;
+        let arguments = Binding::of(&pod.key, node);
+        let body = serde_json::to_vec(&arguments).map_err(|error| error.to_string())?;
+        let checked = |answer: &Bytes| read_binding(answer).map_err(|wrong| wrong.to_string());
+        self.line
+            .ask(question.point.as_str(), url, body, checked)
+            .await
     }
 
     async fn about_nodes(
@@ -80,7 +99,7 @@ impl Extender {
         verb: Option<&Uri>,
         read: fn(&[AskedNode], &[u8]) -> Result<RemoteAnswer, Wrong>,
     ) -> Result<RemoteAnswer, String> {
-        let url = verb.ok_or("it has no verb for that")?;
+        let url = verb.ok_or(NO_VERB)?;
         // Those of a question are equal in all that Muster looks at.
         let pod = question.pods.first().ok_or("no pod is asked about")?;
         let pod = read_pod(client, &pod.key).await?;
@@ -108,6 +127,8 @@ impl Extender {
         self.line.ask(point, url, body, checked).await
     }
 }
+
+const NO_VERB: &str = "it has no verb for that";
 
 async fn read_pod(client: &Client, key: &PodKey) -> Result<Value, String> {
     let PodKey {

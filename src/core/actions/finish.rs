@@ -10,13 +10,14 @@ use super::hold::{HeldPlace, Hold, and_more, on_node};
 use super::refresh::{held_back, queue_or_wait};
 use super::{Cycle, LostSums, Outcome, SpanKind, reservation};
 use crate::core::framework::{
-    Context, MAX_WAIT, PermitVerdict, PreBindVerdict, Profile, Reason, Spot, WaitingPod,
+    BindVerdict, MAX_WAIT, PermitVerdict, PreBindVerdict, Profile, Reason, Spot, WaitingPod,
 };
 use crate::core::model::{About, Bind, Inquiry, Point, Why};
 use crate::core::placement::{Lost, Neighbours};
 use crate::core::state::{ClusterState, GangId, NodeId};
 use crate::core::transaction::{Asked, Assumed, Committed, Statement};
 use crate::core::units::Time;
+use std::sync::Arc;
 
 /// Has the plugins reserve what each step needs, and commits.
 pub(super) fn reserve(mut statement: Statement<'_>, profile: &Profile) -> Result<Committed, Why> {
@@ -359,14 +360,37 @@ fn undo(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
 }
 
 /// The binds that carry out what was decided.
-fn orders(cx: &Cycle<'_>, hold: &Hold) -> Result<Vec<Bind>, Why> {
-    let order = |step: Assumed| {
-        let context = Context::new(cx.state, cx.placer.store(), step.pod)?;
-        let mut plugins = profile_of(cx, step).bind.iter();
-        plugins.find_map(|plugin| plugin.bind(&context, step.node))
-    };
+fn orders(cx: &mut Cycle<'_>, hold: &Hold) -> Result<Vec<Bind>, Why> {
+    let order = |step: Assumed| order(cx, step);
     let orders: Option<Vec<Bind>> = hold.committed.assumed().map(order).collect();
     orders.ok_or_else(|| Why::new("NoBinder", "no bind plugin took the pod"))
+}
+
+/// The bind of one pod, by the first plugin that takes it.
+fn order(cx: &mut Cycle<'_>, step: Assumed) -> Option<Bind> {
+    let (pod, node) = (
+        &cx.state.pod(step.pod)?.key,
+        cx.state.nodes().name(step.node),
+    );
+    let spot = Spot {
+        state: cx.state,
+        pod,
+        node,
+    };
+    let mut plugins = profile_of(cx, step).bind.iter();
+    let asks = plugins.find_map(|plugin| match plugin.bind(&spot) {
+        BindVerdict::Skip => None,
+        BindVerdict::Bind => Some(None),
+        BindVerdict::Ask(ask) => Some(Some(ask)),
+    })?;
+    let (pod, node) = (pod.clone(), node.to_owned());
+    let word = |ask| {
+        let (pod, node) = (pod.clone(), node.clone());
+        let question = cx.agenda.questions.word(About::Pod { pod, node }, ask);
+        Arc::new(question)
+    };
+    let asks = asks.map(word);
+    Some(Bind { pod, node, asks })
 }
 
 /// Orders the binds: the decision is made.

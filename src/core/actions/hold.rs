@@ -177,7 +177,7 @@ impl Hold {
                 let words = format!("{} was not asked", on(one));
                 Some(Why::new("NoAnswer", &words))
             }
-            Some(Answer::OfNodes(_)) => {
+            Some(Answer::OfNodes(_) | Answer::Skip) => {
                 let words = format!("{} was answered with other words", on(one));
                 Some(Why::new("NoAnswer", &words))
             }

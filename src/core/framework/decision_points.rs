@@ -1,5 +1,5 @@
-//! The points that a decision passes before it leaves the process: Reserve, Permit, PreBind; and
-//! PostBind after that.
+//! The points that a decision passes before it leaves the process, Reserve, Permit and PreBind; those at
+//! which it does, Bind, and of which it hears after that, PostBind.
 //!
 //! At each of the first three a plugin agrees, refuses, or asks somebody outside. While a question is
 //! open, the decision is held as a whole and others go on; when all are answered with yes it goes on,
@@ -143,6 +143,25 @@ pub enum PreBindVerdict {
 pub trait PreBind: Plugin {
     /// What it says.
     fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict;
+}
+
+/// What a plugin says at Bind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindVerdict {
+    /// This pod is for the next plugin.
+    Skip,
+    /// `POST pods/binding`.
+    Bind,
+    /// Somebody outside binds it. The decision is made: what comes of it is read from the pod, and where they
+    /// say that it is not theirs ([`RemoteAnswer::Skip`](crate::core::model::RemoteAnswer::Skip)) it is bound
+    /// by `POST pods/binding`.
+    Ask(Ask),
+}
+
+/// Says how a decision is carried out. The first that takes a pod counts.
+pub trait Binder: Plugin {
+    /// What it says.
+    fn bind(&self, spot: &Spot<'_>) -> BindVerdict;
 }
 
 /// Hears that a pod is bound.

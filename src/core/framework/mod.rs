@@ -19,14 +19,14 @@ mod waiting;
 
 pub use addition::Addition;
 pub use decision_points::{
-    Ask, MAX_WAIT, Permit, PermitVerdict, PostBind, PreBind, PreBindVerdict, Reserve,
-    ReserveVerdict, Spot,
+    Ask, BindVerdict, Binder, MAX_WAIT, Permit, PermitVerdict, PostBind, PreBind, PreBindVerdict,
+    Reserve, ReserveVerdict, Spot,
 };
 pub use gang_points::{
     DomainOrder, DomainRoom, EventHandler, GangDomains, Inside, PostFilter, PreEnqueue, QueueSort,
 };
 pub use node_points::{
-    Binder, Context, Filter, Mates, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,
+    Context, Filter, Mates, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,
 };
 pub use profile::{MAX_SCORE, Preemption, Profile, Profiles, Weighted};
 pub use reason::Reason;

@@ -1,7 +1,7 @@
 //! The points that look at one pod and the nodes: from PreFilter to Bind.
 
 use super::{Plugin, Reason, Store};
-use crate::core::model::{Bind, Reads};
+use crate::core::model::Reads;
 use crate::core::state::{ClusterState, ConstraintsId, NodeId, NodeSet, Pod, PodId, Shape};
 
 /// What plugins see: the state with all that the running transaction did, and the pod.
@@ -243,10 +243,4 @@ pub trait Score: Plugin {
             *score = i64::try_from(part.checked_div(span).unwrap_or(0)).unwrap_or(0);
         }
     }
-}
-
-/// Turns a decision into the order that carries it out. The first that takes it counts.
-pub trait Binder: Plugin {
-    /// The order, or `None` to leave it to the next.
-    fn bind(&self, cx: &Context<'_>, node: NodeId) -> Option<Bind>;
 }

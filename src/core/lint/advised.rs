@@ -71,7 +71,7 @@ impl Advised {
         let of_pod = self.unfit.get(&order.pod)?;
         let mut said = of_pod.iter();
         let (speaker, _) = said.find(|(_, unfit)| unfit.contains(&order.node))?;
-        let ((plugin, point), Bind { pod, node }) = (speaker, order);
+        let ((plugin, point), Bind { pod, node, .. }) = (speaker, order);
         let point = point.as_str();
         Some(format!(
             "bind of {pod} to {node}: {plugin} refused it at {point}"
@@ -116,6 +116,7 @@ mod tests {
         let bind = |node: &str| Bind {
             pod: pod.clone(),
             node: node.to_owned(),
+            asks: None,
         };
         let refused = |node: &str| {
             Answer::OfNodes(RemoteAnswer::Nodes(crate::core::model::NodeVerdicts {

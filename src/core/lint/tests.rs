@@ -101,6 +101,7 @@ fn bind(name: &str, node: &str) -> Effect {
     Effect::Bind(Bind {
         pod: key(name),
         node: node.into(),
+        asks: None,
     })
 }
 
@@ -374,6 +375,7 @@ fn a_pod_on_a_node_that_its_fields_rule_out_is_found() {
             Effect::Bind(Bind {
                 pod: key(name),
                 node: "n".into(),
+                asks: None,
             })
         });
         let plan = Plan {

@@ -1,15 +1,17 @@
 //! Orders that touch pods: what to do, without a choice left.
 
-use super::{GangKey, PodKey};
+use super::{GangKey, PodKey, Question};
 use std::sync::Arc;
 
-/// `POST pods/binding`.
+/// A pod is to be bound: by `POST pods/binding`, or by whoever does it in our place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bind {
     /// The pod.
     pub pod: PodKey,
     /// The node's name.
     pub node: String,
+    /// What somebody outside is asked who is to bind it. Who says that it is not theirs leaves it to us.
+    pub asks: Option<Arc<Question>>,
 }
 
 /// A pod that has to go.

@@ -168,6 +168,8 @@ pub enum Answer {
     Yes(String),
     /// What a plugin in another process says of nodes.
     OfNodes(RemoteAnswer),
+    /// It is somebody else's. At Bind only.
+    Skip,
     /// No.
     No {
         /// Why, in words.

@@ -1,8 +1,6 @@
 //! `DefaultBinder`: binds through the API.
 
-use crate::core::framework::{Binder, Context, Plugin};
-use crate::core::model::Bind;
-use crate::core::state::NodeId;
+use crate::core::framework::{BindVerdict, Binder, Plugin, Spot};
 
 /// Binds every pod by `POST pods/binding`.
 #[derive(Debug)]
@@ -15,11 +13,7 @@ impl Plugin for DefaultBinder {
 }
 
 impl Binder for DefaultBinder {
-    fn bind(&self, cx: &Context<'_>, node: NodeId) -> Option<Bind> {
-        let node = cx.state.nodes().name(node).to_owned();
-        Some(Bind {
-            pod: cx.pod.key.clone(),
-            node,
-        })
+    fn bind(&self, _: &Spot<'_>) -> BindVerdict {
+        BindVerdict::Bind
     }
 }

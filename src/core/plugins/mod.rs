@@ -36,4 +36,4 @@ mod volume_zone;
 pub use exclusive::keeps_apart;
 pub use node_affinity::Added;
 pub use packing::Weights;
-pub use remote::{RemoteDecisions, RemoteNodes, SLACK};
+pub use remote::{SLACK, join};

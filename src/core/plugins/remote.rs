@@ -5,18 +5,50 @@
 //! (`actions/advise.rs`). Here a node about which nobody was asked does not suit.
 
 use crate::core::framework::{
-    Ask, Context, Filter, MAX_SCORE, Permit, PermitVerdict, Plugin, PostBind, PreBind,
-    PreBindVerdict, Reason, Remote, Reserve, ReserveVerdict, Scope, Score, Spot, Verdict,
-    WaitingPods, asked_gang, asked_pod,
+    Ask, BindVerdict, Binder, Context, Filter, MAX_SCORE, Permit, PermitVerdict, Plugin, PostBind,
+    PreBind, PreBindVerdict, Profile, Reason, Remote, Reserve, ReserveVerdict, Scope, Score, Spot,
+    Verdict, WaitingPods, Weighted, asked_gang, asked_pod,
 };
 use crate::core::model::{Body, RemotePoint, RemoteQuestion};
 use crate::core::state::{Advice, NodeId, NodeSet, Said, Shape};
 use crate::core::units::{Millis, Time};
 use std::sync::Arc;
 
+/// Has a profile ask a plugin in another process, behind those that are there; but who binds comes first.
+pub fn join(profile: &mut Profile, remote: Remote) {
+    let remote = Arc::new(remote);
+    let nodes = Arc::new(RemoteNodes::new(&remote, profile.remotes.len()));
+    let decisions = Arc::new(RemoteDecisions::new(&remote));
+    let asks = |point| remote.points.contains(&point);
+    if asks(RemotePoint::PreFilter) || asks(RemotePoint::Filter) {
+        profile.filter.push(Arc::clone(&nodes) as Arc<dyn Filter>);
+    }
+    if asks(RemotePoint::Score) && remote.weight > 0 {
+        let weight = remote.weight;
+        let plugin = nodes;
+        profile.score.push(Weighted { plugin, weight });
+    }
+    if asks(RemotePoint::Reserve) {
+        profile.reserve.push(decisions.clone());
+    }
+    if asks(RemotePoint::Permit) {
+        profile.permit.push(decisions.clone());
+    }
+    if asks(RemotePoint::PreBind) {
+        profile.pre_bind.push(decisions.clone());
+    }
+    if asks(RemotePoint::Bind) {
+        profile.bind.insert(0, decisions.clone());
+    }
+    if asks(RemotePoint::PostBind) {
+        profile.post_bind.push(decisions);
+    }
+    profile.remotes.push(remote);
+}
+
 /// A plugin in another process that has a say about nodes.
 #[derive(Clone, Debug)]
-pub struct RemoteNodes {
+struct RemoteNodes {
     /// The plugin.
     remote: Arc<Remote>,
     /// Its place in the profile.
@@ -27,7 +59,7 @@ pub struct RemoteNodes {
 impl RemoteNodes {
     /// The filter and score of the plugin at a place of the profile.
     #[must_use]
-    pub fn new(remote: &Arc<Remote>, index: usize) -> Self {
+    fn new(remote: &Arc<Remote>, index: usize) -> Self {
         Self {
             remote: Arc::clone(remote),
             index,
@@ -121,7 +153,7 @@ pub const SLACK: Millis = Millis(1_000);
 
 /// A plugin in another process that has a say about decisions.
 #[derive(Clone, Debug)]
-pub struct RemoteDecisions {
+struct RemoteDecisions {
     remote: Arc<Remote>,
     name: &'static str,
 }
@@ -129,7 +161,7 @@ pub struct RemoteDecisions {
 impl RemoteDecisions {
     /// A plugin.
     #[must_use]
-    pub fn new(remote: &Arc<Remote>) -> Self {
+    fn new(remote: &Arc<Remote>) -> Self {
         Self {
             remote: Arc::clone(remote),
             // Once for each plugin of the configuration.
@@ -195,6 +227,15 @@ impl PreBind for RemoteDecisions {
         match self.question(RemotePoint::PreBind, spot) {
             Some(ask) => PreBindVerdict::Ask(ask),
             None => PreBindVerdict::Agree,
+        }
+    }
+}
+
+impl Binder for RemoteDecisions {
+    fn bind(&self, spot: &Spot<'_>) -> BindVerdict {
+        match self.question(RemotePoint::Bind, spot) {
+            Some(ask) => BindVerdict::Ask(ask),
+            None => BindVerdict::Skip,
         }
     }
 }

@@ -152,6 +152,7 @@ impl Advice {
                 none: Some(message),
                 ..NodeVerdicts::default()
             }),
+            Answer::Skip => RemoteAnswer::Skip,
             Answer::Failed { message } => RemoteAnswer::Failed(message),
             Answer::Unsent => RemoteAnswer::Failed("it was not asked in time".to_owned()),
         };

@@ -5,8 +5,9 @@ use super::{Driver, Errand, Happening};
 use crate::cluster::attempt::{Answer, Step};
 use crate::cluster::words::Word;
 use crate::core::engine::Effect;
+use crate::core::model::{self, About, PodKey};
 use crate::core::units::{Millis, Time};
-use crate::sim::network::Request;
+use crate::sim::network::{Fate, Request};
 use crate::sim::scenario::OnEviction;
 
 /// How often a process that may not write looks whether it may.
@@ -150,7 +151,7 @@ impl Driver {
                 let later = Happening::For(id, Errand::Proceed(call));
                 return self.heap.push(now + LOOK, later);
             }
-            let fate = self.network.fate(&request, now);
+            let fate = self.fate(&request);
             let answers_at = now + fate.answers_in;
             let Some(lands_in) = fate.lands_in else {
                 let answer = fate.instead.unwrap_or(Answer::Lost);
@@ -192,9 +193,38 @@ impl Driver {
         }
     }
 
+    /// What becomes of a request that is sent now. Who is asked to bind a pod and says yes binds it when the
+    /// question comes, and says so after as long as they take to answer.
+    fn fate(&mut self, request: &Request) -> Fate {
+        let Request::Ask(question) = request else {
+            return self.network.fate(request, self.now);
+        };
+        let reply = self.outside.reply(question);
+        let fate = self.network.fate_of_asked_bind(question, self.now);
+        let answers_in = Millis(reply.after.0 + fate.answers_in.0);
+        let says_yes = matches!(reply.answer, Some(model::Answer::Yes(_)));
+        let answer = fate.instead.or(reply.answer);
+        let (answers_in, instead) = match answer.filter(|_| answers_in <= question.at_most) {
+            // What comes of it is what is answered.
+            Some(model::Answer::Yes(_)) if fate.lands_in.is_some() => (answers_in, None),
+            Some(answer) => (answers_in, Some(answer)),
+            None => {
+                let message = format!("no answer within {}", question.at_most);
+                let late = model::Answer::Failed { message };
+                (question.at_most, Some(late))
+            }
+        };
+        Fate {
+            lands_in: fate.lands_in.filter(|_| says_yes),
+            answers_in,
+            instead: instead.map(Answer::Outside),
+        }
+    }
+
     /// The API server carries out a request.
     pub(super) fn land(&mut self, process: u64, request: &Request) -> Answer {
-        if !matches!(request, Request::Read(_)) {
+        // What others write for us is not ours to hold back.
+        if !matches!(request, Request::Read(_) | Request::Ask(_)) {
             self.must_not_be_deposed(process, request);
         }
         match request {
@@ -207,14 +237,18 @@ impl Driver {
                 self.last_word = self.now;
                 self.server.say(subject, said.clone())
             }
-            Request::Bind(pod, node) => {
-                let answer = self.server.bind(pod, node, self.now);
-                if answer == Answer::Accepted {
-                    self.start(pod);
-                    self.ledger.bound_by_us(pod, &self.server, self.now);
-                }
-                answer
-            }
+            Request::Bind(pod, node) => self.bind(pod, node),
+            Request::Ask(question) => Answer::Outside(match &question.about {
+                About::Pod { pod, node } => match self.bind(pod, node) {
+                    Answer::Accepted => model::Answer::Yes(String::new()),
+                    Answer::Status { message, .. } => model::Answer::No { message },
+                    other => {
+                        let message = format!("{other:?}");
+                        model::Answer::Failed { message }
+                    }
+                },
+                About::Gang(_) => model::Answer::Skip,
+            }),
             Request::Delete(pod) => {
                 let Some(found) = self.server.pod(pod) else {
                     return self.server.delete_pod(pod, false);
@@ -225,6 +259,15 @@ impl Driver {
                 Answer::Accepted
             }
         }
+    }
+
+    fn bind(&mut self, pod: &PodKey, node: &str) -> Answer {
+        let answer = self.server.bind(pod, node, self.now);
+        if answer == Answer::Accepted {
+            self.start(pod);
+            self.ledger.bound_by_us(pod, &self.server, self.now);
+        }
+        answer
     }
 
     /// What a process sent must not happen after another one's first write.

@@ -28,7 +28,7 @@ struct Rule {
     pod: Option<String>,
     /// On which node, likewise.
     node: Option<String>,
-    /// `yes`, `no`, `failed` or `never`.
+    /// `yes`, `no`, `failed`, `never` or, at Bind, `skip`.
     answer: String,
     /// What is said with it.
     message: Option<String>,
@@ -55,9 +55,10 @@ fn rule(plugin: &str, rule: &Rule) -> Result<AnswerRule, (&'static str, String)>
         "yes" => Some(Answer::Yes(message)),
         "no" => Some(Answer::No { message }),
         "failed" => Some(Answer::Failed { message }),
+        "skip" => Some(Answer::Skip),
         "never" => None,
         other => {
-            let words = format!("{other:?} is none of yes, no, failed, never");
+            let words = format!("{other:?} is none of yes, no, failed, never, skip");
             return Err(("answer", words));
         }
     };

@@ -2,9 +2,9 @@
 //! long, and that one that does not answer stops nobody else.
 
 use super::*;
-use crate::core::framework::{Filter, Remote, Weighted};
+use crate::core::framework::Remote;
 use crate::core::model::{Answer, Body, NodeVerdicts, Question, RemoteAnswer, RemotePoint};
-use crate::core::plugins::RemoteNodes;
+use crate::core::plugins::join;
 
 fn remote(name: &str, points: &[RemotePoint]) -> Remote {
     Remote {
@@ -26,16 +26,8 @@ impl Story {
     fn asking(remotes: Vec<Remote>) -> Self {
         let mut policy = Policy::default();
         let profile = &mut policy.profile;
-        for (index, remote) in remotes.into_iter().enumerate() {
-            let remote = Arc::new(remote);
-            let nodes = Arc::new(RemoteNodes::new(&remote, index));
-            profile.filter.push(Arc::clone(&nodes) as Arc<dyn Filter>);
-            if remote.points.contains(&RemotePoint::Score) {
-                let weight = remote.weight;
-                let plugin = nodes;
-                profile.score.push(Weighted { plugin, weight });
-            }
-            profile.remotes.push(remote);
+        for remote in remotes {
+            join(profile, remote);
         }
         Self {
             scheduler: Scheduler::new(policy),
