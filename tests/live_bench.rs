@@ -121,6 +121,10 @@ fn pods_that_ask_for_more_than_amounts_are_bound_in_every_case() {
         ("pod-anti-affinity", 1),
         ("topology-spread", 1),
         ("required-rack", 10),
+        ("preferred-pod-affinity", 1),
+        ("preferred-pod-anti-affinity", 1),
+        ("preferred-topology-spread", 1),
+        ("mixed-churn", 1),
     ] {
         let chosen = format!("--case={case}");
         let gang_size = format!("--gang-size={gang_size}");

@@ -40,7 +40,7 @@ use requests::Requests;
 use std::time::Duration;
 use subject::Subject;
 use thiserror::Error;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 /// How many objects are created or bound at once, where that is not what is measured.
 const IN_FLIGHT: usize = 32;
@@ -49,6 +49,12 @@ const NOBODY: &str = "muster-bench-nobody";
 
 /// The names of the pods that the scheduler shall bind begin so.
 const SCHEDULED: &str = "pod";
+
+/// The names of those for which no node has room.
+const WAITING: &str = "waiting";
+
+/// How long what comes and goes is there.
+const CHURN_EVERY: Duration = Duration::from_millis(100);
 
 /// Why there is no measurement.
 #[derive(Debug, Error)]
@@ -271,14 +277,18 @@ impl Bench<'_> {
         let mut observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
         self.create_pod_groups().await?;
         let name = self.options.scheduler_name.as_str();
+        let waiting = self.options.case.waiting();
+        self.create_pods(WAITING, waiting, name).await?;
         let created = self.create_pods(SCHEDULED, pods, name).await?;
         let start = Instant::now();
         let mut subject = exec.as_deref().map(Subject::start).transpose()?;
         let mut check = || subject.as_mut().map_or(Ok(()), Subject::check);
         let all_bound = |seen: &Seen| seen.bound.len() == pods;
-        observer
-            .watch_until(all_bound, start + timeout, &mut check)
-            .await?;
+        let bound = observer.watch_until(all_bound, start + timeout, &mut check);
+        tokio::select! {
+            watched = bound => watched?,
+            Err(error) = self.churn() => return Err(error),
+        }
         let (mut released, mut preempted) = (None, None);
         match measure {
             Measure::Release if all_bound(observer.seen()) => {
@@ -337,6 +347,24 @@ impl Bench<'_> {
         preempt
             .measure(&self.requests, &self.objects, observer, check)
             .await
+    }
+
+    /// Has other things come and go, for ever, where that belongs to the case.
+    async fn churn(&self) -> Result<(), Error> {
+        if self.options.case != Case::MixedChurn {
+            return std::future::pending().await;
+        }
+        let all = self.objects.passing(&self.options.scheduler_name);
+        loop {
+            for (path, body) in &all {
+                self.requests.create(path, body).await?;
+            }
+            sleep(CHURN_EVERY).await;
+            for (path, body) in &all {
+                let name = body["metadata"]["name"].as_str().unwrap_or_default();
+                self.requests.delete(&format!("{path}/{name}")).await?;
+            }
+        }
     }
 
     async fn create_pod_groups(&self) -> Result<(), Error> {

@@ -216,6 +216,10 @@ impl Objects {
                 }],
             },
         });
+        if prefix == super::WAITING {
+            let cpu = (2 * NODE_CPU * self.scale).to_string();
+            pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!(cpu);
+        }
         let ours = scheduler_name != super::NOBODY;
         if ours {
             self.case.mark(&mut pod, &json!({LABEL: self.run}));
@@ -230,6 +234,27 @@ impl Objects {
             ask_for_gpus(&mut pod, 1);
         }
         pod
+    }
+
+    /// What comes and goes beside the pods that are to be bound, and where it is created: a node for nobody, a
+    /// Service of nobody, and a pod that no node has room for.
+    pub(super) fn passing(&self, scheduler_name: &str) -> [(String, Value); 3] {
+        let mut node = self.node(self.nodes);
+        node["metadata"]["name"] = json!(format!("{}-passing", self.run));
+        node["spec"]["taints"] = json!([{"key": "muster.dev/passing", "effect": "NoSchedule"}]);
+        let service = json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "passing"},
+            "spec": {"selector": {LABEL: "nobody"}, "ports": [{"port": 80}]},
+        });
+        let services = format!("/api/v1/namespaces/{}/services", self.run);
+        let pod = self.pod(super::WAITING, 0, scheduler_name);
+        [
+            ("/api/v1/nodes".to_owned(), node),
+            (services, service),
+            (self.pods_path(), pod),
+        ]
     }
 
     /// A pod of the gang that others make room for.
@@ -339,6 +364,21 @@ mod tests {
         let objects = Objects::new(&options(2, 1_000, 1));
         assert_eq!(objects.node(0)["status"]["allocatable"]["pods"], "550");
         assert_eq!(objects.node(0)["status"]["allocatable"]["cpu"], "320");
+    }
+
+    #[test]
+    fn no_node_has_room_for_those_that_are_to_wait_and_none_is_for_what_passes() {
+        let objects = Objects::new(&options(2, 1_000, 1));
+        let cpu =
+            |pod: &Value| pod["spec"]["containers"][0]["resources"]["requests"]["cpu"].clone();
+        let has = objects.node(0)["status"]["allocatable"]["cpu"].clone();
+        assert_eq!(
+            (has, cpu(&objects.pod("waiting", 0, "muster"))),
+            (json!("320"), json!("640"))
+        );
+        let [(_, node), _, (_, pod)] = objects.passing("muster");
+        assert_eq!(node["spec"]["taints"][0]["key"], "muster.dev/passing");
+        assert_eq!(cpu(&pod), "640");
     }
 
     #[test]

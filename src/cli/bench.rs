@@ -245,6 +245,10 @@ impl Arguments {
                 "--case pod-anti-affinity gives each pod a node: --pods {pods} is more than --nodes {nodes}"
             );
         }
+        if matches!(self.case, Case::MixedChurn | Case::Unschedulable) && gang_size > 1 {
+            let case = self.case.name();
+            bail!("--case {case} is for single pods: --gang-size {gang_size} is more than 1");
+        }
         if self.case != Case::Basic && measure == Measure::Preempt {
             let case = self.case.name();
             bail!(
@@ -365,6 +369,7 @@ mod tests {
         assert!(racks("--gang-size=1").is_err());
         assert!(racks("--convention=upstream").is_err());
         assert!(racks("--gang-size=10").is_ok());
+        assert!(shape(&["--case=mixed-churn", "--gang-size=10"]).is_err());
     }
 
     #[test]
