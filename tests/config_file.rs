@@ -378,7 +378,7 @@ extenders:
   tlsConfig: {insecure: true}
   httpTimeout: 30s
   nodeCacheCapable: true
-  managedResources: [{name: example.com/card}]
+  managedResources: [{name: example.com/card}, {name: example.com/key, ignoredByScheduler: true}]
 ",
     )
     .unwrap();
@@ -387,7 +387,8 @@ extenders:
         panic!("{:?}", profile.remotes);
     };
     assert_eq!((&*plugin.name, plugin.at_most), ("licences", Millis(250)));
-    assert_eq!(extender.resources, ["example.com/card"]);
+    assert_eq!(extender.resources, ["example.com/card", "example.com/key"]);
+    assert_eq!(extender.unchecked, ["example.com/key"]);
     assert_eq!(extender.at_most, Millis(30_000));
     let weights: Vec<i64> = profile.score.iter().map(|one| one.weight).collect();
     assert_eq!(weights, [1, 3, 2]);
@@ -446,8 +447,8 @@ fn what_plugins_in_other_processes_cannot_be_asked_is_refused() {
             "extenders[0].preemptVerb: Muster has whole gangs",
         ),
         (
-            extender("filterVerb: f, managedResources: [{name: a, ignoredByScheduler: true}]"),
-            "ignoredByScheduler: every resource",
+            extender("filterVerb: f, managedResources: [{name: cpu, ignoredByScheduler: true}]"),
+            "extenders[0].managedResources[0].ignoredByScheduler: only of extended resources",
         ),
     ] {
         let said = words(&rest);

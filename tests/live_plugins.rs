@@ -523,18 +523,32 @@ fn words(cluster: &Cluster, name: &str) -> String {
     text(&scheduled.unwrap_or_default(), "/message")
 }
 
+/// Has a pod ask for what no node has.
+fn ask_for_a_card(pod: &mut Value) {
+    pod["spec"]["containers"][0]["resources"] = json!({
+        "requests": {"example.com/card": "1"}, "limits": {"example.com/card": "1"},
+    });
+}
+
 #[test]
 fn an_extender_with_kubernetes_own_types_binds() {
     let cluster = Cluster::start();
     cluster.nodes(2, "8");
     let extender = Extender::start_with(&[&cluster.plane.kubeconfig()]);
     let dir = tempfile::tempdir().unwrap();
-    let config = configured(&dir, &extender.configured("bindVerb: bind"));
+    let rest =
+        "bindVerb: bind, managedResources: [{name: example.com/card, ignoredByScheduler: true}]";
+    let config = configured(&dir, &extender.configured(rest));
     let muster = Process::start(&cluster, &[&config]);
     for (name, manner) in [("bound", "yes"), ("refused", "no"), ("lied-to", "lie")] {
-        let pod = single(name, &json!({"extender.test/bind": manner}));
+        let mut pod = single(name, &json!({"extender.test/bind": manner}));
+        ask_for_a_card(&mut pod);
         cluster.plane.post(PODS, &pod).unwrap();
     }
+    // Who asks for none is not its business.
+    let plain = single("plain", &json!({"extender.test/bind": "no"}));
+    cluster.plane.post(PODS, &plain).unwrap();
+    eventually("the pod is bound", || cluster.bound("plain") == 1);
     eventually("the pod is bound", || cluster.bound("bound") == 1);
     let node = nodes_of(&cluster, "bound").remove(0);
     let mark = cluster.pod("bound")["metadata"]["annotations"]["extender.test/bound"].clone();
@@ -553,7 +567,7 @@ fn an_extender_with_kubernetes_own_types_binds() {
     }
     let metrics = muster.get("/metrics");
     assert!(
-        metrics.contains("muster_binds_total{result=\"bound\"} 1"),
+        metrics.contains("muster_binds_total{result=\"bound\"} 2"),
         "{metrics}"
     );
 }
@@ -651,10 +665,7 @@ fn an_extender_is_asked_only_about_pods_with_its_resources() {
         .unwrap();
     eventually("the pod is bound", || cluster.bound("plain") == 1);
     let mut card = single("card", &json!({}));
-    let resources = &mut card["spec"]["containers"][0]["resources"];
-    *resources = json!({
-        "requests": {"example.com/card": "1"}, "limits": {"example.com/card": "1"},
-    });
+    ask_for_a_card(&mut card);
     cluster.plane.post(PODS, &card).unwrap();
     eventually("the reason is said", || {
         let pod = cluster.pod("card");

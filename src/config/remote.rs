@@ -121,7 +121,7 @@ pub struct Extender {
 pub struct ManagedResource {
     /// Its name.
     pub name: String,
-    /// Whether Muster does not look whether a node has it.
+    /// Whether the extender alone looks whether a node has it.
     #[serde(default)]
     pub ignored_by_scheduler: bool,
 }

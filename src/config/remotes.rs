@@ -63,6 +63,7 @@ fn plugin(index: usize, plugin: &RemotePlugin) -> Result<(Remote, String), Confi
         depends_on_pods: plugin.depends_on_pods,
         node_labels: plugin.node_labels.clone(),
         resources: Vec::new(),
+        unchecked: Vec::new(),
     };
     Ok((remote, format!("remotePlugins[{index}].points: Bind")))
 }
@@ -79,13 +80,12 @@ fn extender(index: usize, extender: &Extender) -> Result<(Remote, String), Confi
         let why = "Muster has whole gangs make room; an extender has no say in that";
         return Err(unsupported(field("preemptVerb"), why));
     }
-    if extender
-        .managed_resources
-        .iter()
-        .any(|one| one.ignored_by_scheduler)
-    {
-        let why = "every resource that is requested has to be on the node";
-        let field = field("managedResources[].ignoredByScheduler");
+    let managed = extender.managed_resources.iter().enumerate();
+    let unchecked = managed.filter(|(_, one)| one.ignored_by_scheduler);
+    // As kube-scheduler has it: what every node has is looked at in any case.
+    if let Some((index, _)) = unchecked.clone().find(|(_, one)| !one.name.contains('/')) {
+        let field = field(&format!("managedResources[{index}].ignoredByScheduler"));
+        let why = "only of extended resources, whose names have a domain, others may look after";
         return Err(unsupported(field, why));
     }
     let verbs = [
@@ -114,6 +114,7 @@ fn extender(index: usize, extender: &Extender) -> Result<(Remote, String), Confi
         depends_on_pods: true,
         node_labels: Vec::new(),
         resources: managed.map(|one| one.name.clone()).collect(),
+        unchecked: unchecked.map(|(_, one)| one.name.clone()).collect(),
     };
     Ok((remote, field("bindVerb")))
 }

@@ -139,6 +139,7 @@ async fn lead(
         encodings,
     };
     let watches = watch::start(&options.reader, &reading, &outlet);
+    let linter = cfg!(debug_assertions).then(|| Linter::of(options.policy.profiles()));
     let mut scheduler = Scheduler::new(options.policy);
     scheduler.keep_explaining();
     let engine = Engine {
@@ -149,7 +150,7 @@ async fn lead(
         fence: fence.clone(),
         clock,
         metrics: Arc::clone(&options.metrics),
-        linter: cfg!(debug_assertions).then(Linter::default),
+        linter,
     };
     let mut engine = engine.start().map_err(Error::EngineStart)?;
     let mut hold = pin!(hold(lease));

@@ -9,10 +9,8 @@ use crate::cluster::clock::wall;
 use crate::cluster::words::{Word, Words, Write};
 use crate::cluster::{binding, evicting};
 use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
-use crate::core::framework::Profile;
 use crate::core::lint::{Linter, Note};
 use crate::core::model::{BindOutcome, Event, PodKey};
-use crate::core::plugins::registry::{leaves_uneven, overcommits, takes_unfit_nodes};
 use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,14 +42,9 @@ impl Brain {
     /// A new scheduler that waits for so many lists.
     #[must_use]
     pub fn new(policy: Policy, lists: usize) -> Self {
-        let of_any = |broken: fn(&Profile) -> bool| policy.profiles().iter().any(broken);
-        let linter = Linter::default()
-            .allow_overcommit(of_any(overcommits))
-            .allow_uneven(of_any(leaves_uneven))
-            .allow_unfit(of_any(takes_unfit_nodes));
         Self {
+            linter: Linter::of(policy.profiles()),
             scheduler: Scheduler::new(policy),
-            linter,
             words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,

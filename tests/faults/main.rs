@@ -84,6 +84,7 @@ fn with_a_plugin(policy: &mut Policy, random: &mut Random) {
         depends_on_pods: random.per_mille(500),
         node_labels: Vec::new(),
         resources: Vec::new(),
+        unchecked: Vec::new(),
     };
     join(&mut policy.profile, remote);
 }

@@ -151,6 +151,7 @@ impl Scheduler {
         );
         let mut state = ClusterState::default();
         state.set_worth(policy.worth.clone(), policy.half_life);
+        state.leave_unchecked(policy.profiles().unchecked());
         if !policy.default_queue {
             state.do_without_default_queue();
         }

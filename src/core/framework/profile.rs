@@ -111,6 +111,12 @@ impl<'a> Profiles<'a> {
     pub fn iter(self) -> impl Iterator<Item = &'a Profile> {
         std::iter::once(self.first).chain(self.others)
     }
+
+    /// The resources of which others look after whether nodes have them.
+    pub fn unchecked(self) -> impl Iterator<Item = &'a String> {
+        let remotes = self.iter().flat_map(|profile| &profile.remotes);
+        remotes.flat_map(|remote| &remote.unchecked)
+    }
 }
 
 impl Profile {

@@ -30,6 +30,8 @@ pub struct Remote {
     pub node_labels: Vec<String>,
     /// It is asked only about pods that request one of these; without any, about all.
     pub resources: Vec<String>,
+    /// Those of them of which it looks after whether nodes have them, for all pods.
+    pub unchecked: Vec<String>,
 }
 
 impl Remote {
@@ -42,18 +44,22 @@ impl Remote {
     /// Whether it may have a say about pods of a shape.
     #[must_use]
     pub fn may_concern(&self, shape: &Shape) -> bool {
-        self.resources.is_empty() || shape.request.iter().any(|(one, _)| !one.is_core())
+        self.resources.is_empty()
+            || !shape.unchecked.is_empty()
+            || shape.request.iter().any(|(one, _)| !one.is_core())
     }
 
     /// Whether it has.
     #[must_use]
     pub fn concerns(&self, state: &ClusterState, shape: &Shape) -> bool {
         let dimensions = state.dimensions();
-        let managed = |one: Dimension| {
-            let name = dimensions.name(one);
-            self.resources.iter().any(|managed| managed == name)
-        };
-        self.resources.is_empty() || shape.request.iter().any(|(one, _)| managed(one))
+        let managed = |name: &str| self.resources.iter().any(|managed| managed == name);
+        self.resources.is_empty()
+            || shape.unchecked.iter().any(|(name, _)| managed(name))
+            || shape
+                .request
+                .iter()
+                .any(|(one, _)| managed(dimensions.name(one)))
     }
 }
 
@@ -80,12 +86,11 @@ pub fn asked_pod(state: &ClusterState, id: PodId, node: Option<&str>) -> Option<
     let shape = state.shapes().get(pod.shape)?;
     let requests = shape.request.iter();
     let requests = requests.filter(|(one, _)| *one != Dimension::PODS);
+    let requests = requests.map(|(one, amount)| (dimensions.name(one).to_owned(), amount));
     Some(AskedPod {
         key: pod.key.clone(),
         labels: PodLabels::from_text(&pod.labels),
-        requests: requests
-            .map(|(one, amount)| (dimensions.name(one).to_owned(), amount))
-            .collect(),
+        requests: requests.chain(shape.unchecked.iter().cloned()).collect(),
         node: node.map(str::to_owned),
     })
 }

@@ -114,6 +114,8 @@ pub(super) enum Count {
 /// The book.
 #[derive(Debug, Default)]
 pub(super) struct Account {
+    /// The resources of which others look after whether nodes have them.
+    unchecked: BTreeSet<String>,
     nodes: BTreeMap<String, Node>,
     /// By uid.
     pods: BTreeMap<String, Pod>,
@@ -237,6 +239,10 @@ impl Account {
         self.forget_unused(before.as_ref());
     }
 
+    pub(super) fn leave_unchecked<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
+        self.unchecked.extend(names.into_iter().cloned());
+    }
+
     fn upsert(&mut self, spec: &PodSpec) {
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let known = self.names.get(&name).cloned();
@@ -245,7 +251,7 @@ impl Account {
         }
         let before = known.and_then(|uid| self.take(&uid));
         let mut requests = spec.shape.requests.clone();
-        requests.retain(|(_, amount)| *amount > 0);
+        requests.retain(|(name, amount)| *amount > 0 && !self.unchecked.contains(name));
         requests.push(("pods".to_owned(), 1));
         let pod = Pod {
             key: spec.key.clone(),

@@ -23,7 +23,9 @@ mod spread;
 mod volumes;
 
 use super::engine::Plan;
+use super::framework::{Profile, Profiles};
 use super::model::Event;
+use super::plugins::registry::{leaves_uneven, overcommits, takes_unfit_nodes};
 use super::units::Time;
 use account::Account;
 
@@ -40,33 +42,27 @@ pub struct Linter {
 /// What is allowed because nothing is configured that looks at it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Allowed {
+    /// A node may get more than it offers.
     overcommit: bool,
+    /// Pods may be spread less evenly than they ask for.
     uneven: bool,
+    /// A pod may get a node that its fields rule out.
     unfit: bool,
 }
 
 impl Linter {
-    /// Whether a node may get more than it offers: where nothing is configured that looks at that.
+    /// One that holds a scheduler with these profiles to all that they look at.
     #[must_use]
-    pub const fn allow_overcommit(mut self, allowed: bool) -> Self {
-        self.allowed.overcommit = allowed;
-        self
-    }
-
-    /// Whether pods may be spread less evenly than they ask for: where nothing is configured that looks
-    /// at that.
-    #[must_use]
-    pub const fn allow_uneven(mut self, allowed: bool) -> Self {
-        self.allowed.uneven = allowed;
-        self
-    }
-
-    /// Whether a pod may get a node that its fields rule out: where a filter that looks at them is left
-    /// out of the configuration.
-    #[must_use]
-    pub const fn allow_unfit(mut self, allowed: bool) -> Self {
-        self.allowed.unfit = allowed;
-        self
+    pub fn of(profiles: Profiles<'_>) -> Self {
+        let of_any = |broken: fn(&Profile) -> bool| profiles.iter().any(broken);
+        let mut account = Account::default();
+        account.leave_unchecked(profiles.unchecked());
+        let allowed = Allowed {
+            overcommit: of_any(overcommits),
+            uneven: of_any(leaves_uneven),
+            unfit: of_any(takes_unfit_nodes),
+        };
+        Self { account, allowed }
     }
 
     /// Takes one piece of news, before or after the scheduler does.

@@ -1,6 +1,6 @@
 //! The registry of resource names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many different resources one cluster may have.
 pub const WIDTH: usize = 32;
@@ -40,6 +40,8 @@ pub struct Dimensions {
     /// One bit for each that is a device.
     devices: u32,
     refused: u64,
+    /// Those that somebody else looks after.
+    unchecked: BTreeSet<String>,
 }
 
 impl Default for Dimensions {
@@ -49,6 +51,7 @@ impl Default for Dimensions {
             by_name: BTreeMap::new(),
             devices: 0,
             refused: 0,
+            unchecked: BTreeSet::new(),
         };
         for name in ["pods", "cpu", "memory", "ephemeral-storage"] {
             dimensions.register(name);
@@ -75,6 +78,17 @@ impl Dimensions {
         self.names.push(name.to_owned());
         self.by_name.insert(name.to_owned(), Dimension(index));
         Some(Dimension(index))
+    }
+
+    /// Whether there is enough of `name` is for somebody else to say: it is no part of requests.
+    pub fn leave_unchecked(&mut self, name: &str) {
+        self.unchecked.insert(name.to_owned());
+    }
+
+    /// Whether `name` is a part of requests.
+    #[must_use]
+    pub fn is_checked(&self, name: &str) -> bool {
+        self.unchecked.is_empty() || !self.unchecked.contains(name)
     }
 
     /// The number of `name`, if it has one.

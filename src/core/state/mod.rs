@@ -544,8 +544,11 @@ impl ClusterState {
     }
 
     fn request_of(&mut self, amounts: &[(String, i64)]) -> Request {
-        let known =
-            |(name, amount): &(String, i64)| Some((self.dimensions.register(name)?, *amount));
+        let dimensions = &mut self.dimensions;
+        let known = |(name, amount): &(String, i64)| {
+            let checked = dimensions.is_checked(name);
+            Some((checked.then(|| dimensions.register(name))??, *amount))
+        };
         Request::new(
             amounts
                 .iter()

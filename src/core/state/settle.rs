@@ -17,6 +17,13 @@ impl ClusterState {
         self.queues.set_half_life(half_life);
     }
 
+    /// Leaves it to others whether nodes have these resources: they are no part of requests. Before any news.
+    pub fn leave_unchecked<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
+        for name in names {
+            self.dimensions.leave_unchecked(name);
+        }
+    }
+
     /// Has no default queue but one that somebody declares.
     pub fn do_without_default_queue(&mut self) {
         self.queues.do_without_default();

@@ -7,8 +7,8 @@ use super::ids::{ConstraintsId, Id, ShapeId, Slab, SpreadId};
 use super::pod_counts::Rules;
 use super::spreads::Spreads;
 use crate::core::model::{
-    Constraints, HostPort, Housemates, Labels, Preferences, ProfileId, ShapeSpec, SpreadRule,
-    VolumeNeeds,
+    Amounts, Constraints, HostPort, Housemates, Labels, Preferences, ProfileId, ShapeSpec,
+    SpreadRule, VolumeNeeds,
 };
 use crate::core::resources::{Dimension, Dimensions, Request};
 use indexmap::IndexMap;
@@ -20,6 +20,8 @@ use std::sync::Arc;
 pub struct Shape {
     /// What they request, with one of `pods`.
     pub request: Request,
+    /// What they request besides, of what somebody else looks after, by name.
+    pub unchecked: Amounts,
     /// Which nodes they allow.
     pub constraints: ConstraintsId,
     /// The host ports they take.
@@ -40,6 +42,7 @@ pub struct Shape {
 /// A shape apart from its constraints.
 struct Rest {
     request: Request,
+    unchecked: Amounts,
     ports: Vec<HostPort>,
     rules: Option<Arc<Rules>>,
     spread: Vec<SpreadRule>,
@@ -145,7 +148,12 @@ impl Shapes {
     ) -> (ShapeId, Option<String>) {
         let mut unknown = None;
         let mut amounts = vec![(Dimension::PODS, 1)];
+        let mut unchecked = Amounts::new();
         for (name, amount) in spec.requests.iter().filter(|(_, amount)| *amount > 0) {
+            if !dimensions.is_checked(name) {
+                unchecked.push((name.clone(), *amount));
+                continue;
+            }
             match dimensions.register(name) {
                 Some(dimension) => amounts.push((dimension, *amount)),
                 None => unknown = Some(name.clone()),
@@ -153,6 +161,7 @@ impl Shapes {
         }
         let rest = Rest {
             request: Request::new(amounts),
+            unchecked,
             ports: spec.host_ports.clone(),
             rules,
             spread: spec.spread.clone(),
@@ -225,6 +234,7 @@ impl Shapes {
         let spread = shape.spread.iter().filter_map(|id| self.spreads.rule(*id));
         Rest {
             request: shape.request.clone(),
+            unchecked: shape.unchecked.clone(),
             ports: shape.ports.clone(),
             rules: shape.rules.clone(),
             spread: spread.cloned().collect(),
@@ -237,6 +247,7 @@ impl Shapes {
         let (constraints, _) = self.constraints.acquire(constraints);
         let shape = Shape {
             request: rest.request,
+            unchecked: rest.unchecked,
             constraints,
             ports: rest.ports,
             rules: rest.rules,

@@ -18,6 +18,7 @@ fn remote(name: &str, points: &[RemotePoint]) -> Remote {
         depends_on_pods: false,
         node_labels: Vec::new(),
         resources: Vec::new(),
+        unchecked: Vec::new(),
     }
 }
 
@@ -377,4 +378,42 @@ fn a_gang_that_is_gone_is_forgotten_with_its_questions() {
     story.turn();
     story.refuse(&question, &[]);
     assert!(story.questions().is_empty());
+}
+
+#[test]
+fn of_what_a_plugin_looks_after_nodes_need_have_none_and_it_is_told_how_much_is_asked_for() {
+    let card = || "example.com/card".to_owned();
+    let mut story = Story::asking(vec![Remote {
+        resources: vec![card()],
+        unchecked: vec![card()],
+        ..remote("cards", &[RemotePoint::Filter])
+    }]);
+    story.node("n1", 2);
+    let asks = |name: &str, group: Option<&str>| {
+        let mut spec = pod(name, group, 1);
+        spec.shape.requests.push((card(), 3));
+        spec
+    };
+    story.define(GangSpec {
+        min_available: 2,
+        min_resources: vec![(card(), 6)],
+        ..group("g")
+    });
+    story.submit(asks("g-0", Some("g")));
+    story.submit(asks("g-1", Some("g")));
+    let [question] = &story.questions()[..] else {
+        panic!("one question");
+    };
+    let Body::Remote(asked) = &question.body else {
+        panic!("{question:?}");
+    };
+    assert!(asked.pods[0].requests.contains(&(card(), 3)), "{asked:?}");
+    story.refuse(question, &[]);
+    assert_eq!(places(&story.turn().0), [("g-0", "n1"), ("g-1", "n1")]);
+    // Who asks for none of it is none of its business.
+    story.node("n2", 1);
+    story.pod("plain", None);
+    let (binds, questions) = story.turn();
+    assert_eq!(places(&binds), [("plain", "n2")]);
+    assert!(questions.is_empty());
 }
