@@ -8,9 +8,12 @@ use crate::core::model::{
 };
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+mod tls;
 
 /// What a server does with a connection.
 #[derive(Clone)]
@@ -38,6 +41,10 @@ struct Server {
 
 impl Server {
     async fn start(manner: Manner) -> Self {
+        Self::start_with(manner, None).await
+    }
+
+    async fn start_with(manner: Manner, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (asked, sent) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
@@ -47,7 +54,17 @@ impl Server {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let (asked, sent) = (Arc::clone(&counters.0), Arc::clone(&counters.1));
-                connections.spawn(serve(stream, manner.clone(), asked, sent));
+                let (tls, manner) = (tls.clone(), manner.clone());
+                connections.spawn(async move {
+                    match tls {
+                        None => serve(stream, manner, asked, sent).await,
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                serve(stream, manner, asked, sent).await;
+                            }
+                        }
+                    }
+                });
             }
         });
         Self {
@@ -64,7 +81,7 @@ impl Server {
 }
 
 /// The next request's body; `None` at the connection's end.
-async fn request(stream: &mut TcpStream) -> Option<Vec<u8>> {
+async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Vec<u8>> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
@@ -77,7 +94,12 @@ async fn request(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(body)
 }
 
-async fn serve(mut stream: TcpStream, manner: Manner, asked: Arc<AtomicU32>, sent: Arc<AtomicU32>) {
+async fn serve(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    manner: Manner,
+    asked: Arc<AtomicU32>,
+    sent: Arc<AtomicU32>,
+) {
     if matches!(manner, Manner::HangsUp) {
         asked.fetch_add(1, Ordering::Relaxed);
         return;
@@ -115,11 +137,15 @@ async fn serve(mut stream: TcpStream, manner: Manner, asked: Arc<AtomicU32>, sen
 }
 
 fn plugin_at(address: SocketAddr, within: Duration) -> (Plugin, Arc<Metrics>) {
+    plugin(&format!("http://{address}/plugin"), Tls::default(), within)
+}
+
+fn plugin(url: &str, tls: Tls, within: Duration) -> (Plugin, Arc<Metrics>) {
     let metrics = Arc::new(Metrics::new().unwrap());
     let endpoint = Endpoint {
         name: "licences".into(),
-        url: format!("http://{address}/plugin").parse().unwrap(),
-        tls: Tls::default(),
+        url: url.parse().unwrap(),
+        tls,
         limits: Limits {
             within,
             bytes: 1 << 20,
