@@ -1,10 +1,16 @@
 //! A decision that is held on its way out: what it waits for, and whether it is still right.
 
 use crate::core::framework::MAX_WAIT;
-use crate::core::model::{Answer, GangSpec, PodKey, Point, Question, QuestionId, Why, counted};
+use crate::core::model::{
+    Answer, Body, GangSpec, PodKey, Point, Question, QuestionId, VOLUME_BINDING, VolumeTask, Why,
+    counted,
+};
 use crate::core::state::{Closeness, ClusterState, GangId, Place, Standing};
 use crate::core::transaction::{Asked, Assumed, Committed};
 use crate::core::units::Time;
+
+/// How many claims of a pod are named.
+const NAMED_CLAIMS: usize = 3;
 
 /// A decision between two points: its places are taken, and its binds have not been ordered.
 #[derive(Clone, Debug)]
@@ -185,8 +191,12 @@ impl Hold {
         });
         let late = || {
             let one = self.open().find(|one| one.until <= now)?;
-            let (point, within) = (one.question.body.point().as_str(), one.question.at_most);
-            let words = format!("{} did not answer at {point} within {within}", on(one));
+            let (body, within) = (&one.question.body, one.question.at_most);
+            let (point, claims) = (body.point().as_str(), claims_of(body));
+            let words = format!(
+                "{} did not answer at {point} within {within}{claims}",
+                on(one)
+            );
             Some(Why::new("NoAnswer", &words))
         };
         found.or_else(late)
@@ -197,10 +207,10 @@ impl Hold {
         let mut open = self.open();
         let first = open.next()?;
         let (point, plugin) = (first.question.body.point().as_str(), first.plugin);
-        let about = on_node(state, first.step);
+        let (about, claims) = (on_node(state, first.step), claims_of(&first.question.body));
         let more = and_more(open.count());
         Some(format!(
-            "places are found; they wait for what {point} plugin {plugin} asked about {about}{more}"
+            "places are found; they wait for what {point} plugin {plugin} asked about {about}{claims}{more}"
         ))
     }
 
@@ -211,6 +221,27 @@ impl Hold {
         };
         let asked = self.asked.iter().rev();
         asked.filter(left).map(|one| &one.question)
+    }
+}
+
+/// ` (claim default/data)`, where that is what is asked for.
+fn claims_of(body: &Body) -> String {
+    let is_about_claims = body.addressee() == VOLUME_BINDING;
+    let tasks = is_about_claims.then(|| VolumeTask::read(body.payload()));
+    let tasks = tasks.flatten().unwrap_or_default();
+    let named: Vec<String> = tasks
+        .iter()
+        .take(NAMED_CLAIMS)
+        .map(|task| task.claim.key.to_string())
+        .collect();
+    match named.len() {
+        0 => String::new(),
+        1 => format!(" (claim {})", named[0]),
+        some => format!(
+            " (claims {}{})",
+            named.join(", "),
+            and_more(tasks.len() - some)
+        ),
     }
 }
 

@@ -499,6 +499,29 @@ fn where_a_claim_is_not_bound_no_member_is_and_the_gang_looks_again() {
 }
 
 #[test]
+fn claims_that_are_not_bound_in_time_are_named() {
+    let mut story = Story::new();
+    story.host("n1", &[]);
+    story.class("late", BindingMode::WaitForFirstConsumer, "driver");
+    let claims = ["c0", "c1", "c2", "c3", "c4"];
+    for name in claims {
+        story.claim(&claim(name, "late"));
+    }
+    story.group("g", 1);
+    story.user("p", Some("g"), &claims.map(by_claim));
+    assert_eq!(story.asks().len(), 1);
+    let named = "(claims a/c0, a/c1, a/c2 and 2 others)";
+    let held = format!(
+        "Held: places are found; they wait for what PreBind plugin VolumeBinding asked about pod p on node n1 {named}"
+    );
+    story.says();
+    assert_eq!(story.why("g"), held);
+    story.later(598_000);
+    let late = "NoAnswer: pod p on node n1: VolumeBinding did not answer at PreBind within 600s";
+    assert_eq!(story.why("g"), format!("{late} {named}"));
+}
+
+#[test]
 fn members_that_share_a_claim_are_where_its_volume_is_reached() {
     let mut story = Story::new();
     story.host("n1", &[]);
