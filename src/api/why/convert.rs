@@ -257,6 +257,7 @@ fn place(from: &core::ReservedPlace) -> json::Place {
 fn spared_gangs(from: &core::SparedGangs) -> Vec<json::SparedCount> {
     let count = |(why, gangs, example): (Spared, u32, &str)| json::SparedCount {
         reason: spared(why).to_owned(),
+        plugin: plugin(why),
         gangs,
         example: example.to_owned(),
         until: why.until().map(seconds),
@@ -280,6 +281,7 @@ fn runs(from: &core::Runs) -> json::Runs {
             all,
             surplus,
             kept: kept.map(|why| spared(why).to_owned()),
+            plugin: kept.and_then(plugin),
             until: kept.and_then(Spared::until).map(seconds),
         }
     };
@@ -358,6 +360,15 @@ pub(super) const fn spared(why: Spared) -> &'static str {
         Spared::TooOften(_) => "TooOften",
         Spared::Evictor(_) => "Evictor",
         Spared::Critical => "Critical",
+        Spared::Plugin(_) => "Plugin",
+    }
+}
+
+/// The plugin that has a gang keep its place.
+fn plugin(why: Spared) -> Option<String> {
+    match why {
+        Spared::Plugin(name) => Some(name.to_owned()),
+        _ => None,
     }
 }
 

@@ -276,6 +276,9 @@ pub struct Asked {
 pub struct SparedCount {
     /// The reason.
     pub reason: String,
+    /// With the reason `Plugin`: which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
     /// How many gangs.
     pub gangs: u32,
     /// One of them.
@@ -431,6 +434,9 @@ pub struct Could {
     pub surplus: u32,
     /// Why not more.
     pub kept: Option<String>,
+    /// With `Plugin`: which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
     /// When that is over, where it ends by itself.
     pub until: Option<f64>,
 }

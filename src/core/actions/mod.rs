@@ -140,6 +140,16 @@ impl<'a> Cycle<'a> {
         }
     }
 
+    /// What there is to see for whoever changes nothing.
+    pub(in crate::core) fn sight(&self) -> Sight<'_> {
+        Sight {
+            now: self.now,
+            state: self.state,
+            agenda: self.agenda,
+            profiles: self.profiles,
+        }
+    }
+
     fn decide(&mut self, gang_id: GangId, outcome: Outcome) {
         let decision = Decision::on(self.state, gang_id, outcome);
         self.orders.decisions.push(decision);

@@ -3,6 +3,7 @@
 
 use super::agenda::Agenda;
 use super::preempt::{Claim, Spared};
+use crate::core::framework::Profiles;
 use crate::core::placement::Shortage;
 use crate::core::state::{ClusterState, PodId};
 use crate::core::units::Time;
@@ -18,6 +19,8 @@ pub struct Sight<'a> {
     pub state: &'a ClusterState,
     /// The notes on gangs.
     pub agenda: &'a Agenda,
+    /// The plugins.
+    pub profiles: Profiles<'a>,
 }
 
 /// How many gangs keep what they need for which reason, with one example each. Those that differ only

@@ -54,6 +54,7 @@ impl Profile {
         self.pre_enqueue.append(&mut more.pre_enqueue);
         self.pre_filter.append(&mut more.pre_filter);
         self.filter.append(&mut more.filter);
+        self.victims.append(&mut more.victims);
         self.post_filter.append(&mut more.post_filter);
         self.pre_score.append(&mut more.pre_score);
         self.score.append(&mut more.score);

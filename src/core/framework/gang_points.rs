@@ -64,6 +64,14 @@ pub trait DomainOrder: Plugin {
     }
 }
 
+/// Says of which gangs nothing is asked when somebody needs room: neither all of one nor what it has beyond
+/// its minimum. Each is in the hands of the plugins of its own profile, whoever needs room. What a plugin says is
+/// looked at whenever somebody is tried; where it changes by itself, an [`EventHandler`] has to wake who waits.
+pub trait VictimFilter: Plugin {
+    /// Whether a gang that runs is spared.
+    fn spares(&self, state: &ClusterState, gang: &Gang) -> bool;
+}
+
 /// Hears that a gang found no place, and may add to the reason, or send others away that wait at
 /// Permit.
 pub trait PostFilter: Plugin {

@@ -24,6 +24,7 @@ pub use decision_points::{
 };
 pub use gang_points::{
     DomainOrder, DomainRoom, EventHandler, GangDomains, Inside, PostFilter, PreEnqueue, QueueSort,
+    VictimFilter,
 };
 pub use node_points::{
     Context, Filter, Mates, PreFilter, PreFilterVerdict, PreScore, Scope, Score, Verdict,

@@ -3,6 +3,7 @@
 use super::{
     Binder, Context, DomainOrder, EventHandler, Filter, GangDomains, Mates, Permit, PostBind,
     PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Remote, Reserve, Scope, Score,
+    VictimFilter,
 };
 use crate::core::model::{ProfileId, Reads};
 use crate::core::state::{ClusterState, Gang, Shape};
@@ -36,6 +37,8 @@ pub struct Profile {
     pub pre_filter: Vec<Arc<dyn PreFilter>>,
     /// Nodes that do not suit.
     pub filter: Vec<Arc<dyn Filter>>,
+    /// Of which gangs nothing is asked when somebody needs room.
+    pub victims: Vec<Arc<dyn VictimFilter>>,
     /// After a gang found no place.
     pub post_filter: Vec<Arc<dyn PostFilter>>,
     /// Before scores.

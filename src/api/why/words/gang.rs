@@ -439,7 +439,7 @@ pub(super) fn could_lose(could: &Could, clock: Clock) -> String {
         Some("Unlimited") => "its lifetime is unlimited".to_owned(),
         Some("Lifetime") => "its lifetime is not over".to_owned(),
         Some("WithinShare") => "its queue, or one above it, is within its fair share".to_owned(),
-        Some(other) => kept(other),
+        Some(other) => kept(other, could.plugin.as_deref()),
     };
     let until = could.until.map(|at| format!(", until {}", clock.at(at)));
     format!("{what} {to} ({why}{})", until.unwrap_or_default())

@@ -105,7 +105,7 @@ fn books(page: &mut Page, books: &QueueBooks) {
 /// Why gangs keep what they have.
 fn spared(one: &SparedCount, clock: Clock) -> String {
     let gangs = many(one.gangs, "gang");
-    let (keeps, example) = (kept(&one.reason), &one.example);
+    let (keeps, example) = (kept(&one.reason, one.plugin.as_deref()), &one.example);
     format!("{gangs} ({example}): {keeps}{}", until(one, clock))
 }
 
@@ -122,8 +122,12 @@ fn until(one: &SparedCount, clock: Clock) -> String {
 }
 
 /// Why a gang keeps what it has, or its minimum.
-fn kept(reason: &str) -> String {
+fn kept(reason: &str, plugin: Option<&str>) -> String {
     let words = match reason {
+        "Plugin" => {
+            let who = plugin.unwrap_or("of its profile");
+            return format!("plugin {who} spares it");
+        }
         "HoldsNothing" => "holds no node",
         "Undefined" => "its PodGroup is missing, so nobody knows what it needs",
         "Leaving" => "leaves already",

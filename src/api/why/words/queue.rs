@@ -147,7 +147,7 @@ fn back(page: &mut Page, queue: &Queue, clock: Clock) {
             "Unlimited" => "an unlimited lifetime".to_owned(),
             "Lifetime" => "a lifetime that is not over".to_owned(),
             "WithinShare" => "their queue, or one above it, is within its fair share".to_owned(),
-            other => kept(other),
+            other => kept(other, one.plugin.as_deref()),
         };
         let (gangs, example) = (many(one.gangs, "gang"), &one.example);
         let until = until(one, clock);

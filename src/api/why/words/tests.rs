@@ -75,6 +75,7 @@ fn waiting() -> Gang {
                 may_go: 2,
                 example: Some("ml/elastic".to_owned()),
                 spared: vec![SparedCount {
+                    plugin: None,
                     reason: "NotEntitled".to_owned(),
                     gangs: 3,
                     example: "web/shop".to_owned(),
@@ -214,6 +215,7 @@ fn a_running_gang_is_told_what_it_could_lose_to_whom() {
     gang.as_of = 1_767_225_690.0;
     gang.waits = None;
     let could = |to: &str, surplus, kept: Option<&str>| Could {
+        plugin: None,
         to: to.to_owned(),
         all: kept.is_none(),
         surplus,
@@ -336,9 +338,10 @@ fn every_reason_has_words() {
         Spared::TooOften(Time(1)),
         Spared::Evictor(Time(1)),
         Spared::Critical,
+        Spared::Plugin("Spy"),
     ];
     for code in reasons.map(convert::spared) {
-        assert_ne!(kept(code), code);
+        assert_ne!(kept(code, None), code);
     }
     let causes = [
         HangsOn::News,

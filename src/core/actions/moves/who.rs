@@ -22,7 +22,7 @@ pub(super) struct Candidate {
 
 /// The gangs that may be moved for another: the smallest first, the less important before others.
 pub(super) fn may_be_moved(cx: &Cycle<'_>, gang_id: GangId, limits: &MoveLimits) -> Vec<Candidate> {
-    let Some(judge) = Judge::new(cx.state, cx.agenda, cx.now, gang_id) else {
+    let Some(judge) = Judge::new(cx.sight(), gang_id) else {
         return Vec::new();
     };
     let mut asked: BTreeSet<GangId> = BTreeSet::new();

@@ -4,7 +4,8 @@
 use super::leaving::leaving;
 use crate::core::actions::partial::repairs_until;
 use crate::core::actions::reservation::{self, GRACE};
-use crate::core::actions::{Agenda, Stage};
+use crate::core::actions::{Agenda, Sight, Stage};
+use crate::core::framework::Profiles;
 use crate::core::model::{CRITICAL_PRIORITY, Lifetime, is_critical_class};
 use crate::core::placement::Demand;
 use crate::core::resources::Tally;
@@ -46,6 +47,8 @@ pub enum Spared {
     Evictor(Time),
     /// One of its members is critical for the system.
     Critical,
+    /// The plugin of this name spares it.
+    Plugin(&'static str),
 }
 
 impl Spared {
@@ -164,6 +167,7 @@ impl Asker {
 pub struct Judge<'a> {
     state: &'a ClusterState,
     agenda: &'a Agenda,
+    profiles: Profiles<'a>,
     now: Time,
     asker: Asker,
     /// What each queue holds, without what leaves it already.
@@ -174,27 +178,24 @@ pub struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Judges for a gang; `None` for one that has no queue yet.
     #[must_use]
-    pub fn new(
-        state: &'a ClusterState,
-        agenda: &'a Agenda,
-        now: Time,
-        gang_id: GangId,
-    ) -> Option<Self> {
-        let asker = Asker::new(state, agenda, gang_id)?;
-        Some(Self::on_behalf_of(state, agenda, now, asker))
+    pub fn new(sight: Sight<'a>, gang_id: GangId) -> Option<Self> {
+        let asker = Asker::new(sight.state, sight.agenda, gang_id)?;
+        Some(Self::on_behalf_of(sight, asker))
     }
 
     /// Judges for whoever might ask.
     #[must_use]
-    pub fn on_behalf_of(
-        state: &'a ClusterState,
-        agenda: &'a Agenda,
-        now: Time,
-        asker: Asker,
-    ) -> Self {
+    pub fn on_behalf_of(sight: Sight<'a>, asker: Asker) -> Self {
+        let Sight {
+            now,
+            state,
+            agenda,
+            profiles,
+        } = sight;
         let mut judge = Self {
             state,
             agenda,
+            profiles,
             now,
             asker,
             holds: BTreeMap::new(),
@@ -339,8 +340,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Why nothing is asked of it, whoever asks: it has just started, is critical for the system, or may
-    /// not be deleted.
+    /// Why nothing is asked of it, whoever asks: it has just started, is critical for the system, may not be
+    /// deleted, or a plugin spares it.
     pub(in crate::core::actions) fn protects(&self, id: GangId, gang: &Gang) -> Option<Spared> {
         self.is_protected(id, gang)
     }
@@ -358,7 +359,14 @@ impl<'a> Judge<'a> {
                 refused = refused.max(Some(at + REFUSED_FOR));
             }
         }
-        refused.filter(|at| *at > self.now).map(Spared::Refused)
+        let refused = refused.filter(|at| *at > self.now).map(Spared::Refused);
+        refused.or_else(|| self.spared_by_plugin(gang))
+    }
+
+    fn spared_by_plugin(&self, gang: &Gang) -> Option<Spared> {
+        let mut plugins = self.profiles.of(self.state, gang).victims.iter();
+        let found = plugins.find(|plugin| plugin.spares(self.state, gang));
+        found.map(|plugin| Spared::Plugin(plugin.name()))
     }
 
     /// Until when the `minRuntime` of its queue protects it; a queue without one has that of the

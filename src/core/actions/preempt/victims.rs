@@ -146,7 +146,7 @@ impl Candidates {
 pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
     let state = &*cx.state;
     let mut found = Candidates::default();
-    let Some(mut judge) = Judge::new(state, cx.agenda, cx.now, gang_id) else {
+    let Some(mut judge) = Judge::new(cx.sight(), gang_id) else {
         return found;
     };
     let mut asked = BTreeSet::new();

@@ -44,8 +44,7 @@ impl<'a> Eyes<'a> {
 
     /// What the rules say to somebody.
     fn judge_for(&mut self, asker: Asker) -> &mut Judge<'a> {
-        let Sight { now, state, agenda } = self.sight;
-        let new = || Judge::on_behalf_of(state, agenda, now, asker.clone());
+        let new = || Judge::on_behalf_of(self.sight, asker.clone());
         let judge = self.judge.get_or_insert_with(new);
         judge.turn_to(asker);
         judge
@@ -58,6 +57,7 @@ impl Scheduler {
             now,
             state: &self.state,
             agenda: &self.agenda,
+            profiles: self.policy.profiles(),
         }
     }
 

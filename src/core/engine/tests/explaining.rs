@@ -1,8 +1,10 @@
 //! Every gang that waits has an answer, and it is what was decided.
 
 use super::*;
+use crate::core::framework::{Plugin, VictimFilter};
 use crate::core::model::Lifetime;
 use crate::core::resources::CORE;
+use crate::core::state::{ClusterState, Gang};
 
 /// A story with two queues of equal weight, whose gangs may hold as much as they like.
 fn story() -> Story {
@@ -491,4 +493,51 @@ fn what_is_gone_is_said_to_be_gone() {
     assert!(gone.contains(&"no a/one".to_owned()), "{gone:?}");
     assert!(gone.contains(&"no queue left".to_owned()), "{gone:?}");
     assert!(story.scheduler.explain_queue("left", story.now).is_none());
+}
+
+/// Spares gangs of this name.
+#[derive(Debug)]
+struct Keeper(&'static str);
+
+impl Plugin for Keeper {
+    fn name(&self) -> &'static str {
+        "Keeper"
+    }
+}
+
+impl VictimFilter for Keeper {
+    fn spares(&self, _: &ClusterState, gang: &Gang) -> bool {
+        gang.key.name == self.0
+    }
+}
+
+#[test]
+fn what_a_plugin_spares_is_not_asked_and_who_waits_hears_of_it() {
+    let mut policy = Policy::default();
+    policy.profile.victims.push(Arc::new(Keeper("kept")));
+    let mut story = Story {
+        scheduler: Scheduler::new(policy),
+        now: Time::ZERO,
+    };
+    story.scheduler.keep_explaining();
+    story.node("n", 4);
+    story.gang("kept", "default", 2, 2, GangSpec::default());
+    story.gang("other", "default", 2, 2, GangSpec::default());
+    story.come_to_rest();
+    story.pass(1_000);
+    // It would do the least harm of two that are alike.
+    story.gang("first", "default", 2, 2, priority(9));
+    let gone = story.evicted();
+    assert_eq!(gone, ["other-0", "other-1"]);
+    gone.iter().for_each(|name| story.gone(name));
+    story.come_to_rest();
+    story.gang("second", "default", 4, 4, priority(10));
+    story.come_to_rest();
+    assert!(story.evicted().is_empty());
+    let Some(Asked::InVain(asked, true)) = story.gang_explained("second").waits.unwrap().asked
+    else {
+        panic!("nobody was asked");
+    };
+    let spared: Vec<_> = asked.spared.iter().collect();
+    assert_eq!(spared, [(Spared::Plugin("Keeper"), 1, "a/kept")]);
 }
