@@ -424,7 +424,7 @@ fn a_plugin_takes_part_in_decisions_and_what_it_reserved_is_given_back() {
 /// The extender of `hack/control-plane/extender`, built with the modules of the control plane.
 struct Extender {
     address: String,
-    _process: Ended,
+    process: Ended,
 }
 
 impl Extender {
@@ -457,7 +457,7 @@ impl Extender {
         lines.read_line(&mut address).unwrap();
         Self {
             address: address.trim().to_owned(),
-            _process: Ended(child),
+            process: Ended(child),
         }
     }
 
@@ -570,6 +570,52 @@ fn an_extender_with_kubernetes_own_types_binds() {
         metrics.contains("muster_binds_total{result=\"bound\"} 2"),
         "{metrics}"
     );
+}
+
+#[test]
+fn an_extender_that_hangs_at_bind_keeps_no_others_waiting_and_a_new_leader_goes_on() {
+    let cluster = Cluster::start();
+    cluster.nodes(2, "8");
+    let extender = Extender::start_with(&[&cluster.plane.kubeconfig()]);
+    let dir = tempfile::tempdir().unwrap();
+    let rest = format!(
+        "extenders:\n- {{urlPrefix: 'http://{}/scheduler', bindVerb: bind, httpTimeout: 500ms, \
+         managedResources: [{{name: example.com/card, ignoredByScheduler: true}}]}}\n",
+        extender.address
+    );
+    let config = configured(&dir, &rest);
+    let muster = Process::start(&cluster, &[&config]);
+    extender.process.signal("-STOP");
+    for name in ["asked", "deleted"] {
+        let mut pod = single(name, &json!({}));
+        ask_for_a_card(&mut pod);
+        cluster.plane.post(PODS, &pod).unwrap();
+    }
+    let plain = single("plain", &json!({}));
+    cluster.plane.post(PODS, &plain).unwrap();
+    eventually("the pod is bound", || cluster.bound("plain") == 1);
+    eventually("the reason is said", || {
+        let said = words(&cluster, "asked");
+        let left = "it failed several times in a row and is left alone for a while";
+        ["no answer within 500 ms", left]
+            .iter()
+            .any(|why| said.contains(&format!("/scheduler: {why}")))
+    });
+    cluster
+        .plane
+        .kubectl(&["delete", "pod", "deleted", "--grace-period=0", "--force"])
+        .unwrap();
+    assert_eq!(cluster.bound("asked"), 0);
+    // Killed while it asks.
+    drop(muster);
+    let _muster = Process::start(&cluster, &[&config]);
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(cluster.bound("asked"), 0);
+    extender.process.signal("-CONT");
+    eventually("the pod is bound", || cluster.bound("asked") == 1);
+    let pod = cluster.pod("asked");
+    let mark = &pod["metadata"]["annotations"]["extender.test/bound"];
+    assert_eq!(*mark, pod["spec"]["nodeName"]);
 }
 
 /// What a plugin at Bind does with a gang of this name. It binds the pods, and marks them, unless the gang
