@@ -98,11 +98,8 @@ impl Answer {
             }
             Self::Status { message, .. } => message.clone(),
             Self::Lost => "the API server did not answer in time".to_owned(),
-            Self::Outside(model::Answer::No { message } | model::Answer::Failed { message }) => {
-                message.clone()
-            }
             Self::Accepted | Self::Pod { .. } | Self::Outside(_) => {
-                "the answer made no sense".to_owned()
+                "the API server's answer made no sense".to_owned()
             }
         }
     }

@@ -72,7 +72,7 @@ impl Attempt {
             Answer::Accepted => State::Done(BindOutcome::Bound {
                 node: self.node.clone(),
             }),
-            Answer::Outside(said) => self.heard(said, answer, now),
+            Answer::Outside(said) => self.heard(said, now),
             Answer::Status { code: 404, .. } => State::Done(BindOutcome::Gone),
             Answer::Status { code, .. } if is_transient(*code) => self.post_again(answer, now),
             Answer::Status { code, .. } if *code != 409 && (400..500).contains(code) => {
@@ -87,27 +87,32 @@ impl Attempt {
     }
 
     /// Somebody outside was asked.
-    fn heard(&mut self, said: &model::Answer, answer: &Answer, now: Time) -> State {
+    fn heard(&mut self, said: &model::Answer, now: Time) -> State {
+        if *said == model::Answer::Skip {
+            self.asks = None;
+            self.deadline = now + BUDGET;
+            return State::Post { at: now };
+        }
+        self.doubtful = true;
         let who = self.asks.as_ref().map(|asks| asks.body.addressee());
         let who = who.unwrap_or_default();
-        let message = match said {
-            model::Answer::Skip => {
-                self.asks = None;
-                self.deadline = now + BUDGET;
-                return State::Post { at: now };
-            }
-            model::Answer::Yes(_) => {
-                format!("{who} says that it has bound the pod, and the pod is not bound")
-            }
-            _ => format!("{who}: {}", answer.message()),
-        };
-        self.doubtful = true;
         let unbound = match said {
-            model::Answer::Yes(_) | model::Answer::No { .. } => Unbound::Refuse { message },
-            _ => Unbound::Retry {
-                wait: self.posts.step(),
-                message,
+            model::Answer::Yes(_) => Unbound::Refuse {
+                message: format!("{who} says that it has bound the pod, and the pod is not bound"),
             },
+            model::Answer::No { message } => Unbound::Refuse {
+                message: format!("{who}: {message}"),
+            },
+            model::Answer::Failed { message } => Unbound::Retry {
+                message: format!("{who}: {message}"),
+                wait: self.posts.step(),
+            },
+            model::Answer::OfNodes(_) | model::Answer::Unsent | model::Answer::Skip => {
+                Unbound::Retry {
+                    message: format!("{who}: the answer made no sense"),
+                    wait: self.posts.step(),
+                }
+            }
         };
         State::Read { at: now, unbound }
     }

@@ -257,7 +257,7 @@ fn place(from: &core::ReservedPlace) -> json::Place {
 fn spared_gangs(from: &core::SparedGangs) -> Vec<json::SparedCount> {
     let count = |(why, gangs, example): (Spared, u32, &str)| json::SparedCount {
         reason: spared(why).to_owned(),
-        plugin: plugin(why),
+        plugin: why.plugin().map(str::to_owned),
         gangs,
         example: example.to_owned(),
         until: why.until().map(seconds),
@@ -281,7 +281,7 @@ fn runs(from: &core::Runs) -> json::Runs {
             all,
             surplus,
             kept: kept.map(|why| spared(why).to_owned()),
-            plugin: kept.and_then(plugin),
+            plugin: kept.and_then(Spared::plugin).map(str::to_owned),
             until: kept.and_then(Spared::until).map(seconds),
         }
     };
@@ -361,14 +361,6 @@ pub(super) const fn spared(why: Spared) -> &'static str {
         Spared::Evictor(_) => "Evictor",
         Spared::Critical => "Critical",
         Spared::Plugin(_) => "Plugin",
-    }
-}
-
-/// The plugin that has a gang keep its place.
-fn plugin(why: Spared) -> Option<String> {
-    match why {
-        Spared::Plugin(name) => Some(name.to_owned()),
-        _ => None,
     }
 }
 

@@ -44,7 +44,7 @@ impl SparedGangs {
         if why == Spared::HoldsNothing || more == 0 {
             return;
         }
-        let kind = |why: &Spared| (discriminant(why), why.until().is_some());
+        let kind = |why: &Spared| (discriminant(why), why.until().is_some(), why.plugin());
         match self.0.iter_mut().find(|(one, ..)| kind(one) == kind(&why)) {
             Some((one, count, _)) => {
                 *one = why.min(*one);

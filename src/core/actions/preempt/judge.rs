@@ -63,6 +63,15 @@ impl Spared {
             _ => None,
         }
     }
+
+    /// The plugin that spares it.
+    #[must_use]
+    pub const fn plugin(self) -> Option<&'static str> {
+        match self {
+            Self::Plugin(name) => Some(name),
+            _ => None,
+        }
+    }
 }
 
 /// Why the whole of a gang may have to go.

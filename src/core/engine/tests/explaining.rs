@@ -495,26 +495,29 @@ fn what_is_gone_is_said_to_be_gone() {
     assert!(story.scheduler.explain_queue("left", story.now).is_none());
 }
 
-/// Spares gangs of this name.
+/// A plugin of this name that spares gangs of that one.
 #[derive(Debug)]
-struct Keeper(&'static str);
+struct Keeper(&'static str, &'static str);
 
 impl Plugin for Keeper {
     fn name(&self) -> &'static str {
-        "Keeper"
+        self.0
     }
 }
 
 impl VictimFilter for Keeper {
     fn spares(&self, _: &ClusterState, gang: &Gang) -> bool {
-        gang.key.name == self.0
+        gang.key.name == self.1
     }
 }
 
 #[test]
 fn what_a_plugin_spares_is_not_asked_and_who_waits_hears_of_it() {
     let mut policy = Policy::default();
-    policy.profile.victims.push(Arc::new(Keeper("kept")));
+    policy
+        .profile
+        .victims
+        .push(Arc::new(Keeper("Keeper", "kept")));
     let mut story = Story {
         scheduler: Scheduler::new(policy),
         now: Time::ZERO,
@@ -540,4 +543,35 @@ fn what_a_plugin_spares_is_not_asked_and_who_waits_hears_of_it() {
     };
     let spared: Vec<_> = asked.spared.iter().collect();
     assert_eq!(spared, [(Spared::Plugin("Keeper"), 1, "a/kept")]);
+}
+
+#[test]
+fn of_gangs_that_several_plugins_spare_each_is_told_apart() {
+    let mut policy = Policy::default();
+    for (plugin, gang) in [("Keeper", "kept"), ("Warden", "ward")] {
+        policy.profile.victims.push(Arc::new(Keeper(plugin, gang)));
+    }
+    let mut story = Story {
+        scheduler: Scheduler::new(policy),
+        now: Time::ZERO,
+    };
+    story.scheduler.keep_explaining();
+    story.node("n", 4);
+    for gang in ["kept", "ward"] {
+        story.gang(gang, "default", 2, 2, GangSpec::default());
+    }
+    story.come_to_rest();
+    story.pass(1_000);
+    story.gang("wants", "default", 2, 2, priority(9));
+    story.come_to_rest();
+    let Some(Asked::InVain(asked, true)) = story.gang_explained("wants").waits.unwrap().asked
+    else {
+        panic!("nobody was asked");
+    };
+    let spared: Vec<_> = asked.spared.iter().collect();
+    let expected = [
+        (Spared::Plugin("Keeper"), 1, "a/kept"),
+        (Spared::Plugin("Warden"), 1, "a/ward"),
+    ];
+    assert_eq!(spared, expected);
 }
