@@ -21,13 +21,18 @@ impl SchedulerConfiguration {
         let plugins = plugins.map(|(index, one)| plugin(index, one));
         let extenders = self.extenders.iter().enumerate();
         let extenders = extenders.map(|(index, one)| extender(index, one));
-        let remotes: Vec<(Remote, String)> = plugins.chain(extenders).collect::<Result<_, _>>()?;
-        let binds = |(remote, _): &&(Remote, String)| remote.points.contains(&RemotePoint::Bind);
-        if let Some((_, field)) = remotes.iter().filter(binds).nth(1) {
+        let remotes: Vec<Remote> = plugins.chain(extenders).collect::<Result<_, _>>()?;
+        let binds = |one: &Remote| one.points.contains(&RemotePoint::Bind);
+        let mut binders = (0..remotes.len()).filter(|index| binds(&remotes[*index]));
+        if let Some(index) = binders.nth(1) {
+            let field = match index.checked_sub(self.remote_plugins.len()) {
+                None => format!("remotePlugins[{index}].points: Bind"),
+                Some(index) => format!("extenders[{index}].bindVerb"),
+            };
             let why = "another one binds already, and who binds a pod has to be certain";
-            return Err(unsupported(field.clone(), why));
+            return Err(unsupported(field, why));
         }
-        Ok(remotes.into_iter().map(|(remote, _)| remote).collect())
+        Ok(remotes)
     }
 
     /// Has a profile ask plugins in other processes.
@@ -43,8 +48,7 @@ fn unsupported(field: String, why: &'static str) -> ConfigError {
     ConfigError::Unsupported { field, why }
 }
 
-/// A plugin, and the field that would have it bind.
-fn plugin(index: usize, plugin: &RemotePlugin) -> Result<(Remote, String), ConfigError> {
+fn plugin(index: usize, plugin: &RemotePlugin) -> Result<Remote, ConfigError> {
     let points: Vec<RemotePoint> = plugin.points.iter().copied().map(Into::into).collect();
     let asks = |point| points.contains(&point);
     if asks(RemotePoint::Unreserve) && !asks(RemotePoint::Reserve) {
@@ -52,7 +56,7 @@ fn plugin(index: usize, plugin: &RemotePlugin) -> Result<(Remote, String), Confi
         let why = "without Reserve there is nothing to give back";
         return Err(unsupported(field, why));
     }
-    let remote = Remote {
+    Ok(Remote {
         name: plugin.name.as_str().into(),
         points,
         weight: plugin.weight.get().into(),
@@ -64,8 +68,7 @@ fn plugin(index: usize, plugin: &RemotePlugin) -> Result<(Remote, String), Confi
         node_labels: plugin.node_labels.clone(),
         resources: Vec::new(),
         unchecked: Vec::new(),
-    };
-    Ok((remote, format!("remotePlugins[{index}].points: Bind")))
+    })
 }
 
 /// kube-scheduler reads an empty verb as none.
@@ -73,8 +76,7 @@ const fn is_given(verb: &str) -> bool {
     !verb.is_empty()
 }
 
-/// An extender, and the field that would have it bind.
-fn extender(index: usize, extender: &Extender) -> Result<(Remote, String), ConfigError> {
+fn extender(index: usize, extender: &Extender) -> Result<Remote, ConfigError> {
     let field = |name: &str| format!("extenders[{index}].{name}");
     if extender.preempt_verb.as_deref().is_some_and(is_given) {
         let why = "Muster has whole gangs make room; an extender has no say in that";
@@ -103,7 +105,7 @@ fn extender(index: usize, extender: &Extender) -> Result<(Remote, String), Confi
         return Err(unsupported(format!("extenders[{index}]"), why));
     }
     let managed = extender.managed_resources.iter();
-    let remote = Remote {
+    Ok(Remote {
         name: extender.url_prefix.as_str().into(),
         points,
         weight: extender.weight.get().into(),
@@ -115,6 +117,5 @@ fn extender(index: usize, extender: &Extender) -> Result<(Remote, String), Confi
         node_labels: Vec::new(),
         resources: managed.map(|one| one.name.clone()).collect(),
         unchecked: unchecked.map(|(_, one)| one.name.clone()).collect(),
-    };
-    Ok((remote, field("bindVerb")))
+    })
 }

@@ -314,8 +314,8 @@ impl Scheduler {
                 let stage = self.agenda.progress(**gang).stage();
                 let alone = u64::from(one.counts().placed()) >= placed;
                 // Another who got his place in this very cycle would have woken him.
-                let may_be_helped = !alone && asks_about_others(&self.state, **gang);
-                matches!(stage, Stage::Settled | Stage::Held(_)) && !may_be_helped
+                matches!(stage, Stage::Settled | Stage::Held(_))
+                    && (alone || !asks_about_others(&self.state, **gang))
             }
             None => false,
         };

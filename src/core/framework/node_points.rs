@@ -1,4 +1,4 @@
-//! The points that look at one pod and the nodes: from PreFilter to Bind.
+//! The points that look at one pod and the nodes: from PreFilter to Score.
 
 use super::{Plugin, Reason, Store};
 use crate::core::model::Reads;

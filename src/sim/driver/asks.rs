@@ -19,6 +19,21 @@ pub(super) struct Inquiry {
     pub(super) given_up_at: Time,
 }
 
+/// What is heard of a question to which this is answered after so long, if anything, and after how long.
+pub(super) fn heard(
+    question: &Question,
+    answer: Option<Answer>,
+    after: Millis,
+) -> (Answer, Millis) {
+    match answer {
+        Some(answer) if after <= question.at_most => (answer, after),
+        _ => {
+            let message = format!("no answer within {}", question.at_most);
+            (Answer::Failed { message }, question.at_most)
+        }
+    }
+}
+
 impl Driver {
     /// Asks what may be asked now, and brings back what is answered.
     pub(super) fn ask_outside(&mut self, id: u64) {
@@ -68,15 +83,9 @@ impl Driver {
         let reply = self.outside.reply(&question);
         let fate = self.network.fate_of_question(&question, now);
         let given_up_at = now + question.at_most;
-        let answers_at = now + Millis(reply.after.0 + fate.answers_in.0);
-        let answer = fate.instead.or(reply.answer);
-        let (answer, answers_at) = match answer {
-            Some(answer) if answers_at <= given_up_at => (answer, answers_at),
-            _ => {
-                let message = format!("no answer within {}", question.at_most);
-                (Answer::Failed { message }, given_up_at)
-            }
-        };
+        let answers_in = Millis(reply.after.0 + fate.answers_in.0);
+        let (answer, answers_in) = heard(&question, fate.instead.or(reply.answer), answers_in);
+        let answers_at = now + answers_in;
         let lands_at = fate
             .lands_in
             .map(|span| now + Millis(reply.after.0 + span.0));

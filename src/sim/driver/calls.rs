@@ -1,6 +1,7 @@
 //! What a process sends: binds in their turn, evictions and words at once, each by its protocol,
 //! and none while it may not.
 
+use super::asks::heard;
 use super::{Driver, Errand, Happening};
 use crate::cluster::attempt::{Answer, Step};
 use crate::cluster::words::Word;
@@ -203,21 +204,13 @@ impl Driver {
         let fate = self.network.fate_of_asked_bind(question, self.now);
         let answers_in = Millis(reply.after.0 + fate.answers_in.0);
         let says_yes = matches!(reply.answer, Some(model::Answer::Yes(_)));
-        let answer = fate.instead.or(reply.answer);
-        let (answers_in, instead) = match answer.filter(|_| answers_in <= question.at_most) {
-            // What comes of it is what is answered.
-            Some(model::Answer::Yes(_)) if fate.lands_in.is_some() => (answers_in, None),
-            Some(answer) => (answers_in, Some(answer)),
-            None => {
-                let message = format!("no answer within {}", question.at_most);
-                let late = model::Answer::Failed { message };
-                (question.at_most, Some(late))
-            }
-        };
+        let (answer, answers_in) = heard(question, fate.instead.or(reply.answer), answers_in);
+        // Who binds says what came of it.
+        let is_true = matches!(answer, model::Answer::Yes(_)) && fate.lands_in.is_some();
         Fate {
             lands_in: fate.lands_in.filter(|_| says_yes),
             answers_in,
-            instead: instead.map(Answer::Outside),
+            instead: (!is_true).then_some(Answer::Outside(answer)),
         }
     }
 
