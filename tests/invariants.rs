@@ -388,9 +388,12 @@ impl World {
             Effect::Evict(evict) => {
                 let outcome = match how {
                     0 => EvictOutcome::Refused {
+                        message: "no".into(),
+                    },
+                    1 => EvictOutcome::Failed {
                         message: "busy".into(),
                     },
-                    1 => EvictOutcome::Unsent,
+                    2 => EvictOutcome::Unsent,
                     _ => EvictOutcome::Accepted,
                 };
                 let gone = outcome == EvictOutcome::Accepted;

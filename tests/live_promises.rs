@@ -13,10 +13,9 @@ mod live;
 
 use audit::{Written, now, written};
 use jiff::{SignedDuration, Timestamp};
-use live::{Cluster, Muster, PODS, condition, deny, eventually, text};
+use live::{Cluster, Muster, PODS, condition, deny, eventually, hang, text};
 use muster_devcluster::fake_node;
 use serde_json::{Value, json};
-use std::net::TcpListener;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -149,43 +148,24 @@ fn a_release_whose_deletes_are_refused_goes_on_for_as_long_as_it_takes_and_says_
     muster.stop();
 }
 
-/// A webhook on the deletion of pods that takes connections and says nothing.
-fn hang_deletes(cluster: &Cluster) -> TcpListener {
-    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = deaf.local_addr().unwrap().port();
-    cluster.apply(&format!(
-        r#"
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {{name: deaf}}
-webhooks:
-- name: deaf.example.com
-  admissionReviewVersions: [v1]
-  sideEffects: None
-  timeoutSeconds: 8
-  failurePolicy: Fail
-  clientConfig: {{url: "https://127.0.0.1:{port}/"}}
-  rules:
-  - {{apiGroups: [''], apiVersions: [v1], operations: [DELETE], resources: [pods]}}
-"#
-    ));
-    deaf
-}
-
 #[test]
 fn a_release_behind_a_webhook_that_hangs_says_so_and_ends_when_the_hang_does() {
     let cluster = scene();
     cluster.nodes(2, "8");
     cluster.apply(&refuse_to_bind("slow"));
     cluster.refuses_to_bind("slow-3", "node-0", "not on my nodes");
-    let _deaf = hang_deletes(&cluster);
+    let _deaf = hang(&cluster, "deaf", "DELETE", "pods", "true");
     let muster = start(&cluster, 128);
     cluster.gang("slow", 4);
     cluster.pods("slow", 4, "1");
     eventually("three are bound", || cluster.bound("slow") == 3);
-    eventually("the PodGroup says that its release is refused", || {
+    eventually("the PodGroup says that its release does not go on", || {
         let status = cluster.status_of("slow");
-        condition(&status, "ReleaseRefused").is_some()
+        let stuck = condition(&status, "ReleaseRefused");
+        stuck.is_some_and(|stuck| {
+            let words = text(stuck, "/message");
+            stuck["reason"] == "DeleteFailed" && words.contains(" could not be deleted: ")
+        })
     });
     let until = now();
     while seconds(until, now()) < 20.0 {

@@ -3,7 +3,7 @@
 //!
 //! A delete may be sent again without harm, for it names the uid; so nothing is read unless the
 //! API server speaks of a conflict. An attempt is short: whoever ordered it orders again what was
-//! refused, for as long as it takes. No I/O, no clock.
+//! not taken, for as long as it takes. No I/O, no clock.
 
 use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, is_transient};
 use crate::core::model::EvictOutcome;
@@ -49,16 +49,12 @@ impl Attempt {
         if at < self.deadline {
             State::Send { request, at }
         } else {
-            self.refused(answer)
+            let message = match answer {
+                Answer::Pod { .. } => "the API server reports a conflict on every try".to_owned(),
+                other => other.message(),
+            };
+            State::Done(EvictOutcome::Failed { message })
         }
-    }
-
-    fn refused(&self, answer: &Answer) -> State {
-        let message = match answer {
-            Answer::Pod { .. } => "the API server reports a conflict on every try".to_owned(),
-            other => other.message(),
-        };
-        State::Done(EvictOutcome::Refused { message })
     }
 }
 
@@ -97,7 +93,8 @@ impl Protocol for Attempt {
             (PodRequest::Delete, Answer::Status { code, .. })
                 if !is_transient(*code) && (400..500).contains(code) =>
             {
-                self.refused(answer)
+                let message = answer.message();
+                State::Done(EvictOutcome::Refused { message })
             }
             (
                 PodRequest::Read,
@@ -180,7 +177,9 @@ mod tests {
     fn a_refusal_is_known_at_once_and_the_rest_after_a_second() {
         assert_eq!(outcome(&[status(403)]), refused("code 403"));
         assert_eq!(outcome(&vec![status(503); 4]), None);
-        assert_eq!(outcome(&vec![status(503); 5]), refused("code 503"));
+        let message = "code 503".to_owned();
+        let failed = Some(EvictOutcome::Failed { message });
+        assert_eq!(outcome(&vec![status(503); 5]), failed);
     }
 
     #[test]
@@ -227,7 +226,10 @@ mod tests {
                     EvictOutcome::Gone => {
                         assert!([status(404), pod(false, false)].contains(last));
                     }
-                    EvictOutcome::Refused { .. } => assert_ne!(*last, status(404)),
+                    EvictOutcome::Refused { .. } => assert_eq!(*last, status(422)),
+                    EvictOutcome::Failed { .. } => {
+                        assert_ne!(*last, status(404));
+                    }
                     EvictOutcome::Unsent => panic!("an attempt was begun"),
                 }
                 for answer in all_answers() {

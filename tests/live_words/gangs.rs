@@ -1,8 +1,9 @@
 //! What gangs say with the built-in profile.
 
-use crate::live::{Cluster, PODS, condition, deny, eventually, pod, text};
+use crate::live::{Cluster, PODS, condition, deny, eventually, hang, pod, text};
 use crate::{Sentence, read_all, waits};
 use serde_json::json;
+use std::net::TcpListener;
 
 /// Where there is no PodGroup of ours, or it has all it needs, it is read on the pods: the reason, the pod, and what it
 /// says.
@@ -68,6 +69,11 @@ pub(crate) const WAITING: &[Sentence] = &[
         "refused",
         "binding pod refused-0 was refused: ",
     ),
+    waits(
+        "BindFailed",
+        "unanswered",
+        "binding pod unanswered-0 failed: ",
+    ),
 ];
 
 /// What else they say.
@@ -113,6 +119,12 @@ pub(crate) const CONDITIONS: &[Sentence] = &[
         reason: "DeleteRefused",
         gang: "kept",
         message: "pod kept-",
+    },
+    Sentence {
+        kind: "ReleaseRefused",
+        reason: "DeleteFailed",
+        gang: "stranded",
+        message: "pod stranded-",
     },
     Sentence {
         kind: "Scheduled",
@@ -162,21 +174,27 @@ fn special(cluster: &Cluster, gang: &str, field: &str, value: serde_json::Value)
     cluster.plane.post(PODS, &pod).unwrap();
 }
 
-fn refusals(cluster: &Cluster) {
-    let rule = "!(request.name in ['refused-0', 'part-3', 'kept-3'])";
+/// Answers no to some binds and deletions, and nothing to others.
+fn refusals(cluster: &Cluster) -> [TcpListener; 2] {
+    let rule = "!(request.name in ['refused-0', 'part-3', 'kept-3', 'stranded-3'])";
     let binds = deny("binds", "CREATE", "pods/binding", rule, "not on my nodes");
     cluster.apply(&binds);
     let rule = "!request.name.startsWith('kept-')";
     let deletes = deny("deletes", "DELETE", "pods", rule, "kept for the audit");
     cluster.apply(&deletes);
     cluster.refuses_to_bind("part-3", "node-0", "not on my nodes");
+    let rule = "request.name == 'unanswered-0'";
+    let binds = hang(cluster, "deaf-to-binds", "CREATE", "pods/binding", rule);
+    let rule = "request.name.startsWith('stranded-')";
+    let deletes = hang(cluster, "deaf-to-deletes", "DELETE", "pods", rule);
+    [binds, deletes]
 }
 
 #[test]
 fn gangs_say_why_they_wait_and_how_far_they_are() {
     let cluster = Cluster::start();
     cluster.nodes(4, "8");
-    refusals(&cluster);
+    let _deaf = refusals(&cluster);
     cluster.apply(include_str!("../support/volcano-podgroups.yaml"));
     let muster = cluster.muster_with(&cluster.plane.kubeconfig(), None, |options| {
         options.binds_in_flight = 4;
@@ -187,6 +205,8 @@ fn gangs_say_why_they_wait_and_how_far_they_are() {
         ("refused", 1, 1),
         ("part", 4, 4),
         ("kept", 4, 4),
+        ("unanswered", 1, 1),
+        ("stranded", 4, 4),
     ] {
         cluster.gang(gang, min);
         cluster.pods(gang, count, "100m");
@@ -255,6 +275,7 @@ fn events(cluster: &Cluster) {
             "Released: only 2 of 3 members are left; pod lost-1 ",
         ),
         ("kept-0", "EvictionRefused: "),
+        ("stranded-0", "EvictionFailed: "),
     ] {
         eventually(&format!("{pod} has the event {event}"), || {
             let events = cluster.events(pod);

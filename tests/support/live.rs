@@ -14,6 +14,7 @@ use muster_devcluster::{ControlPlane, fake_node};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{scope, sleep};
@@ -314,6 +315,38 @@ metadata: {{name: {name}}}
 spec: {{policyName: {name}, validationActions: [Deny]}}
 "#
     )
+}
+
+/// A webhook on an operation on a resource, where the rule holds, that takes connections and says nothing
+/// for eight seconds.
+pub(crate) fn hang(
+    cluster: &Cluster,
+    name: &str,
+    operation: &str,
+    resource: &str,
+    rule: &str,
+) -> TcpListener {
+    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = deaf.local_addr().unwrap().port();
+    cluster.apply(&format!(
+        r#"
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {{name: {name}}}
+webhooks:
+- name: {name}.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  timeoutSeconds: 8
+  failurePolicy: Fail
+  clientConfig: {{url: "https://127.0.0.1:{port}/"}}
+  matchConditions:
+  - {{name: rule, expression: "{rule}"}}
+  rules:
+  - {{apiGroups: [''], apiVersions: [v1], operations: [{operation}], resources: [{resource}]}}
+"#
+    ));
+    deaf
 }
 
 /// The pods of `default`.

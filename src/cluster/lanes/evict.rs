@@ -91,6 +91,7 @@ impl EvictLane {
             EvictOutcome::Accepted => "accepted",
             EvictOutcome::Gone => "gone",
             EvictOutcome::Refused { .. } => "refused",
+            EvictOutcome::Failed { .. } => "failed",
             EvictOutcome::Unsent => "unsent",
         };
         self.context
@@ -101,10 +102,10 @@ impl EvictLane {
         match &outcome {
             EvictOutcome::Accepted => self.slow.evicted(&order),
             EvictOutcome::Refused { message } => {
-                if !order.again {
-                    tracing::warn!(pod = %order.pod, words = message, "eviction refused");
-                }
-                self.slow.eviction_refused(&order, message);
+                self.not_taken(&order, result, "EvictionRefused", message);
+            }
+            EvictOutcome::Failed { message } => {
+                self.not_taken(&order, result, "EvictionFailed", message);
             }
             EvictOutcome::Gone | EvictOutcome::Unsent => {}
         }
@@ -114,6 +115,14 @@ impl EvictLane {
         if !order.again {
             self.pending.done();
         }
+    }
+
+    /// Says that an eviction was not taken.
+    fn not_taken(&self, order: &Evict, result: &str, event: &'static str, answer: &str) {
+        if !order.again {
+            tracing::warn!(pod = %order.pod, result, words = answer, "eviction");
+        }
+        self.slow.eviction_not_taken(order, event, answer);
     }
 
     async fn attempt(&self, order: &Evict) -> EvictOutcome {

@@ -35,7 +35,7 @@ const TRICKLE: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_secs(1);
 /// The longest rest it may ask for.
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// How many pods are remembered whose eviction was refused.
+/// How many pods are remembered whose eviction was not taken.
 const REFUSED_BOUND: usize = 10_000;
 
 /// How long to leave the API server alone after this answer.
@@ -49,7 +49,7 @@ fn rest(answer: &Answer) -> Duration {
 struct Inner {
     words: Words,
     events: Events,
-    /// Pods whose eviction was refused, and the answer that was said of it.
+    /// Pods whose eviction was not taken, and the answer that was said of it.
     refused: BTreeMap<String, Arc<str>>,
     serial: u64,
     writing: usize,
@@ -140,8 +140,8 @@ impl SlowLane {
         });
     }
 
-    /// The eviction of a pod was refused: said once for each answer.
-    pub(super) fn eviction_refused(&self, order: &Evict, answer: &str) {
+    /// The eviction of a pod was not taken: said once for each answer.
+    pub(super) fn eviction_not_taken(&self, order: &Evict, reason: &'static str, answer: &str) {
         let mut inner = self.inner();
         let known = inner.refused.get(&order.pod.uid);
         if known.is_some_and(|known| **known == *answer) || inner.refused.len() >= REFUSED_BOUND {
@@ -152,7 +152,7 @@ impl SlowLane {
         self.event(PodEvent {
             pod: order.pod.clone(),
             kind: "Warning",
-            reason: "EvictionRefused",
+            reason,
             action: "Releasing",
             note: format!("{answer} (to be evicted, for {})", order.message).into(),
         });

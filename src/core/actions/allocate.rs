@@ -413,9 +413,13 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
     let mut hints = closest.map_or_else(String::new, |words| format!(" ({words})"));
     let avoids = |one: &&Diagnosis| one.reasons.contains_key(&Reason::BindRefused);
     if shortage.diagnosis.as_ref().filter(avoids).is_some()
-        && let Some(answer) = &pod.refusal
+        && let Some(setback) = &pod.setback
     {
-        hints.push_str(&format!(" (the last refusal: {answer})"));
+        let what = match setback.refused {
+            true => "the last refusal",
+            false => "the last bind failed",
+        };
+        hints.push_str(&format!(" ({what}: {})", setback.message));
     }
     let single = state.gang(gang_id).is_none_or(|gang| gang.is_single());
     if single {

@@ -4,14 +4,14 @@
 //! however often an eviction is refused: a few are tried again every [`EVICT_AGAIN`], and all of
 //! them as soon as one of these is taken.
 
-use super::agenda::{Progress, RefusedRelease, Release, Stage};
+use super::agenda::{Progress, Release, Stage, StuckRelease};
 use super::back_off::back_off_from_release;
 use super::partial::what_happened;
 use super::record::{Disruption, Lost};
 use super::{Cycle, Outcome, moves, recall, reservation};
 use crate::core::model::{Evict, EvictCause, Why, cut};
 use crate::core::state::{
-    ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Standing, Subgroup,
+    ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Setback, Standing, Subgroup,
 };
 use crate::core::units::{Millis, Time};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ fn begin(
         cause,
         beneficiary: for_whom,
         message: Arc::clone(&message),
-        refused: None,
+        stuck: None,
         not_before: Time::ZERO,
     });
     reservation::cancel(cx, gang_id);
@@ -185,7 +185,7 @@ fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId) -> u32 {
         cx.agenda.at(at, gang_id);
     }
     let probed = !round.again.is_empty();
-    note_refusal(cx, gang_id, round.refusal, probed);
+    note_setback(cx, gang_id, round.setback, probed);
     u32::try_from(round.first.len() + round.again.len()).unwrap_or(u32::MAX)
 }
 
@@ -197,8 +197,8 @@ struct Round {
     again: Vec<PodId>,
     /// When more are due.
     next: Option<Time>,
-    /// The pod and the answer of the first refusal that stands.
-    refusal: Option<(String, String)>,
+    /// The pod and the answer of the first eviction that came back and was not taken since.
+    setback: Option<(String, Setback)>,
 }
 
 impl Round {
@@ -212,13 +212,13 @@ impl Round {
             match pod.eviction {
                 _ if pod.terminating => {}
                 Eviction::None => round.first.push(*id),
-                Eviction::Refused(at) => refused.push((at, *id)),
+                Eviction::CameBack(at) => refused.push((at, *id)),
                 Eviction::Ordered | Eviction::Accepted => {}
             }
             let stands = !pod.terminating && pod.eviction != Eviction::Accepted;
-            if let Some(words) = pod.refusal.as_ref().filter(|_| stands) {
-                let of_pod = || (pod.key.name.clone(), words.clone());
-                round.refusal.get_or_insert_with(of_pod);
+            if let Some(setback) = pod.setback.as_ref().filter(|_| stands) {
+                let of_pod = || (pod.key.name.clone(), setback.clone());
+                round.setback.get_or_insert_with(of_pod);
             }
         }
         refused.sort_unstable();
@@ -248,11 +248,11 @@ impl Round {
     }
 }
 
-/// Keeps the release's word on who refuses it: since the first refusal, until none stands.
-fn note_refusal(
+/// Keeps the release's word on what does not go: since the first setback, until none stands.
+fn note_setback(
     cx: &mut Cycle<'_>,
     gang_id: GangId,
-    refusal: Option<(String, String)>,
+    setback: Option<(String, Setback)>,
     probed: bool,
 ) {
     let now = cx.now;
@@ -262,15 +262,12 @@ fn note_refusal(
     if probed {
         release.not_before = now + EVICT_AGAIN;
     }
-    let since = release
-        .refused
-        .as_ref()
-        .map_or(now, |refused| refused.since);
-    let beneficiary = release.beneficiary.clone().filter(|_| refusal.is_some());
-    release.refused = refusal.map(|(pod, message)| RefusedRelease {
+    let since = release.stuck.as_ref().map_or(now, |stuck| stuck.since);
+    let beneficiary = release.beneficiary.clone().filter(|_| setback.is_some());
+    release.stuck = setback.map(|(pod, setback)| StuckRelease {
         since,
         pod,
-        message,
+        setback,
     });
     // Who waits for its room looks for another.
     if let Some(beneficiary) = beneficiary.and_then(|key| cx.state.find_gang(&key)) {
@@ -291,9 +288,9 @@ fn explain(state: &ClusterState, gang: &Gang, progress: &Progress) -> String {
     let unplaced: Vec<&Pod> = members.filter(unplaced).collect();
     let blamed = unplaced
         .iter()
-        .find_map(|pod| Some((pod, pod.refusal.as_ref()?)));
-    if let Some((pod, refusal)) = blamed {
-        message.push_str(&format!("; pod {}: {refusal}", pod.key.name));
+        .find_map(|pod| Some((pod, pod.setback.as_ref()?)));
+    if let Some((pod, setback)) = blamed {
+        message.push_str(&format!("; pod {}: {}", pod.key.name, setback.message));
     } else if let Some(why) = progress.why.as_ref().filter(|_| !unplaced.is_empty()) {
         message.push_str(&format!("; {}", why.message));
     }

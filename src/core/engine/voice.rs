@@ -272,7 +272,7 @@ impl Voice {
 
 /// How many members ever joined a gang, and how many wait.
 fn members(gang: &Gang) -> (u64, u32) {
-    let waiting = [Standing::Pending, Standing::Refused, Standing::Unsupported];
+    let waiting = [Standing::Pending, Standing::GivenUp, Standing::Unsupported];
     let counts = gang.counts();
     let waiting = waiting.into_iter().map(|one| counts.of(one)).sum();
     (gang.joined, waiting)

@@ -169,11 +169,20 @@ fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condit
     if let Some(why) = &progress.disrupted {
         all.push(condition("Disrupted", true, why.reason, &why.message));
     }
-    let refused = progress.release.as_ref();
-    if let Some(refused) = refused.and_then(|release| release.refused.as_ref()) {
-        let (pod, words) = (&refused.pod, &refused.message);
-        let message = format!("pod {pod} may not be deleted: {words}");
-        all.push(condition("ReleaseRefused", true, "DeleteRefused", &message));
+    let release = progress.release.as_ref();
+    if let Some(stuck) = release.and_then(|release| release.stuck.as_ref()) {
+        let (pod, setback) = (&stuck.pod, &stuck.setback);
+        let (reason, message) = match setback.refused {
+            true => (
+                "DeleteRefused",
+                format!("pod {pod} may not be deleted: {}", setback.message),
+            ),
+            false => (
+                "DeleteFailed",
+                format!("pod {pod} could not be deleted: {}", setback.message),
+            ),
+        };
+        all.push(condition("ReleaseRefused", true, reason, &message));
     }
     all
 }
@@ -251,7 +260,7 @@ pub(super) fn on_pod(state: &ClusterState, pod: &Pod, why: Option<&Why>) -> Opti
         (Standing::Unsupported, None) => {
             Some(unknown_subgroup(pod.subgroup_label.as_deref()).into())
         }
-        (Standing::Pending | Standing::Refused, _) => Some(Arc::clone(&why?.message)),
+        (Standing::Pending | Standing::GivenUp, _) => Some(Arc::clone(&why?.message)),
         _ => None,
     }
 }

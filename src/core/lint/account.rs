@@ -48,7 +48,7 @@ pub(super) struct Pod {
     pub(super) held: Option<String>,
     /// An eviction was ordered, and not refused.
     pub(super) evicting: bool,
-    /// The last eviction was refused.
+    /// The last eviction was not taken: refused, or not answered.
     pub(super) refused: bool,
     /// How long it is protected, if it is on its own.
     pub(super) lifetime: Option<Millis>,
@@ -396,7 +396,7 @@ impl Account {
         match outcome {
             EvictOutcome::Accepted => {}
             EvictOutcome::Gone => _ = self.remove_key(key),
-            EvictOutcome::Refused { .. } => self.change(key, |pod| {
+            EvictOutcome::Refused { .. } | EvictOutcome::Failed { .. } => self.change(key, |pod| {
                 pod.evicting = false;
                 pod.refused = true;
             }),

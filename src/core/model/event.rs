@@ -90,9 +90,14 @@ pub enum EvictOutcome {
     Accepted,
     /// No pod of this uid exists any more.
     Gone,
-    /// It was not taken: refused, or not answered in time.
+    /// It was not taken: the API says no.
     Refused {
         /// The answer's message, which says by whom.
+        message: String,
+    },
+    /// It was not seen to be taken, and trying again was given up for now (time-outs, overload).
+    Failed {
+        /// The last answer's message.
         message: String,
     },
     /// The order was given back: nothing was sent, and nothing will be.

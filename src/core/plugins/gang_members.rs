@@ -55,16 +55,25 @@ struct Part<'a> {
 fn explain(state: &ClusterState, gang: &Gang, part: &Part<'_>) -> Why {
     let counts = gang.counts();
     let mut members = gang.members.iter().filter_map(|id| state.pod(*id));
-    if counts.of(Standing::Refused) > 0 {
-        let refused = members.find(|pod| state.standing(pod) == Standing::Refused);
-        let name = refused.map_or("", |pod| &pod.key.name);
-        let message = refused
-            .and_then(|pod| pod.refusal.clone())
-            .unwrap_or_default();
-        return Why::new(
-            "BindRefused",
-            &format!("binding pod {name} was refused: {message}"),
-        );
+    if counts.of(Standing::GivenUp) > 0 {
+        let came_back = members
+            .clone()
+            .filter(|pod| state.standing(pod) == Standing::GivenUp);
+        let setbacks = came_back.filter_map(|pod| Some((&pod.key.name, pod.setback.as_ref()?)));
+        // Who was refused can do something about it.
+        if let Some((name, setback)) = setbacks.max_by_key(|(_, setback)| setback.refused) {
+            let message = &setback.message;
+            return match setback.refused {
+                true => Why::new(
+                    "BindRefused",
+                    &format!("binding pod {name} was refused: {message}"),
+                ),
+                false => Why::new(
+                    "BindFailed",
+                    &format!("binding pod {name} failed: {message}"),
+                ),
+            };
+        }
     }
     if counts.of(Standing::Gated) > 0 {
         let gated = members.find(|pod| state.standing(pod) == Standing::Gated);

@@ -51,7 +51,7 @@ pub use node_set::NodeSet;
 pub use nodes::{NodeFacts, Nodes};
 pub use pending::{Class, Pending, Turn, take_turns};
 pub use pod_counts::{NearPods, PodCounts, Pull, Rules};
-pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Standing};
+pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Setback, Standing};
 pub use queues::{
     Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
 };

@@ -1,7 +1,7 @@
 //! Pods coming, changing and going; what became of binds and evictions.
 
 use super::ids::{GangId, NodeId, PodId, ShapeId};
-use super::pods::{Eviction, Place, Pod, Standing};
+use super::pods::{Eviction, Place, Pod, Setback, Standing};
 use super::volumes::PodVolumesOf;
 use super::{ClusterState, Occupant};
 use crate::core::model::{BindOutcome, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
@@ -100,7 +100,7 @@ impl ClusterState {
             recalled: false,
             avoid: Vec::new(),
             setbacks: 0,
-            refusal: None,
+            setback: None,
         };
         pod.unsupported
             .extend(no_room_for.map(|name| too_many_resources(&name)));
@@ -305,15 +305,15 @@ impl ClusterState {
                     pod.forget_setbacks();
                 }
             }
-            BindOutcome::Refused { message } => self.bind_came_back(id, message, true),
-            BindOutcome::Failed { message } => self.bind_came_back(id, message, false),
+            BindOutcome::Refused { message } => self.bind_came_back(id, Setback::refused(message)),
+            BindOutcome::Failed { message } => self.bind_came_back(id, Setback::failed(message)),
             BindOutcome::Unsent => self.take_back(id),
             BindOutcome::Gone => return self.remove_pod(id),
         }
         self.compare(id, before, true);
     }
 
-    fn bind_came_back(&mut self, id: PodId, message: String, avoid_node: bool) {
+    fn bind_came_back(&mut self, id: PodId, setback: Setback) {
         let Some(pod) = self.pods.get_mut(id) else {
             return;
         };
@@ -321,10 +321,10 @@ impl ClusterState {
             return;
         };
         pod.setbacks += 1;
-        pod.refusal = Some(message);
-        if avoid_node {
+        if setback.refused {
             pod.avoid.push(node);
         }
+        pod.setback = Some(setback);
         self.take_back(id);
     }
 
@@ -345,20 +345,27 @@ impl ClusterState {
             EvictOutcome::Gone => self.remove_pod(id),
             EvictOutcome::Unsent => self.set_eviction(id, Eviction::None),
             EvictOutcome::Refused { message } => {
-                if let Some(pod) = self.pods.get_mut(id) {
-                    pod.refusal = Some(message);
-                }
-                self.set_eviction(id, Eviction::Refused(self.now));
+                self.eviction_came_back(id, Setback::refused(message));
+            }
+            EvictOutcome::Failed { message } => {
+                self.eviction_came_back(id, Setback::failed(message));
             }
         }
+    }
+
+    fn eviction_came_back(&mut self, id: PodId, setback: Setback) {
+        if let Some(pod) = self.pods.get_mut(id) {
+            pod.setback = Some(setback);
+        }
+        self.set_eviction(id, Eviction::CameBack(self.now));
     }
 
     /// Notes whether the refusal of a gang's evictions is over.
     fn note_yield(&mut self, id: PodId, outcome: &EvictOutcome) {
         let Some(pod) = self.pods.get(id) else { return };
         let yields = match outcome {
-            EvictOutcome::Accepted | EvictOutcome::Gone if pod.refusal.is_some() => true,
-            EvictOutcome::Refused { .. } => false,
+            EvictOutcome::Accepted | EvictOutcome::Gone if pod.setback.is_some() => true,
+            EvictOutcome::Refused { .. } | EvictOutcome::Failed { .. } => false,
             _ => return,
         };
         if let Some(gang) = pod.gang.and_then(|gang| self.gangs.get_mut(gang)) {

@@ -35,8 +35,8 @@ pub enum Standing {
     Gated,
     /// Uses a field this version cannot honour, or a subgroup that does not exist.
     Unsupported,
-    /// Its bind was refused for good; not tried before its gang's back-off ends.
-    Refused,
+    /// Its bind came back [`MAX_SETBACKS`] times; not tried before its gang's back-off ends.
+    GivenUp,
     /// Could be placed.
     Pending,
     /// Placed; the bind is on its way.
@@ -69,8 +69,8 @@ pub enum Eviction {
     Ordered,
     /// The API server took it: the pod is going.
     Accepted,
-    /// Refused at this time; the pod's `refusal` says why.
-    Refused(Time),
+    /// Not taken, at this time; the pod's `setback` says why.
+    CameBack(Time),
 }
 
 impl Eviction {
@@ -136,8 +136,33 @@ pub struct Pod {
     pub avoid: Vec<NodeId>,
     /// How often its bind came back without success since the last back-off.
     pub setbacks: u32,
-    /// The message of the last bind or eviction that came back without success.
-    pub refusal: Option<String>,
+    /// The last bind or eviction that came back without success.
+    pub setback: Option<Setback>,
+}
+
+/// Why a bind or an eviction came back without success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setback {
+    /// Somebody said no. Otherwise nobody answered, or only that they could not just then.
+    pub refused: bool,
+    /// The answer, or that there was none.
+    pub message: String,
+}
+
+impl Setback {
+    pub(super) const fn refused(message: String) -> Self {
+        Self {
+            refused: true,
+            message,
+        }
+    }
+
+    pub(super) const fn failed(message: String) -> Self {
+        Self {
+            refused: false,
+            message,
+        }
+    }
 }
 
 /// A pod whose bind came back this often is given up until its gang's back-off ends.
@@ -165,7 +190,7 @@ impl Pod {
     /// It has a node now: what came back before says nothing about it any more.
     pub(super) fn forget_setbacks(&mut self) {
         self.setbacks = 0;
-        self.refusal = None;
+        self.setback = None;
         self.avoid.clear();
     }
 
@@ -196,7 +221,7 @@ impl Pod {
             (PodPhase::Running, Place::Bound(_)) => Standing::Running,
             (_, Place::Bound(_)) => Standing::Bound,
             (_, Place::Assumed(_)) => Standing::Assumed,
-            (_, Place::None) if self.setbacks >= MAX_SETBACKS => Standing::Refused,
+            (_, Place::None) if self.setbacks >= MAX_SETBACKS => Standing::GivenUp,
             (_, Place::None) if !self.gates.is_empty() => Standing::Gated,
             (_, Place::None) if self.subgroup.is_none() || !self.unsupported.is_empty() => {
                 Standing::Unsupported

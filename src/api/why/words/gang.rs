@@ -469,7 +469,7 @@ fn disruption(page: &mut Page, gang: &Gang, one: &Disruption, clock: Clock) {
     page.more(&format!("why it: {why}"));
     if let Some(refused) = &gang.refused {
         let (pod, words) = (&refused.name, &refused.message);
-        page.more(&format!("pod {pod} may not be deleted: {words}"));
+        page.more(&format!("pod {pod} could not be deleted: {words}"));
     }
     if one.why == "Surplus" {
         return;

@@ -10,7 +10,7 @@ mod taken;
 
 pub(super) use holders::Holders;
 pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
-pub(super) use notes::{RefusedRelease, Restless};
+pub(super) use notes::{Restless, StuckRelease};
 use parked::After;
 pub(super) use parked::{Likeness, Want};
 pub(super) use queued::Block;

@@ -7,7 +7,7 @@ use crate::core::actions::LostSums;
 use crate::core::actions::record::{Asked, Disruption, KeptFor, Short};
 use crate::core::fairness::Blocked;
 use crate::core::model::{EvictCause, GangKey, Why};
-use crate::core::state::{GangId, Id, NodeId, QueueId};
+use crate::core::state::{GangId, Id, NodeId, QueueId, Setback};
 use crate::core::units::Time;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -61,21 +61,21 @@ pub struct Release {
     pub beneficiary: Option<GangKey>,
     /// Why the gang has to go.
     pub message: Arc<str>,
-    /// Who refuses it, if somebody does.
-    pub refused: Option<RefusedRelease>,
-    /// Evictions that were refused are not tried again before this.
+    /// What keeps it from going on, if something does.
+    pub stuck: Option<StuckRelease>,
+    /// Evictions that came back are not tried again before this.
     pub not_before: Time,
 }
 
-/// A release that is refused.
+/// A release of which evictions come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedRelease {
+pub struct StuckRelease {
     /// Since when.
     pub since: Time,
-    /// A pod that may not be deleted.
+    /// A pod that could not be deleted.
     pub pod: String,
-    /// The API server's answer, which says by whom.
-    pub message: String,
+    /// Why not; the API server's answer says by whom.
+    pub setback: Setback,
 }
 
 /// Changes of a reservation that nothing but other reservations can have caused.

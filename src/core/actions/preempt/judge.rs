@@ -364,7 +364,7 @@ impl<'a> Judge<'a> {
             if gang.priority >= CRITICAL_PRIORITY || is_critical(pod) {
                 return Some(Spared::Critical);
             }
-            if let Eviction::Refused(at) = pod.eviction {
+            if let Eviction::CameBack(at) = pod.eviction {
                 refused = refused.max(Some(at + REFUSED_FOR));
             }
         }

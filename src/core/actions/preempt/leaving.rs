@@ -12,7 +12,7 @@ pub(in crate::core::actions) fn leaving(state: &ClusterState, agenda: &Agenda) -
         let Some(pod) = state.pod(*id).filter(|pod| pod.room().is_some()) else {
             return false;
         };
-        pod.terminating || !matches!(pod.eviction, Eviction::Refused(_))
+        pod.terminating || !matches!(pod.eviction, Eviction::CameBack(_))
     };
     released.chain(state.departing()).filter(goes).collect()
 }

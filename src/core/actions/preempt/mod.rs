@@ -301,7 +301,7 @@ fn spare_who_may_not_go(cx: &mut Cycle<'_>, gang_id: GangId) {
     let key = &cx.state[gang_id].key;
     let stuck = |id: &GangId| {
         let release = cx.agenda.progress(*id).release.as_ref();
-        release.is_some_and(|one| one.beneficiary.as_ref() == Some(key) && one.refused.is_some())
+        release.is_some_and(|one| one.beneficiary.as_ref() == Some(key) && one.stuck.is_some())
     };
     for id in cx.agenda.releasing().filter(stuck).collect::<Vec<_>>() {
         release::call_off(cx, id);
@@ -317,7 +317,7 @@ pub(super) fn note_refusals(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
     let refused = |id: &PodId| {
         let pod = cx.state.pod(*id);
-        pod.is_some_and(|pod| matches!(pod.eviction, Eviction::Refused(_)))
+        pod.is_some_and(|pod| matches!(pod.eviction, Eviction::CameBack(_)))
     };
     if cx.state[gang_id].members.iter().any(refused) {
         for gang in cx.agenda.nominated.clone() {

@@ -102,11 +102,10 @@ fn refused_evictions_are_tried_again_a_few_at_a_time() {
     let mut probes = world.answer(&orders.evictions, &refused()).evictions;
     assert!(probes.is_empty(), "not at once");
     let why = world.agenda.progress(gang).release.as_ref().unwrap();
-    let refusal = why.refused.as_ref().unwrap();
-    assert_eq!(
-        (refusal.pod.as_str(), refusal.message.as_str()),
-        ("g-1", "denied by policy")
-    );
+    let stuck = why.stuck.as_ref().unwrap();
+    let (pod, setback) = (stuck.pod.as_str(), &stuck.setback);
+    assert_eq!((pod, setback.refused), ("g-1", true));
+    assert_eq!(setback.message, "denied by policy");
     for _ in 0..3 {
         world.pass(1_500);
         probes = world.take_in().1.evictions;

@@ -78,8 +78,8 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
     let queue = gang
         .queue
         .and_then(|id| Some((id, state.queues().get(id)?)));
-    let refused = progress.release.as_ref();
-    let refused = refused.and_then(|release| release.refused.as_ref());
+    let release = progress.release.as_ref();
+    let stuck = release.and_then(|release| release.stuck.as_ref());
     let ended = matches!(status.phase, GangPhase::Finished | GangPhase::Failed);
     let missing = gang.missing() > 0 && progress.stage() != Stage::Releasing;
     let grows = progress.why.is_some() && !gang.pending.is_empty();
@@ -106,7 +106,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
         waits: ((missing && !ended) || grows).then(|| waiting::explain(sight, id, position)),
         runs: (counts.placed() > 0).then(|| running::explain(eyes, id)),
         disruption: progress.disruption.clone(),
-        refused: refused.map(|one| (one.pod.clone(), one.message.clone())),
+        refused: stuck.map(|one| (one.pod.clone(), one.setback.message.clone())),
         back_at: progress
             .retry_at
             .filter(|_| progress.stage() == Stage::BackingOff),

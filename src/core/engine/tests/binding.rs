@@ -1,6 +1,7 @@
 //! From a bind to a whole gang, or to its release.
 
 use super::*;
+use crate::core::state::MAX_SETBACKS;
 
 #[test]
 fn succeeded_members_count_even_when_they_are_deleted() {
@@ -34,6 +35,26 @@ fn a_member_that_is_refused_is_tried_on_another_node() {
     let second = story.binds();
     assert_eq!(second.len(), 1);
     assert_ne!(first[0].node, second[0].node);
+}
+
+#[test]
+fn a_bind_that_nobody_answered_is_not_said_to_be_refused_and_needs_no_other_node() {
+    let mut story = Story::new();
+    story.node("n1", 1);
+    story.group("g", 1);
+    story.pod("p", Some("g"));
+    for _ in 0..MAX_SETBACKS {
+        let binds = story.binds();
+        assert_eq!(binds[0].node, "n1");
+        story.unanswered(&binds[0]);
+    }
+    assert_eq!(story.binds(), []);
+    let said = story.status("g").conditions;
+    let scheduled = said.iter().find(|one| one.kind == "Scheduled").unwrap();
+    assert_eq!(
+        (scheduled.reason, scheduled.message.as_str()),
+        ("BindFailed", "binding pod p failed: no answer")
+    );
 }
 
 #[test]
@@ -356,7 +377,8 @@ fn a_refused_release_goes_on_until_it_is_done_and_says_who_refuses_since_when() 
             .iter()
             .find(|one| one.kind == "ReleaseRefused");
         let words = "pod p01 may not be deleted: denied by policy \"keep\"";
-        assert_eq!(refused.map(|one| one.message.as_str()), Some(words));
+        let said = refused.map(|one| (one.reason, one.message.as_str()));
+        assert_eq!(said, Some(("DeleteRefused", words)));
         story.pass(500);
     }
     assert!(orders < 39 + 40 * 16, "{orders} orders in 50 s");

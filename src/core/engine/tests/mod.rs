@@ -97,6 +97,13 @@ impl Story {
         self.tell(Event::BindResult(bind.pod.clone(), outcome));
     }
 
+    fn unanswered(&mut self, bind: &Bind) {
+        let outcome = BindOutcome::Failed {
+            message: "no answer".into(),
+        };
+        self.tell(Event::BindResult(bind.pod.clone(), outcome));
+    }
+
     /// One cycle; its binds and evictions.
     fn step(&mut self) -> (Vec<Bind>, Vec<Evict>) {
         let plan = self.scheduler.cycle(self.now);
