@@ -12,10 +12,9 @@ use muster::core::model::{
 };
 use muster::core::units::Time;
 use std::time::Duration;
-use support::{node, place, singles};
+use support::{HOST, node, place, singles};
 
 const NODES: usize = 5_000;
-const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 const RACK: &str = "example.com/rack";
 

@@ -18,8 +18,8 @@ use muster::core::units::Time;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use support::{
-    Clock, bound_to, cluster, fillers, gang_of, gangs, gpu_cluster, gpu_gang, gpu_jobs, passer,
-    place, queues, singles, slot_fillers, waiters,
+    Clock, HOST, bound_to, cluster, fillers, gang_of, gangs, gpu_cluster, gpu_gang, gpu_jobs,
+    labelled_cluster, passer, place, queues, selecting, singles, slot_fillers, waiters,
 };
 
 /// Pods in a wave.
@@ -201,5 +201,26 @@ fn preemption(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, placements, cannot, waiting, preemption);
+/// A thousand pods, no two of which may go to the same nodes: each to one that it names by a label, or to
+/// none. All nodes have to be known for each of them, and why they do not suit.
+fn selectors(criterion: &mut Criterion) {
+    const PODS: usize = 1_000;
+    const NODES: usize = 20_000;
+    let mut group = criterion.benchmark_group("selectors/1000-on-20000-nodes");
+    group
+        .throughput(Throughput::Elements(PODS as u64))
+        .sample_size(10);
+    for (name, value, expected) in [("one-node-each", "node-", PODS), ("no-node", "none-", 0)] {
+        let events = selecting(PODS, HOST, value);
+        let (placed, _) = wave((labelled_cluster(NODES), events.clone()));
+        assert_eq!(placed, expected, "{name}");
+        group.bench_function(name, |bench| {
+            let prepare = || (labelled_cluster(NODES), events.clone());
+            bench.iter_batched(prepare, wave, BatchSize::PerIteration);
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, placements, cannot, waiting, preemption, selectors);
 criterion_main!(benches);

@@ -126,6 +126,37 @@ pub(crate) fn gangs(count: usize, size: usize) -> Vec<Event> {
     (0..count).flat_map(gang).collect()
 }
 
+/// Pods on their own, each with a node selector of its own: one value of a label after the other.
+pub(crate) fn selecting(count: usize, label: &str, value: &str) -> Vec<Event> {
+    let mut pods = singles(count);
+    for (index, event) in pods.iter_mut().enumerate() {
+        let Event::Pod(spec) = event else {
+            panic!("a pod");
+        };
+        let value = format!("{value}{index}");
+        let selector = &mut spec.shape.constraints.selector;
+        selector.insert(label.to_owned(), value);
+    }
+    pods
+}
+
+/// A scheduler that knows this many empty nodes with a dozen labels each, their own names among them.
+pub(crate) fn labelled_cluster(nodes: usize) -> Scheduler {
+    let mut scheduler = Scheduler::default();
+    for index in 0..nodes {
+        let mut node = node(index);
+        let labels = (0..11).map(|label| (format!("example.com/label-{label}"), "same".to_owned()));
+        node.labels.extend(labels);
+        node.labels.insert(HOST.to_owned(), node.name.clone());
+        scheduler.apply(Time::ZERO, Event::Node(node));
+    }
+    assert_eq!(place(&mut scheduler), 0);
+    scheduler
+}
+
+/// The label with the node's name.
+pub(crate) const HOST: &str = "kubernetes.io/hostname";
+
 /// For each node a pod that takes nearly all of it.
 pub(crate) fn fillers(nodes: usize) -> Vec<Event> {
     let filler = (NODE_CPU - 500, 1);

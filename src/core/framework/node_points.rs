@@ -143,6 +143,12 @@ pub trait Filter: Plugin {
         0
     }
 
+    /// The nodes that it may suit at most, and its reason against all others, where that is known without
+    /// asking each of them. For scope [`Scope::NodeFacts`].
+    fn at_most(&self, _cx: &Context<'_>) -> Option<(NodeSet, Reason)> {
+        None
+    }
+
     /// [`Filter::check`] without the reasons.
     fn suits(&self, cx: &Context<'_>, node: NodeId) -> bool {
         self.check(cx, node) == Verdict::Fit

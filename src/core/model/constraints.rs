@@ -163,7 +163,12 @@ impl Term {
     /// Whether the term holds of nodes of certain names only.
     #[must_use]
     pub fn names_nodes(&self) -> bool {
-        self.fields.iter().any(|one| names(one).is_some())
+        self.named().is_some()
+    }
+
+    /// The names of the nodes that it may hold of; `None` if it does not name them.
+    pub(in crate::core) fn named(&self) -> Option<&[String]> {
+        self.fields.iter().find_map(names)
     }
 
     /// Whether the term, which names nodes, names this one.

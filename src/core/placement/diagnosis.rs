@@ -37,9 +37,10 @@ pub fn answers(
     };
     let before = profile.pre_filter.iter();
     let verdicts: Vec<_> = before.map(|one| one.pre_filter(&cx)).collect();
+    let limits = limits(profile, &cx);
     let nodes = state.nodes().present().iter();
     nodes
-        .map(|node| (node, refusal(profile, &verdicts, &cx, node)))
+        .map(|node| (node, refusal(profile, &verdicts, &limits, &cx, node)))
         .collect()
 }
 
@@ -71,9 +72,10 @@ pub(super) fn diagnose_among(
         _ => None,
     });
     diagnosis.refusal = refusal_of_all.map(Box::new);
+    let limits = limits(profile, &cx);
     let mut least = None;
     for node in among.iter() {
-        let reasons = refusal(profile, &verdicts, &cx, node);
+        let reasons = refusal(profile, &verdicts, &limits, &cx, node);
         let only_resources = reasons
             .iter()
             .all(|one| matches!(one, Reason::Insufficient(_)));
@@ -107,10 +109,25 @@ fn contradiction(profile: &Profile, cx: &Context<'_>, node: NodeId) -> Option<Re
     })
 }
 
-/// The reasons of the first plugin that refuses.
+/// What each filter of a profile says of most nodes, if it does ([`Filter::at_most`]): worth asking before many
+/// nodes are looked at.
+pub(super) fn limits(profile: &Profile, cx: &Context<'_>) -> Vec<Option<Limit>> {
+    let filters = profile.filter.iter();
+    let limits = filters.map(|one| match one.scope(cx.shape) {
+        Scope::NodeFacts => one.at_most(cx),
+        _ => None,
+    });
+    limits.collect()
+}
+
+/// The nodes that a filter may suit at most, and its reason against the others.
+type Limit = (NodeSet, Reason);
+
+/// The reasons of the first plugin that refuses. Without `limits` every filter is asked.
 pub(super) fn refusal(
     profile: &Profile,
     verdicts: &[PreFilterVerdict],
+    limits: &[Option<Limit>],
     cx: &Context<'_>,
     node: NodeId,
 ) -> Vec<Reason> {
@@ -129,7 +146,13 @@ pub(super) fn refusal(
             _ => {}
         }
     }
-    for filter in &profile.filter {
+    for (index, filter) in profile.filter.iter().enumerate() {
+        let limit = limits.get(index).and_then(Option::as_ref);
+        if let Some((_, reason)) = limit.filter(|(nodes, _)| !nodes.contains(node)) {
+            let expected = Verdict::fit_unless(true, reason.clone());
+            debug_assert_eq!(filter.check(cx, node), expected, "{}", filter.name());
+            return vec![reason.clone()];
+        }
         if let Verdict::Unfit(reasons) = filter.check(cx, node) {
             return reasons;
         }

@@ -44,14 +44,17 @@ impl Masks {
         if mask.version < nodes.version() {
             let known = nodes.touched().since(mask.cursor);
             let before = mask.version;
-            let mut look = |node| {
+            let look = |node| {
                 if nodes.facts_version(node) > before {
                     mask.nodes.set(node, fits(filters, cx, node));
                 }
             };
-            match known.filter(|_| before > 0) {
-                Some(touched) => touched.iter().copied().for_each(look),
-                None => (0..nodes.len()).map(NodeId::from_index).for_each(&mut look),
+            let mut lasting = lasting(filters, cx);
+            match (known, lasting.find_map(|one| one.at_most(cx))) {
+                (Some(touched), _) if before > 0 => touched.iter().copied().for_each(look),
+                // Who is not asked is not in it.
+                (_, Some((only, _))) if before == 0 => only.iter().for_each(look),
+                _ => (0..nodes.len()).map(NodeId::from_index).for_each(look),
             }
             (mask.version, mask.cursor) = (nodes.version(), nodes.touched().end());
         }
@@ -60,8 +63,14 @@ impl Masks {
 }
 
 fn fits(filters: &[Arc<dyn Filter>], cx: &Context<'_>, node: NodeId) -> bool {
-    let mut lasting = filters
-        .iter()
-        .filter(|one| one.scope(cx.shape) == Scope::NodeFacts);
-    lasting.all(|one| one.check(cx, node) == Verdict::Fit)
+    lasting(filters, cx).all(|one| one.check(cx, node) == Verdict::Fit)
+}
+
+/// The filters whose verdicts last.
+fn lasting<'a>(
+    filters: &'a [Arc<dyn Filter>],
+    cx: &Context<'_>,
+) -> impl Iterator<Item = &'a Arc<dyn Filter>> {
+    let of_facts = |one: &&Arc<dyn Filter>| one.scope(cx.shape) == Scope::NodeFacts;
+    filters.iter().filter(of_facts)
 }

@@ -525,7 +525,7 @@ impl Placer {
         };
         let asked = profile.asked_first(cx.shape);
         let verdicts = asked.map(|one| one.pre_filter(&cx));
-        refusal(profile, &verdicts.collect::<Vec<_>>(), &cx, node)
+        refusal(profile, &verdicts.collect::<Vec<_>>(), &[], &cx, node)
     }
 
     /// Whether the pod fits this node now.

@@ -1,6 +1,6 @@
 //! What every node answers to a shape that it does not suit, counted.
 
-use super::diagnosis::{Diagnosis, lacking_part, refusal, shortfall};
+use super::diagnosis::{Diagnosis, lacking_part, limits, refusal, shortfall};
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Reason};
@@ -68,8 +68,9 @@ impl Answers {
             closest: Tournament::default(),
         };
         let mut closest = vec![UNFIT; room];
+        let limits = limits(profile, cx);
         for node in cx.state.nodes().present().iter() {
-            let reasons = refusal(profile, &[], cx, node);
+            let reasons = refusal(profile, &[], &limits, cx, node);
             closest[node.index()] = closeness(cx, node, &reasons);
             answers.note(node, reasons);
         }
@@ -80,7 +81,7 @@ impl Answers {
     /// Asks one node anew.
     fn ask(&mut self, profile: &Profile, cx: &Context<'_>, node: NodeId) {
         let reasons = if cx.state.nodes().present().contains(node) {
-            refusal(profile, &[], cx, node)
+            refusal(profile, &[], &[], cx, node)
         } else {
             Vec::new()
         };

@@ -2,7 +2,7 @@
 
 use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::core::model::labels_match;
-use crate::core::state::{NodeId, Shape};
+use crate::core::state::{NodeId, NodeSet, Shape};
 
 /// Filters out nodes that lack a label of the PodGroup's `nodeSelector`. It is part of its members'
 /// constraints, so that equal members of other gangs have another shape.
@@ -25,5 +25,11 @@ impl Filter for GangSelector {
         let labels = &cx.state.nodes().facts(node).labels;
         let lacks = wanted.is_some_and(|wanted| !labels_match(&wanted.gang_selector, labels));
         Verdict::fit_unless(lacks, Reason::GangSelector)
+    }
+
+    fn at_most(&self, cx: &Context<'_>) -> Option<(NodeSet, Reason)> {
+        let wanted = cx.state.shapes().constraints(cx.shape.constraints)?;
+        let nodes = cx.state.nodes().carriers(&wanted.gang_selector)?;
+        Some((nodes, Reason::GangSelector))
     }
 }

@@ -68,6 +68,29 @@ impl Filter for NodeAffinity {
         let matches = affinity && labels_match(&wanted.selector, &facts.labels);
         Verdict::fit_unless(!matches, Reason::NodeAffinity)
     }
+
+    fn at_most(&self, cx: &Context<'_>) -> Option<(NodeSet, Reason)> {
+        // Another reason counts for the nodes that the profile rules out.
+        let wanted = constraints(cx).filter(|_| self.added.required.is_none())?;
+        let nodes = cx.state.nodes().candidates(wanted)?;
+        Some((nodes, Reason::NodeAffinity))
+    }
+}
+
+/// The required terms, if there are any and each of them names nodes.
+fn terms_with_names<'a>(cx: &Context<'a>) -> Option<&'a NodeSelector> {
+    let terms = constraints(cx)?.affinity.as_ref()?;
+    let name_nodes = !terms.is_empty() && terms.iter().all(Term::names_nodes);
+    name_nodes.then_some(terms)
+}
+
+/// Why a node that they do not name does not come into question.
+fn not_named(terms: &NodeSelector) -> Reason {
+    if terms.iter().all(Term::names_nobody) {
+        Reason::AffinityConflict
+    } else {
+        Reason::NotNamed
+    }
 }
 
 impl Filter for NamedNodes {
@@ -76,18 +99,22 @@ impl Filter for NamedNodes {
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
-        let affinity = constraints(cx).and_then(|one| one.affinity.as_ref());
-        let Some(terms) = affinity.filter(|terms| terms.iter().all(Term::names_nodes)) else {
+        let Some(terms) = terms_with_names(cx) else {
             return Verdict::Fit;
         };
         let name = cx.state.nodes().name(node);
-        if terms.is_empty() || terms.iter().any(|one| one.may_name(name)) {
+        if terms.iter().any(|one| one.may_name(name)) {
             Verdict::Fit
-        } else if terms.iter().all(Term::names_nobody) {
-            Verdict::Unfit(vec![Reason::AffinityConflict])
         } else {
-            Verdict::Unfit(vec![Reason::NotNamed])
+            Verdict::Unfit(vec![not_named(terms)])
         }
+    }
+
+    fn at_most(&self, cx: &Context<'_>) -> Option<(NodeSet, Reason)> {
+        let terms = terms_with_names(cx)?;
+        let names = terms.iter().filter_map(Term::named).flatten();
+        let nodes = names.filter_map(|name| cx.state.nodes().find(name));
+        Some((nodes.collect(), not_named(terms)))
     }
 }
 

@@ -36,7 +36,7 @@ impl ClusterState {
         if !departs.map(|(id, _)| id).eq(self.departing()) {
             return Err("other pods are on their way off than is noted".to_owned());
         }
-        self.nodes.audit_sums()?;
+        self.nodes.audit()?;
         self.nodes.appeal().audit()?;
         self.topologies.audit(&self.nodes)?;
         self.audit_rules()?;

@@ -17,6 +17,7 @@ mod gangs;
 mod ids;
 mod kept;
 mod label_domains;
+mod label_index;
 mod membership;
 mod near;
 mod node_set;

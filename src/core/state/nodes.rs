@@ -7,11 +7,12 @@
 use super::appeal::Appeal;
 use super::ids::{Id, NodeId, PodId};
 use super::kept::Kept;
+use super::label_index::LabelIndex;
 use super::node_set::{LANES, NodeSet};
 use super::pods::Pod;
 use super::shapes::{Shape, Shapes};
 use super::touched::Touched;
-use crate::core::model::{HostPort, Labels, NodeFeatures, NodeSpec, Taint, digest};
+use crate::core::model::{Constraints, HostPort, Labels, NodeFeatures, NodeSpec, Taint, digest};
 use crate::core::resources::{Dimension, Dimensions, Request, WIDTH};
 use indexmap::IndexMap;
 
@@ -111,6 +112,7 @@ pub struct Nodes {
     kept_whole: u32,
     /// What scores look at besides.
     appeal: Appeal,
+    by_label: LabelIndex,
 }
 
 /// What a change of a node may do for those that wait.
@@ -172,6 +174,7 @@ impl Nodes {
         if changed || appeared {
             self.version += 1;
             self.appeal.set_taints(id, &facts.taints);
+            self.by_label.change(id, &row.facts.labels, &facts.labels);
             row.facts = facts;
             row.facts_version = self.version;
         }
@@ -217,7 +220,8 @@ impl Nodes {
         self.appeal.set_images(id, &[]);
         self.appeal.set_taints(id, &[]);
         let row = &mut self.rows[id.index()];
-        row.facts = NodeFacts::default();
+        let labels = std::mem::take(&mut row.facts).labels;
+        self.by_label.change(id, &labels, &row.facts.labels);
         row.facts_version = self.version;
         row.deleted = true;
         self.set_allocatable(id, &[0; WIDTH], self.columns.len());
@@ -354,6 +358,21 @@ impl Nodes {
     #[must_use]
     pub fn facts(&self, node: NodeId) -> &NodeFacts {
         &self.rows[node.index()].facts
+    }
+
+    /// Nodes among which are all that carry these labels, found without asking each; `None` without any.
+    #[must_use]
+    pub fn carriers(&self, labels: &Labels) -> Option<NodeSet> {
+        let nodes = self.by_label.carriers(labels)?;
+        Some(NodeSet::from_iter(nodes.iter().copied()))
+    }
+
+    /// The same of those that a pod's selector and its required affinity allow; `None` where these do not say
+    /// which labels or names they have.
+    #[must_use]
+    pub fn candidates(&self, wanted: &Constraints) -> Option<NodeSet> {
+        let nodes = self.by_label.candidates(wanted, |name| self.find(name))?;
+        Some(NodeSet::from_iter(nodes))
     }
 
     /// The version at which the node's facts last changed.
@@ -519,8 +538,15 @@ impl Nodes {
         self.offer_version.rotate_left(32) ^ self.holders
     }
 
-    /// Derives the sums over all nodes from scratch and compares.
-    pub(super) fn audit_sums(&self) -> Result<(), String> {
+    /// Derives what is kept about all nodes from scratch and compares.
+    pub(super) fn audit(&self) -> Result<(), String> {
+        let mut by_label = LabelIndex::default();
+        for (index, row) in self.rows.iter().enumerate() {
+            by_label.change(NodeId::from_index(index), &Labels::new(), &row.facts.labels);
+        }
+        if by_label != self.by_label {
+            return Err("the index of the nodes' labels is not what they carry".to_owned());
+        }
         for (index, column) in self.columns.iter().enumerate() {
             let nodes = column.allocatable.iter().zip(&column.used);
             let (mut offered, mut free) = (0, 0);
