@@ -49,12 +49,15 @@ impl Masks {
                     mask.nodes.set(node, fits(filters, cx, node));
                 }
             };
-            let mut lasting = lasting(filters, cx);
-            match (known, lasting.find_map(|one| one.at_most(cx))) {
-                (Some(touched), _) if before > 0 => touched.iter().copied().for_each(look),
+            let is_new = before == 0;
+            let at_most = || lasting(filters, cx).find_map(|one| one.at_most(cx));
+            if let Some(touched) = known.filter(|_| !is_new) {
+                touched.iter().copied().for_each(look);
+            } else if let Some((only, _)) = is_new.then(at_most).flatten() {
                 // Who is not asked is not in it.
-                (_, Some((only, _))) if before == 0 => only.iter().for_each(look),
-                _ => (0..nodes.len()).map(NodeId::from_index).for_each(look),
+                only.iter().for_each(look);
+            } else {
+                (0..nodes.len()).map(NodeId::from_index).for_each(look);
             }
             (mask.version, mask.cursor) = (nodes.version(), nodes.touched().end());
         }

@@ -61,7 +61,7 @@ fn explain(state: &ClusterState, gang: &Gang, part: &Part<'_>) -> Why {
             .filter(|pod| state.standing(pod) == Standing::GivenUp);
         let setbacks = came_back.filter_map(|pod| Some((&pod.key.name, pod.setback.as_ref()?)));
         // Who was refused can do something about it.
-        if let Some((name, setback)) = setbacks.max_by_key(|(_, setback)| setback.refused) {
+        if let Some((name, setback)) = setbacks.min_by_key(|(_, setback)| !setback.refused) {
             let message = &setback.message;
             return match setback.refused {
                 true => Why::new(
