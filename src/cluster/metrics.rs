@@ -37,8 +37,9 @@ const HOP_BUCKETS: [f64; 12] = [
 /// Values of the label `result` of binds ...
 const BIND_RESULTS: [&str; 5] = ["bound", "refused", "failed", "gone", "unsent"];
 /// ... of evictions ...
-const ANSWERS: [&str; 4] = ["yes", "no", "failed", "unsent"];
 const EVICTION_RESULTS: [&str; 5] = ["accepted", "gone", "refused", "failed", "unsent"];
+/// ... of questions to the outside ...
+const ANSWERS: [&str; 4] = ["yes", "no", "failed", "unsent"];
 /// ... and of the slow lane's writes, with what they write.
 const NOTE_RESULTS: [&str; 5] = ["written", "retried", "failed", "dropped", "gone"];
 const NOTE_KINDS: [&str; 3] = ["status", "condition", "event"];

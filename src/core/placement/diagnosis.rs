@@ -149,9 +149,9 @@ pub(super) fn refusal(
     for (index, filter) in profile.filter.iter().enumerate() {
         let limit = limits.get(index).and_then(Option::as_ref);
         if let Some((_, reason)) = limit.filter(|(nodes, _)| !nodes.contains(node)) {
-            let expected = Verdict::fit_unless(true, reason.clone());
-            debug_assert_eq!(filter.check(cx, node), expected, "{}", filter.name());
-            return vec![reason.clone()];
+            let reasons = vec![reason.clone()];
+            debug_assert_eq!(filter.check(cx, node), Verdict::Unfit(reasons.clone()));
+            return reasons;
         }
         if let Verdict::Unfit(reasons) = filter.check(cx, node) {
             return reasons;

@@ -13,16 +13,10 @@ pub(super) struct LabelIndex {
 impl LabelIndex {
     /// Takes over that a node has other labels than before.
     pub(super) fn change(&mut self, node: NodeId, before: &Labels, after: &Labels) {
-        for (key, value) in before
-            .iter()
-            .filter(|(key, value)| after.get(*key) != Some(*value))
-        {
+        for (key, value) in only_in(before, after) {
             self.remove(node, key, value);
         }
-        for (key, value) in after
-            .iter()
-            .filter(|(key, value)| before.get(*key) != Some(*value))
-        {
+        for (key, value) in only_in(after, before) {
             let values = self.by_key.entry(key.clone()).or_default();
             let nodes = values.entry(value.clone()).or_default();
             if let Err(place) = nodes.binary_search(&node) {
@@ -98,6 +92,15 @@ impl LabelIndex {
         let values = one.values.iter().map(|value| self.with(&one.key, value));
         (one.operator == Operator::In).then(|| values.flatten().copied().collect())
     }
+}
+
+/// The labels that are in one and not in the other.
+fn only_in<'a>(
+    one: &'a Labels,
+    other: &'a Labels,
+) -> impl Iterator<Item = (&'a String, &'a String)> {
+    one.iter()
+        .filter(|(key, value)| other.get(*key) != Some(*value))
 }
 
 #[cfg(test)]
