@@ -27,6 +27,7 @@ var roles = map[string]func() int{
 	"kube-scheduler":          runScheduler,
 	"filters":                 runFilters,
 	"kubectl":                 runKubectl,
+	"kwok":                    runKwok,
 }
 
 func main() {
