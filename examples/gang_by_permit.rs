@@ -5,7 +5,7 @@
 //! Pods say `example.dev/gang: NAME` and `example.dev/size: "N"`. Where there is room for all, this comes to
 //! the same as a PodGroup. Where there is not, it does not: gangs that each have a part of their nodes keep
 //! them from each other until their time is over, again and again, and nobody runs. A PodGroup's members are
-//! placed together or not at all, so one of two gangs runs (tests/plugins.rs plays both).
+//! placed together or not at all, so one of two gangs runs (tests/local/plugins.rs plays both).
 
 use muster::cli::Extensions;
 use muster::core::framework::{

@@ -1,7 +1,5 @@
 //! Requests that `muster_devcluster` has no words for: deleting and server-side apply.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use http::{Method, Request};
 use kube::Client;
 use muster::cluster::client::{self, Transport};

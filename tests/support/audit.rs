@@ -1,7 +1,5 @@
 //! Who wrote what and when, as the API server's audit log has it.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use jiff::Timestamp;
 use muster_devcluster::ControlPlane;
 use serde_json::Value;

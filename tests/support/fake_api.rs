@@ -1,11 +1,7 @@
 //! An API server that answers from a script, in process: what was asked is recorded word for
 //! word. It knows nothing of Kubernetes.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
-#[path = "schema.rs"]
-pub(crate) mod schema;
-
+use crate::schema;
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};

@@ -1,7 +1,5 @@
 //! A real control plane with Muster's kinds, and Muster on it, in this process.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use muster::api::Reading;
 use muster::cluster::client;
 use muster::cluster::lanes::Answerers;

@@ -1,7 +1,5 @@
 //! `muster run` as a process of its own, with its log.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use super::live::{Cluster, eventually};
 use serde::Deserialize;
 use serde_json::Value;

@@ -4,8 +4,6 @@
 //! of Kubernetes 1.37, and beside the fields that are read some that are not. It also says what
 //! random objects look like.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};

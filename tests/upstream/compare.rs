@@ -1,8 +1,8 @@
 //! What differs between kube-scheduler and Muster.
 
-use crate::case::Case;
-use crate::oracle::{Answer, Verdict};
-use crate::ours::Ours;
+use super::case::Case;
+use super::oracle::{Answer, Verdict};
+use super::ours::Ours;
 
 /// What differs, in words; nothing where all is the same.
 pub(crate) fn differences(case: &Case, theirs: &Answer, ours: &Ours) -> Vec<String> {

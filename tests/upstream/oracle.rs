@@ -1,6 +1,6 @@
 //! Kubernetes' own filters, in a process of their own.
 
-use crate::case::Case;
+use super::case::Case;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

@@ -1,6 +1,6 @@
 //! What Muster makes of a case: the objects go the way that they go on a cluster.
 
-use crate::case::{Case, NAMESPACE, OURS};
+use super::case::{Case, NAMESPACE, OURS};
 use muster::api::kinds::{Kind, Row, Visitor, Watchable, visit};
 use muster::api::{Reading, creation, requests, slim};
 use muster::config::SchedulerConfiguration;
@@ -57,14 +57,14 @@ pub(crate) fn ours(case: &Case) -> Ours {
         scheduler.apply(now, event);
     }
     for pod in case.pods.iter().chain([&case.pod]) {
-        let key = format!("{}/{}", namespace_of(pod), crate::case::name_of(pod));
+        let key = format!("{}/{}", namespace_of(pod), super::case::name_of(pod));
         let read = created(pod);
         let amounts = requests::effective(&read).amounts;
         found.requests.insert(key, amounts.into_iter().collect());
     }
     let key = PodKey {
         namespace: namespace_of(&case.pod),
-        name: crate::case::name_of(&case.pod),
+        name: super::case::name_of(&case.pod),
         uid: String::new(),
     };
     found.nodes = verdicts(&scheduler, &profile, &key);
@@ -162,7 +162,7 @@ pub(crate) fn configuration(case: &Case) -> SchedulerConfiguration {
 /// All objects, each with what it is called.
 pub(crate) fn objects(case: &Case) -> Vec<(&'static str, Value)> {
     let mut all = Vec::new();
-    for (field, _, kind) in crate::case::KINDS {
+    for (field, _, kind) in super::case::KINDS {
         all.extend(case.of_kind(field).iter().map(|one| (kind, one.clone())));
     }
     all.extend(case.nodes.iter().map(|one| ("Node", one.clone())));
@@ -177,7 +177,7 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
         let uid = format!(
             "{kind}/{}/{}",
             namespace_of(&object),
-            crate::case::name_of(&object)
+            super::case::name_of(&object)
         );
         object["metadata"]["uid"] = json!(uid);
     }

@@ -1,6 +1,6 @@
 //! A case as a file that `muster simulate` plays.
 
-use crate::case::{Case, KINDS};
+use super::case::{Case, KINDS};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::PathBuf;

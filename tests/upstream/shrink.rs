@@ -1,6 +1,6 @@
 //! A smaller case that differs as well.
 
-use crate::case::Case;
+use super::case::Case;
 use serde_json::Value;
 
 /// So many smaller ones are tried.

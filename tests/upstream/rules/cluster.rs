@@ -1,7 +1,7 @@
 //! Nodes, pods on them, and a pod that waits: what all rules add to.
 
-use crate::case::{Case, NAMESPACE, OURS};
-use crate::dice::Dice;
+use super::super::case::{Case, NAMESPACE, OURS};
+use super::super::dice::Dice;
 use serde_json::{Map, Value, json};
 
 pub(super) fn draw(dice: &mut Dice) -> Case {

@@ -1,7 +1,7 @@
 //! Features that nodes declare and pods need.
 
-use crate::case::Case;
-use crate::dice::Dice;
+use super::super::case::Case;
+use super::super::dice::Dice;
 use serde_json::json;
 
 /// Those that pods may need, and some that they do not; the API server wants them in this order.

@@ -15,8 +15,8 @@ mod spread;
 mod taints;
 mod volumes;
 
-use crate::case::Case;
-use crate::dice::Dice;
+use super::case::Case;
+use super::dice::Dice;
 
 /// A rule.
 pub(crate) struct Rule {

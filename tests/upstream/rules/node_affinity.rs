@@ -1,7 +1,7 @@
 //! Node selectors and required node affinity.
 
-use crate::case::{Case, list};
-use crate::dice::Dice;
+use super::super::case::{Case, list};
+use super::super::dice::Dice;
 use serde_json::{Value, json};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";

@@ -1,8 +1,8 @@
 //! Affinity and anti-affinity between pods, both ways.
 
+use super::super::case::{Case, NAMESPACE, list};
+use super::super::dice::Dice;
 use super::selectors::{label_keys, selector};
-use crate::case::{Case, NAMESPACE, list};
-use crate::dice::Dice;
 use serde_json::{Value, json};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";

@@ -1,7 +1,7 @@
 //! Ports of the node.
 
-use crate::case::Case;
-use crate::dice::Dice;
+use super::super::case::Case;
+use super::super::dice::Dice;
 use serde_json::{Value, json};
 
 pub(super) fn add(case: &mut Case, dice: &mut Dice) {

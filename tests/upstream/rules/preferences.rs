@@ -1,10 +1,10 @@
 //! What makes one node that fits better than another.
 
+use super::super::case::{Case, NAMESPACE, list};
+use super::super::dice::Dice;
 use super::pod_affinity::term;
 use super::spread::constraint;
 use super::{node_affinity, selectors::pods_with_versions};
-use crate::case::{Case, NAMESPACE, list};
-use crate::dice::Dice;
 use serde_json::{Value, json};
 
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";

@@ -1,7 +1,7 @@
 //! What pods request, what nodes offer, and pods whose resources are being changed.
 
-use crate::case::{Case, list};
-use crate::dice::Dice;
+use super::super::case::{Case, list};
+use super::super::dice::Dice;
 use serde_json::{Value, json};
 
 const CPU: [&str; 9] = ["0", "1m", "100m", "0.25", "500m", "1", "1500m", "2", "1u"];

@@ -1,7 +1,7 @@
 //! Selectors of pods.
 
-use crate::case::Case;
-use crate::dice::Dice;
+use super::super::case::Case;
+use super::super::dice::Dice;
 use serde_json::{Value, json};
 
 /// Gives every pod a label beside `app`.

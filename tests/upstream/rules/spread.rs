@@ -1,8 +1,8 @@
 //! Spreading pods over domains.
 
+use super::super::case::{Case, list};
+use super::super::dice::Dice;
 use super::selectors::{label_keys, pods_with_versions, selector};
-use crate::case::{Case, list};
-use crate::dice::Dice;
 use serde_json::{Value, json};
 
 pub(super) fn add(case: &mut Case, dice: &mut Dice) {

@@ -1,7 +1,7 @@
 //! Taints, tolerations and cordons.
 
-use crate::case::{Case, list};
-use crate::dice::Dice;
+use super::super::case::{Case, list};
+use super::super::dice::Dice;
 use serde_json::{Value, json};
 
 const KEYS: [&str; 4] = ["dedicated", "cost", "other", CORDON];

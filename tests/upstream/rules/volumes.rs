@@ -1,7 +1,7 @@
 //! Claims, volumes, and what binds pods to where these are.
 
-use crate::case::{Case, NAMESPACE, list, name_of};
-use crate::dice::Dice;
+use super::super::case::{Case, NAMESPACE, list, name_of};
+use super::super::dice::Dice;
 use serde_json::{Value, json};
 
 const ZONE: &str = "topology.kubernetes.io/zone";

@@ -1,0 +1,39 @@
+//! Muster on a real kube-apiserver, with etcd, the controller manager and kwok's kubelets.
+//!
+//! `cargo test --test live smoke` runs one module. Needs what `hack/build-control-plane` builds.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../support/admin.rs"]
+mod admin;
+#[path = "../support/audit.rs"]
+mod audit;
+#[path = "../support/expect.rs"]
+mod expect;
+#[path = "../../examples/gang_by_permit.rs"]
+mod gang_by_permit;
+#[path = "../support/json_only.rs"]
+mod json_only;
+#[path = "../support/live.rs"]
+mod live;
+#[path = "../../examples/network_device.rs"]
+mod network_device;
+#[path = "../support/process.rs"]
+mod process;
+#[path = "../support/tables.rs"]
+mod tables;
+
+mod bench;
+mod deploy;
+mod examples;
+mod failover;
+mod plugins;
+mod preemption;
+mod processes;
+mod promises;
+mod protobuf;
+mod scenarios;
+mod smoke;
+mod upstream;
+mod why;
+mod words;

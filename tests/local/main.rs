@@ -1,0 +1,44 @@
+//! What needs no control plane: the program from outside, its files and documents, what goes over the
+//! wire, and the scenarios on virtual time.
+//!
+//! `cargo test --test local wire` runs one module.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+#[path = "../support/expect.rs"]
+mod expect;
+#[path = "../support/fake_api.rs"]
+mod fake_api;
+#[path = "../../examples/gang_by_permit.rs"]
+mod gang_by_permit;
+#[path = "../../examples/network_device.rs"]
+mod network_device;
+#[path = "../support/schema.rs"]
+mod schema;
+#[path = "../support/simulate.rs"]
+mod simulate;
+#[path = "../support/tables.rs"]
+mod tables;
+
+mod api_crds;
+mod architecture;
+mod config_commands;
+mod config_docs;
+mod config_file;
+mod framework;
+mod log_cli;
+mod metrics_docs;
+mod plugin_schema;
+mod plugin_simulated;
+mod plugins;
+mod protobuf;
+mod queue_edits;
+mod scenarios;
+mod simulate_cli;
+mod simulate_html;
+mod simulate_svg;
+mod why_cli;
+mod wire;
+mod wire_lease;
+mod wire_watch;
+mod wire_why;

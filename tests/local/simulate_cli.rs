@@ -1,0 +1,790 @@
+//! `muster simulate` as a user meets it: what it prints, what it refuses, and its exit codes.
+
+use crate::simulate::simulate;
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn json(scenario: &str, arguments: &[&str]) -> Value {
+    let mut all = vec!["--output", "json"];
+    all.extend(arguments);
+    let output = simulate(scenario, &all);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_hops_between_pods_of_neighbouring_ranks_are_reported() {
+    let mut scenario = String::from(
+        "apiVersion: muster.dev/v1alpha1\nkind: Topology\nmetadata: {name: fabric}\n\
+         spec: {levels: [{nodeLabel: rack, hops: 2}]}\n---\n",
+    );
+    for node in ["n1", "n2", "n3"] {
+        scenario += &NODE.replace(
+            "{name: n1}",
+            &format!("{{name: {node}, labels: {{rack: r}}}}"),
+        );
+    }
+    for (gang, labels) in [
+        (
+            "numbered",
+            r#", batch.kubernetes.io/job-completion-index: "$(INDEX)""#,
+        ),
+        ("plain", ""),
+    ] {
+        scenario += &format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: {gang}}}\n\
+             spec: {{minAvailable: 4}}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata:\n  name: {gang}\n  \
+             labels: {{muster.dev/pod-group: {gang}{labels}}}\n  \
+             annotations: {{simulate.muster.dev/replicas: \"4\"}}\n\
+             spec:\n  schedulerName: muster\n  containers:\n  - name: c\n    image: i\n    \
+             resources: {{requests: {{cpu: \"1500m\"}}}}\n---\n"
+        );
+    }
+    let report = json(&scenario, &["--until", "10s"]);
+    let gangs = report["podGroups"].as_array().unwrap();
+    // Two on a node, two on the next: 0, 2 and 0 hops.
+    assert_eq!(gangs[0]["rankHops"], 0.667);
+    assert_eq!(
+        (&gangs[1]["name"], &gangs[1]["rankHops"]),
+        (&"plain".into(), &Value::Null)
+    );
+}
+
+/// Plays bad input; returns what it says.
+fn refused(scenario: &str) -> String {
+    let output = simulate(scenario, &[]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+    stderr(&output)
+}
+
+const NODE: &str = "
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: \"4\", memory: 8Gi, pods: \"10\"}}
+---
+";
+
+fn pod(name: &str, cpu: &str, annotations: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, annotations: {{{annotations}}}}}\n\
+         spec:\n  schedulerName: muster\n  containers:\n  - name: c\n    image: i\n    \
+         resources: {{requests: {{cpu: \"{cpu}\"}}}}\n---\n"
+    )
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+#[test]
+fn json_has_every_field_of_the_contract() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minAvailable: 1}\n---\n";
+    let report = json(&(NODE.to_owned() + group + &pod("a", "1", "")), &[]);
+    assert_eq!(
+        keys(&report),
+        ["end", "metrics", "podGroups", "pods", "queues"]
+    );
+    let pod = "boundAt evictions finishedAt name namespace node phase podGroup queue submittedAt";
+    assert_eq!(keys(&report["pods"][0]).join(" "), pod);
+    let gang = "bound lostOpportunity maxHops message minAvailable name namespace phase position \
+                queue rankHops reason scheduledAt submittedAt";
+    assert_eq!(keys(&report["podGroups"][0]).join(" "), gang);
+    assert_eq!(
+        keys(&report["queues"][0]).join(" "),
+        "fairShare flow name usage weight"
+    );
+    let metrics = "evictions makespan utilisation waitP50 waitP99";
+    assert_eq!(keys(&report["metrics"]).join(" "), metrics);
+}
+
+#[test]
+fn pods_run_for_their_duration_and_the_next_one_follows() {
+    let one = pod("a", "3", "simulate.muster.dev/duration: 10m");
+    let two = pod(
+        "b",
+        "3",
+        "simulate.muster.dev/duration: 5m, simulate.muster.dev/at: 60s",
+    );
+    let report = json(&(NODE.to_owned() + &one + &two), &[]);
+    let (a, b) = (&report["pods"][0], &report["pods"][1]);
+    assert_eq!(
+        (&a["boundAt"], &a["finishedAt"]),
+        (&0.0.into(), &600.0.into())
+    );
+    assert_eq!(
+        (&b["submittedAt"], &b["boundAt"]),
+        (&60.0.into(), &600.0.into())
+    );
+    assert_eq!(
+        (&b["phase"], &b["node"]),
+        (&"Succeeded".into(), &"n1".into())
+    );
+    assert_eq!(report["end"], 900.0);
+    assert_eq!(report["metrics"]["utilisation"]["cpu"], 0.75);
+    assert_eq!(report["metrics"]["waitP99"], 540.0);
+    assert_eq!(report["metrics"]["makespan"], 900.0);
+}
+
+#[test]
+fn until_cuts_the_play_off() {
+    let one = pod("a", "3", "simulate.muster.dev/duration: 10m");
+    let report = json(&(NODE.to_owned() + &one), &["--until", "2m"]);
+    assert_eq!(report["end"], 120.0);
+    assert_eq!(report["pods"][0]["phase"], "Running");
+    assert_eq!(report["pods"][0]["finishedAt"], Value::Null);
+}
+
+#[test]
+fn copies_are_stamped_and_jobs_make_their_pods() {
+    let copies = pod("a-$(INDEX)", "1", "simulate.muster.dev/replicas: \"2\"");
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, annotations: \
+               {simulate.muster.dev/duration: 1m}}\nspec:\n  completions: 3\n  parallelism: 2\n  \
+               template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, \
+               resources: {requests: {cpu: 1}}}]}}\n";
+    let report = json(&(NODE.to_owned() + &copies + job), &[]);
+    let pods = report["pods"].as_array().unwrap();
+    let names: Vec<_> = pods
+        .iter()
+        .map(|pod| pod["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["a-0", "a-1", "j-0", "j-1", "j-2"]);
+    assert_eq!(pods[4]["submittedAt"], 60.0);
+    assert_eq!(pods[4]["finishedAt"], 120.0);
+}
+
+#[test]
+fn a_pod_with_a_node_runs_already() {
+    let running =
+        pod("a", "1", "simulate.muster.dev/at: 5s").replace("spec:\n", "spec:\n  nodeName: n1\n");
+    let report = json(&(NODE.to_owned() + &running), &[]);
+    assert_eq!(report["pods"][0]["boundAt"], 5.0);
+    assert_eq!(report["pods"][0]["phase"], "Running");
+}
+
+/// A pod that a scenario shows on a node and in a phase.
+fn ended(name: &str, phase: &str, more: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{more}}}\nspec: {{nodeName: n1, \
+         containers: [{{name: c, image: i, resources: {{requests: {{cpu: \"3\"}}}}}}]}}\n\
+         status: {{phase: {phase}}}\n---\n"
+    )
+}
+
+#[test]
+fn a_pod_that_is_shown_as_ended_holds_no_room() {
+    for phase in ["Succeeded", "Failed"] {
+        let done = ended("a", phase, "");
+        let next = pod("b", "4", "simulate.muster.dev/duration: 10s");
+        let report = json(&(NODE.to_owned() + &done + &next), &[]);
+        let (a, b) = (&report["pods"][0], &report["pods"][1]);
+        assert_eq!((&a["phase"], &a["node"]), (&phase.into(), &"n1".into()));
+        assert_eq!(
+            (&a["boundAt"], &a["finishedAt"]),
+            (&0.0.into(), &0.0.into())
+        );
+        assert_eq!(b["boundAt"], 0.0, "{phase}");
+        assert_eq!(report["metrics"]["utilisation"]["cpu"], 1.0, "{phase}");
+    }
+}
+
+#[test]
+fn a_member_that_is_shown_as_succeeded_counts_for_its_gang_and_a_failed_one_does_not() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n\
+                 spec: {minAvailable: 2}\n---\n";
+    let label = ", labels: {muster.dev/pod-group: g}";
+    let member = pod("b", "1", "").replace("{name: b,", &format!("{{name: b{label},"));
+    for (phase, bound) in [("Succeeded", true), ("Failed", false)] {
+        let scenario = NODE.to_owned() + group + &ended("a", phase, label) + &member;
+        let report = json(&scenario, &[]);
+        assert_eq!(report["pods"][1]["node"].is_string(), bound, "{phase}");
+        let gang = &report["podGroups"][0];
+        assert_eq!(gang["scheduledAt"].is_number(), bound, "{phase}");
+        assert_eq!(gang["bound"], u32::from(bound), "{phase}");
+    }
+}
+
+#[test]
+fn a_pod_that_ended_without_a_node_is_reported_so_and_one_that_says_running_waits() {
+    let gone = ended("a", "Failed", "").replace("nodeName: n1, ", "");
+    let unbound = ended("b", "Running", "").replace("nodeName: n1, ", "");
+    let report = json(&(gone + &unbound), &[]);
+    let (a, b) = (&report["pods"][0], &report["pods"][1]);
+    assert_eq!((&a["phase"], &a["node"]), (&"Failed".into(), &Value::Null));
+    assert_eq!(a["finishedAt"], 0.0);
+    assert_eq!((&b["phase"], &b["node"]), (&"Pending".into(), &Value::Null));
+}
+
+#[test]
+fn a_scenario_without_time_shows_what_is_used_at_that_moment() {
+    let report = json(&(NODE.to_owned() + &pod("a", "3", "")), &[]);
+    assert_eq!(report["end"], 0.0);
+    let used = &report["metrics"]["utilisation"];
+    assert_eq!((&used["cpu"], &used["pods"]), (&0.75.into(), &0.1.into()));
+    assert_eq!(used["memory"], 0.0);
+    let empty = json(&pod("a", "3", ""), &[]);
+    assert_eq!(empty["metrics"]["utilisation"], serde_json::json!({}));
+}
+
+#[test]
+fn deleted_pods_leave_and_make_room() {
+    let one = pod("a", "3", "simulate.muster.dev/delete-at: 10s");
+    let report = json(&(NODE.to_owned() + &one + &pod("b", "3", "")), &[]);
+    assert_eq!(report["pods"][0]["phase"], "Deleted");
+    let bound_at = report["pods"][1]["boundAt"].as_f64().unwrap();
+    assert!((10.0..11.0).contains(&bound_at), "{bound_at}");
+}
+
+#[test]
+fn the_same_input_and_seed_give_the_same_bytes() {
+    let example = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/quickstart.yaml"
+    ));
+    let example = example.unwrap();
+    for output in ["json", "table"] {
+        let play = || simulate(&example, &["--seed", "7", "--output", output]).stdout;
+        assert_eq!(play(), play());
+    }
+}
+
+#[test]
+fn the_quickstart_plays_without_a_warning_in_a_hundred_columns() {
+    let example = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/quickstart.yaml"
+    ));
+    let output = simulate(&example.unwrap(), &[]);
+    assert_eq!(
+        (output.status.code(), stderr(&output)),
+        (Some(0), String::new())
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let tables = text
+        .lines()
+        .filter(|line| line.starts_with(['│', '┌', '└', '╞']));
+    assert!(tables.clone().count() > 15);
+    assert!(
+        tables.clone().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+}
+
+#[test]
+fn syntax_errors_have_a_file_a_line_and_a_column() {
+    let said = refused(&(NODE.to_owned() + "kind: [\n"));
+    assert!(said.starts_with("-:"), "{said}");
+    let mut place = said.split(':').skip(1);
+    let line: usize = place.next().unwrap().parse().unwrap();
+    assert!(line >= 7, "{said}");
+    assert!(
+        place.next().unwrap().trim().parse::<usize>().is_ok(),
+        "{said}"
+    );
+}
+
+#[test]
+fn wrong_types_are_placed_at_their_field() {
+    let said = refused(
+        "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\nspec:\n  unschedulable: maybe\n",
+    );
+    assert_eq!(
+        said,
+        "-:6:3: Node n1: spec.unschedulable: the text \"maybe\" where true or false belongs\n"
+    );
+}
+
+#[test]
+fn unknown_kinds_and_missing_fields_are_refused() {
+    let said = refused("\napiVersion: v1\nkind: Pot\nmetadata: {name: a}\n");
+    assert!(
+        said.contains("-:2: kind \"Pot\" is not known; known kinds: "),
+        "{said}"
+    );
+    let said = refused("apiVersion: v2\nkind: Pod\nmetadata: {name: a}\n");
+    assert!(said.contains("known in: v1"), "{said}");
+    assert!(refused("apiVersion: v1\nmetadata: {name: a}\n").contains("kind is missing"));
+    assert!(
+        refused("apiVersion: v1\nkind: Node\nmetadata: {}\n").contains("metadata.name is missing")
+    );
+    assert!(refused("just text\n").contains("not an object"));
+}
+
+#[test]
+fn duplicate_names_are_refused_with_both_places() {
+    let said = refused(&(NODE.to_owned() + NODE));
+    assert!(
+        said.contains("-:8: Node n1: the name \"n1\" is taken by the one at -:2"),
+        "{said}"
+    );
+}
+
+/// The same object at a later time.
+fn later(object: &str, at: &str) -> String {
+    let annotation = format!("annotations: {{simulate.muster.dev/at: {at}}}");
+    if object.contains("annotations: {}") {
+        object.replace("annotations: {}", &annotation)
+    } else {
+        object.replacen("metadata: {", &format!("metadata: {{{annotation}, "), 1)
+    }
+}
+
+#[test]
+fn an_object_that_appears_again_later_is_edited() {
+    let small = NODE.replace("cpu: \"4\"", "cpu: \"1\"");
+    let report = json(&(small + &later(NODE, "10s") + &pod("a", "4", "")), &[]);
+    assert_eq!(report["pods"][0]["boundAt"], 10.0);
+    assert_eq!(report["metrics"]["utilisation"]["cpu"], 0.0);
+
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n\
+                 spec: {minAvailable: 2}\n---\n";
+    let one = later(group, "10s").replace("able: 2", "able: 1");
+    let member =
+        pod("a", "1", "").replace("{name: a,", "{name: a, labels: {muster.dev/pod-group: g},");
+    // Whatever their order in the file.
+    let report = json(&(NODE.to_owned() + &one + &member + group), &[]);
+    let gang = &report["podGroups"][0];
+    assert_eq!(
+        (&gang["submittedAt"], &gang["minAvailable"]),
+        (&0.0.into(), &1.into())
+    );
+    assert_eq!(gang["scheduledAt"], 10.0);
+}
+
+#[test]
+fn what_is_deleted_may_be_created_again_under_its_name() {
+    let first = pod("a", "1", "simulate.muster.dev/delete-at: 10s");
+    let second = pod("a", "4", "simulate.muster.dev/at: 10s");
+    for scenario in [first.clone() + &second, second + &first] {
+        let report = json(&(NODE.to_owned() + &scenario), &[]);
+        let (first, second) = (&report["pods"][0], &report["pods"][1]);
+        assert_eq!(
+            (&first["phase"], &first["finishedAt"]),
+            (&"Deleted".into(), &10.1.into())
+        );
+        assert_eq!(
+            (&second["submittedAt"], &second["phase"]),
+            (&10.0.into(), &"Running".into())
+        );
+        // Its name is free when the kubelet is done with the first.
+        assert_eq!(second["boundAt"], 10.1);
+    }
+}
+
+#[test]
+fn an_evicted_pod_comes_back_as_it_was_edited() {
+    let gated = pod("a", "1", "").replace("spec:\n", "spec:\n  schedulingGates: [{name: x}]\n");
+    let gone = later(NODE, "0s, simulate.muster.dev/delete-at: 10s");
+    let again = later(NODE, "20s");
+    let free = later(&pod("a", "1", ""), "5s");
+    let report = json(&(gone + &again + &gated + &free), &[]);
+    assert_eq!(report["pods"][0]["boundAt"], 20.0);
+    assert_eq!(report["pods"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_edit_that_the_api_server_would_refuse_is_refused_with_file_object_and_field() {
+    let class = |value: i32| {
+        format!(
+            "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: c}}\n\
+             value: {value}\n---\n"
+        )
+    };
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: \
+               {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n---\n";
+    let behaves = |duration| {
+        pod(
+            "a",
+            "1",
+            &format!("simulate.muster.dev/duration: {duration}"),
+        )
+    };
+    let cases = [
+        (
+            pod("a", "1", "") + &later(&pod("a", "2", ""), "5s"),
+            "-:19:5: Pod a: spec.containers.0.resources.requests.cpu: cannot be edited; what can \
+             be: labels, ",
+        ),
+        (
+            class(1) + &later(&class(2), "5s"),
+            "-:9:1: PriorityClass c: value: cannot be edited: delete the class and create it \
+             again (it is an edit of the one at -:1)",
+        ),
+        (
+            job.to_owned() + &later(job, "5s"),
+            "-:6: Job j: a Job cannot be edited in a scenario: delete it",
+        ),
+        (
+            behaves("1m") + &behaves("2m, simulate.muster.dev/at: 5s"),
+            "-:13:1: Pod a: metadata.annotations[simulate.muster.dev/duration]: an edit does not",
+        ),
+        (
+            job.to_owned() + &later(&pod("j-0", "1", ""), "5s"),
+            "-:6: Pod j-0: the name \"j-0\" is taken by the one at -:1",
+        ),
+    ];
+    for (scenario, words) in cases {
+        let said = refused(&scenario);
+        assert!(said.starts_with(words), "{said}");
+    }
+}
+
+#[test]
+fn the_same_name_at_the_same_time_and_a_second_end_are_refused_with_both_places() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n\
+                 spec: {minAvailable: 1}\n---\n";
+    let said = refused(&(group.to_owned() + &later(group, "5s") + &later(group, "5s")));
+    assert!(
+        said.starts_with(
+            "-:11: PodGroup g: the name \"g\" is taken by the one at -:6; an edit has a later \
+             simulate.muster.dev/at"
+        ),
+        "{said}"
+    );
+    let ends = |at: &str| later(group, &format!("{at}, simulate.muster.dev/delete-at: 9s"));
+    let said = refused(&(ends("1s") + &ends("2s")));
+    let words = "simulate.muster.dev/delete-at: its end is given already at -:1";
+    assert!(said.contains(words), "{said}");
+    let copies = pod("a", "1", "simulate.muster.dev/replicas: \"50\"");
+    let said = refused(&(copies.clone() + &copies));
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn every_gang_that_waits_has_its_position_and_its_reason_as_of_the_end() {
+    let group = |index: usize| {
+        format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: g{index:02}}}\n\
+             spec: {{minAvailable: 1}}\n---\n"
+        )
+    };
+    let member = |index: usize| {
+        let label = format!("{{name: p{index:02}, labels: {{muster.dev/pod-group: g{index:02}}},");
+        pod(&format!("p{index:02}"), "8", "").replace(&format!("{{name: p{index:02},"), &label)
+    };
+    let waiting: String = (0..70).map(|index| group(index) + &member(index)).collect();
+    // Nothing was written yet of why they wait.
+    let until = ["--until", "100ms"];
+    let report = json(&(NODE.to_owned() + &waiting), &until);
+    for (index, gang) in report["podGroups"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(gang["position"], index + 1);
+        let message = gang["message"].as_str().unwrap();
+        assert!(message.contains("1 Insufficient cpu"), "{message}");
+    }
+    let alone = NODE.to_owned() + &pod("alone", "8", "");
+    let table = simulate(&alone, &until).stdout;
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("default/alone waits: 0/1 nodes"), "{table}");
+}
+
+#[test]
+fn a_podgroup_that_is_deleted_waits_for_nothing() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\n\
+                 metadata: {name: g, annotations: {simulate.muster.dev/delete-at: 10s}}\n\
+                 spec: {minAvailable: 1}\n---\n";
+    let report = json(&(NODE.to_owned() + group), &[]);
+    let gang = &report["podGroups"][0];
+    assert_eq!(
+        (&gang["reason"], &gang["message"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(gang["phase"], "Inqueue");
+}
+
+/// Exit code 3 says that nothing can be trusted: it is for Muster's mistakes only.
+#[test]
+fn what_others_do_is_no_bug_of_muster() {
+    let crowded = pod("a", "9", "").replace("spec:\n", "spec:\n  nodeName: n1\n");
+    let none = pod("b", "0", "simulate.muster.dev/at: 5s");
+    let shrunk = later(&NODE.replace("cpu: \"4\"", "cpu: \"1\""), "2s");
+    for scenario in [
+        NODE.to_owned() + &crowded + &none,
+        NODE.to_owned() + &pod("a", "4", "") + &shrunk + &none,
+    ] {
+        let report = json(&scenario, &[]);
+        assert_eq!(report["pods"][1]["boundAt"], 5.0);
+    }
+
+    let group = |max: u32, at: &str| {
+        format!(
+            "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: g, annotations: \
+             {{simulate.muster.dev/at: {at}}}}}\nspec: {{subgroups: [{{name: x, min: 1, max: \
+             {max}}}, {{name: y, min: 0}}]}}\n---\n"
+        )
+    };
+    let member = |name: &str, of: &str, at: &str| {
+        let labels = format!("labels: {{muster.dev/pod-group: g, muster.dev/subgroup: {of}}}");
+        let pod = pod(name, "1", &format!("simulate.muster.dev/at: {at}"));
+        pod.replace(
+            &format!("{{name: {name},"),
+            &format!("{{name: {name}, {labels},"),
+        )
+    };
+    let members = member("x0", "x", "0s") + &member("x1", "x", "0s") + &member("y", "y", "5s");
+    let report = json(
+        &(NODE.to_owned() + &group(2, "0s") + &members + &group(1, "2s")),
+        &[],
+    );
+    assert_eq!(report["pods"][2]["boundAt"], 5.0);
+}
+
+#[test]
+fn a_configuration_that_overcommits_nodes_is_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let text = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n\
+                profile: {filter: [TaintToleration]}\n";
+    std::fs::write(&file, text).unwrap();
+    let scenario = NODE.to_owned() + &pod("a", "9", "");
+    let report = json(&scenario, &["--config", file.to_str().unwrap()]);
+    assert_eq!(report["pods"][0]["boundAt"], 0.0);
+}
+
+/// Who names no queue then waits until somebody declares it.
+#[test]
+fn a_configuration_may_do_without_the_default_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let text = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n\
+                defaultQueue: false\n";
+    std::fs::write(&file, text).unwrap();
+    let flags = ["--config", file.to_str().unwrap()];
+    let scenario = NODE.to_owned() + &pod("a", "1", "");
+    let report = json(&scenario, &flags);
+    assert_eq!(report["pods"][0]["node"], Value::Null);
+    assert_eq!(report["queues"], Value::Array(Vec::new()));
+    let declared = "---\napiVersion: muster.dev/v1alpha1\nkind: Queue\nmetadata:\n  name: default\n  \
+                    annotations: {simulate.muster.dev/at: 5s}\nspec: {}\n";
+    let report = json(&(scenario + declared), &flags);
+    assert_eq!(report["pods"][0]["boundAt"], 5.0);
+    assert_eq!(report["queues"][0]["name"], "default");
+}
+
+/// The example of docs/queues.md: the same day, counted in two ways.
+#[test]
+fn usage_is_the_sum_of_all_resources_or_the_one_that_counts_most() {
+    let mut scenario = "apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  annotations: \
+         {simulate.muster.dev/replicas: \"12\"}\n\
+         status: {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"10\"}}\n"
+        .to_owned();
+    for (queue, requests) in [("a", "{cpu: \"4\", memory: 16Gi}"), ("b", "{cpu: \"4\"}")] {
+        scenario += &format!(
+            "---\napiVersion: muster.dev/v1alpha1\nkind: Queue\nmetadata: {{name: {queue}}}\nspec: {{}}\n\
+             ---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: {queue}\n  labels: {{muster.dev/queue: {queue}}}\n  \
+             annotations: {{simulate.muster.dev/replicas: \"12\", muster.dev/lifetime: 0s}}\n\
+             spec:\n  schedulerName: muster\n  \
+             containers: [{{name: main, image: i, resources: {{requests: {requests}}}}}]\n"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let started = |usage: &str| {
+        let text = format!(
+            "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\nusage: {usage}\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        let report = json(&scenario, &["--config", file.to_str().unwrap()]);
+        let pods = report["pods"].as_array().unwrap();
+        ["a-", "b-"].map(|of| {
+            let bound = |pod: &&Value| {
+                let name = pod["name"].as_str().unwrap();
+                name.starts_with(of) && pod["boundAt"] == 0.0
+            };
+            pods.iter().filter(bound).count()
+        })
+    };
+    assert_eq!(started("Weighted"), [4, 8]);
+    assert_eq!(started("Dominant"), [6, 6]);
+}
+
+#[test]
+fn bad_annotations_are_refused_with_what_is_allowed() {
+    let said = refused(&pod("a", "1", "simulate.muster.dev/duration: soon"));
+    assert!(
+        said.contains("Pod a: simulate.muster.dev/duration: \"soon\" is not a duration"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_podgroup_that_the_api_server_would_refuse_is_refused() {
+    let said = refused(
+        "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minAvailable: -1}\n",
+    );
+    assert!(
+        said.contains("-:4:1: PodGroup g: spec.minAvailable: "),
+        "{said}"
+    );
+}
+
+#[test]
+fn every_error_is_told_at_once() {
+    let said = refused("kind: A\n---\nkind: B\n---\n[\n");
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+#[test]
+fn what_a_slip_of_the_pen_leads_to_is_said_with_its_place() {
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  parallelism: -3\n  \
+               template: {spec: {containers: [{name: c}]}}\n";
+    let group = |min: &str| {
+        let head = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n";
+        format!("{head}spec:\n  minAvailable: {min}\n")
+    };
+    let node = |amounts: &str| {
+        let head = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n";
+        format!("{head}status:\n  allocatable:\n    cpu: {amounts}\n")
+    };
+    let cases = [
+        ("", "-:1: there is no object in it"),
+        ("# only\n---\n# comments\n", "-:1: there is no object in it"),
+        (
+            "apiVersion: v1\nkind: pods\nmetadata: {name: a}\n",
+            "-:1: kind \"pods\" is not known: did you mean Pod?",
+        ),
+        (
+            "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n",
+            "-:1: kind \"SchedulerConfiguration\" is not known: a configuration is given by --config",
+        ),
+        (
+            "apiVersion: v1\nkind: Node\nkind: Pod\n",
+            "-:3:1: the key \"kind\" stands there twice",
+        ),
+        (job, "-:5:3: Job j: spec.parallelism: -3 is negative"),
+        (
+            &group("-1"),
+            "-:5:3: PodGroup g: spec.minAvailable: must be between 0 and 2147483647",
+        ),
+        (
+            &group("3000000000"),
+            "-:5:3: PodGroup g: spec.minAvailable: the number 3000000000 where a whole number",
+        ),
+        (
+            &group("1.5"),
+            "-:5:3: PodGroup g: spec.minAvailable: the number 1.5 where a whole",
+        ),
+        (&group(".nan"), "-:5:17: .nan is no number that can be used"),
+        (
+            &node("-4"),
+            "-:6:5: Node n: status.allocatable.cpu: \"-4\" is negative",
+        ),
+        (
+            &node("four"),
+            "-:6:5: Node n: status.allocatable.cpu: \"four\" is not a quantity",
+        ),
+        (
+            "apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  labels:\n    a.b/c: 1\n",
+            "-:6:5: Node n: metadata.labels[a.b/c]: the number 1 where a text belongs: put it in",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus:\n  phase: Completed\n",
+            "-:5:3: Pod a: status.phase: \"Completed\" is none of Pending, Running, Succeeded,",
+        ),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- kind: Pot\n",
+            "-:4: apiVersion is missing\n-:5: apiVersion is missing",
+        ),
+        (
+            "apiVersion: v1\nkind: List\n",
+            "-:1: a List without a list of items",
+        ),
+        (
+            "kind: &a [*a]\n",
+            "-:1:11: an alias stands within what it refers to",
+        ),
+    ];
+    for (scenario, words) in cases {
+        let said = refused(scenario);
+        assert!(said.starts_with(words), "{scenario:?}: {said}");
+    }
+}
+
+#[test]
+fn a_node_may_be_called_n_and_the_list_of_kinds_is_shown_once() {
+    let node = NODE.replace("n1", "n");
+    assert_eq!(json(&node, &[])["end"], 0.0);
+    let said = refused("apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\n");
+    assert_eq!(said.matches("PriorityClass, ").count(), 1, "{said}");
+}
+
+#[test]
+fn aliases_that_stand_for_billions_are_refused_soon() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let items = vec![format!("*a{}", level - 1); 10].join(", ");
+        text += &format!("a{level}: &a{level} [{items}]\n");
+    }
+    let said = refused(&text);
+    assert!(said.contains("that aliases repeat"), "{said}");
+}
+
+#[test]
+fn a_list_as_large_as_kubectl_prints_it_is_read() {
+    let item = |index: usize| {
+        let labels: String = (0..60).map(|key| format!("      k{key}: v\n")).collect();
+        format!(
+            "- apiVersion: v1\n  kind: Node\n  metadata:\n    name: n{index}\n    labels:\n{labels}"
+        )
+    };
+    let items: String = (0..2500).map(item).collect();
+    let report = json(&format!("apiVersion: v1\nkind: List\nitems:\n{items}"), &[]);
+    assert_eq!(report["pods"], serde_json::json!([]));
+}
+
+#[test]
+fn unknown_fields_warn_with_their_place_and_are_played() {
+    let typo = pod("a", "1", "").replace("    image: i\n", "    imagge: i\n");
+    let output = simulate(&(NODE.to_owned() + &typo), &["--output", "json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = stderr(&output);
+    assert!(
+        said.contains("-:14:5: Pod a: field spec.containers.0.imagge is not known"),
+        "{said}"
+    );
+}
+
+#[test]
+fn odd_quantities_are_understood_or_refused_with_words() {
+    for cpu in ["1e3", "1500m", "1Ki", "9223372036854775807", "0"] {
+        let report = json(&(NODE.to_owned() + &pod("a", cpu, "")), &[]);
+        assert_eq!(report["pods"].as_array().unwrap().len(), 1, "{cpu}");
+    }
+    for cpu in ["-1", "1.2.3", "four"] {
+        let report = json(&(NODE.to_owned() + &pod("a", cpu, "")), &[]);
+        assert_eq!(report["pods"][0]["node"], Value::Null, "{cpu}");
+    }
+}
+
+#[test]
+fn missing_files_and_bad_flags_are_bad_input() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
+        command.arg("simulate").args(arguments).output().unwrap()
+    };
+    let output = run(&["no-such-file.yaml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no-such-file.yaml: "));
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(&[folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("directory"), "{}", stderr(&output));
+    let file = folder.path().join("latin1.yaml");
+    std::fs::write(&file, b"kind: Node\nname: caf\xe9\n").unwrap();
+    let output = run(&[file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    let words = "latin1.yaml:2:10: found other bytes: expected text in UTF-8\n";
+    assert!(said.ends_with(words), "{said}");
+    assert_eq!(run(&["x.yaml", "--until", "soon"]).status.code(), Some(2));
+}

@@ -1,0 +1,214 @@
+//! `/debug/why` on the wire: who is let in, what the API server is asked about them, how often, and
+//! that nobody is told anything before.
+
+use crate::fake_api::{Asked, FakeApi, Reply, status};
+use muster::cluster::health::Role;
+use muster::cluster::reviews::{Object, Reviews, Verdict};
+use muster::cluster::{Explanations, Health, Metrics};
+use muster::core::engine::Scheduler;
+use muster::core::model::{Event, QueueSpec};
+use muster::core::units::Time;
+use muster::serve::{Desk, Shown, serve};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::advance;
+
+/// An API server that knows the tokens of `ann` and of `bob`; `ann` may get what she likes.
+fn script(asked: &Asked) -> Reply {
+    let spec = &asked.body["spec"];
+    let token = spec["token"].as_str();
+    match asked.line.as_str() {
+        "POST /apis/authentication.k8s.io/v1/tokenreviews?" => {
+            let user = json!({"username": token, "groups": ["g"], "extra": {"k": ["v"]}});
+            let known = matches!(token, Some("ann" | "bob"));
+            let status = json!({"authenticated": known, "user": user});
+            Reply::Json(201, json!({"spec": spec, "status": status}))
+        }
+        "POST /apis/authorization.k8s.io/v1/subjectaccessreviews?" => {
+            let allowed = spec["user"] == "ann";
+            Reply::Json(201, json!({"spec": spec, "status": {"allowed": allowed}}))
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn train() -> Object {
+    Object {
+        resource: "podgroups",
+        namespace: Some("ml".to_owned()),
+        name: "train".to_owned(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_api_server_says_who_it_is_and_what_they_may_and_is_believed_for_a_while() {
+    let (api, client) = FakeApi::start(script);
+    let reviews = Reviews::new(client);
+    assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+    let asked = api.asked();
+    assert_eq!(asked.len(), 2);
+    let spec = &asked[1].body["spec"];
+    assert_eq!(spec["user"], "ann");
+    assert_eq!(spec["groups"], json!(["g"]));
+    assert_eq!(spec["extra"], json!({"k": ["v"]}));
+    let wanted = json!({
+        "verb": "get", "group": "muster.dev", "resource": "podgroups",
+        "namespace": "ml", "name": "train",
+    });
+    assert_eq!(spec["resourceAttributes"], wanted);
+    assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+    assert_eq!(api.asked().len(), 2, "it is believed");
+    advance(Duration::from_secs(6)).await;
+    assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+    assert_eq!(api.asked().len(), 4, "and asked again later");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_may_is_not_what_another_may_nor_for_another_object() {
+    let (_, client) = FakeApi::start(script);
+    let reviews = Reviews::new(client);
+    assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+    let bob = Verdict::Forbidden("bob".to_owned());
+    assert_eq!(reviews.may_get("bob", &train()).await, bob);
+    assert_eq!(reviews.may_get("forged", &train()).await, Verdict::Unknown);
+    assert_eq!(reviews.may_get("", &train()).await, Verdict::Unknown);
+    let long = "x".repeat(17 << 10);
+    assert_eq!(reviews.may_get(&long, &train()).await, Verdict::Unknown);
+    assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reviews_are_bounded_and_a_failure_is_not_remembered() {
+    let (api, client) = FakeApi::start(script);
+    let reviews = Reviews::new(client);
+    let mut busy = 0;
+    for index in 0..30 {
+        let object = Object {
+            name: format!("gang-{index}"),
+            ..train()
+        };
+        busy += u32::from(reviews.may_get("ann", &object).await == Verdict::Busy);
+    }
+    assert_eq!((busy, api.asked().len()), (10, 40));
+    advance(Duration::from_secs(1)).await;
+    assert_eq!(
+        reviews.may_get("bob", &train()).await,
+        Verdict::Forbidden("bob".to_owned())
+    );
+
+    let mut answers = vec![status(500, "etcd is away")];
+    let (_, client) = FakeApi::start(move |asked| answers.pop().unwrap_or_else(|| script(asked)));
+    let reviews = Reviews::new(client);
+    let failed = reviews.may_get("ann", &train()).await;
+    assert!(matches!(failed, Verdict::Failed(words) if words.contains("etcd is away")));
+    assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+}
+
+/// The pages of an instance that knows queue `q`, and how it is doing.
+async fn pages(role: Role) -> (SocketAddr, FakeApi) {
+    let (api, client) = FakeApi::start(script);
+    let mut scheduler = Scheduler::default();
+    scheduler.keep_explaining();
+    let queue = QueueSpec {
+        name: "q".to_owned(),
+        uid: "1".to_owned(),
+        ..QueueSpec::default()
+    };
+    scheduler.apply(Time::ZERO, Event::Queue(Box::new(queue)));
+    let _ = scheduler.cycle(Time::ZERO);
+    let explanations = Explanations::default();
+    explanations.take(scheduler.take_explained(Time::ZERO).0);
+    let health = Arc::new(Health::default());
+    health.set_role(role);
+    let shown = Shown {
+        health: Arc::clone(&health),
+        metrics: Arc::new(Metrics::new().unwrap()),
+        desk: Some(Desk {
+            health,
+            explanations: Arc::new(explanations),
+            reviews: Arc::new(Reviews::new(client)),
+        }),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve(listener, shown));
+    (address, api)
+}
+
+/// The code and the body of an answer.
+async fn get(address: SocketAddr, page: &str, header: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {page} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n{header}\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    (code, body.to_owned())
+}
+
+#[tokio::test]
+async fn who_may_read_an_object_is_told_why_and_nobody_else() {
+    let (address, _) = pages(Role::Leading).await;
+    let ann = "authorization: Bearer ann\r\n";
+    let page = "/debug/why/queues/q";
+    let (code, body) = get(address, page, ann).await;
+    assert_eq!(code, 200, "{body}");
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(body["books"]["name"], "q");
+    let (code, _) = get(address, page, "x-muster-authorization: Bearer ann\r\n").await;
+    assert_eq!(code, 200);
+    let (code, body) = get(address, page, "authorization: Bearer bob\r\n").await;
+    assert_eq!(
+        (code, body.as_str()),
+        (403, "bob may not get queues.muster.dev q\n")
+    );
+    let (code, body) = get(address, "/debug/why/queues/other", ann).await;
+    assert_eq!(
+        (code, body.as_str()),
+        (404, "the scheduler knows no Queue other\n")
+    );
+    let (code, _) = get(address, "/debug/why/podgroups/ml/train", ann).await;
+    assert_eq!(code, 404);
+}
+
+#[tokio::test]
+async fn the_api_server_is_not_asked_about_what_cannot_be() {
+    let (address, api) = pages(Role::Leading).await;
+    for (page, header, code) in [
+        ("/debug/why/queues/q", "", 401),
+        ("/debug/why/queues/q", "authorization: Basic YTpi\r\n", 401),
+        ("/debug/why/queues/q", "authorization: Bearer \r\n", 401),
+        (
+            "/debug/why/queues/a%2Fb",
+            "authorization: Bearer ann\r\n",
+            400,
+        ),
+        (
+            "/debug/why/podgroups/a%20b/c",
+            "authorization: Bearer ann\r\n",
+            400,
+        ),
+        ("/debug/why", "authorization: Bearer ann\r\n", 404),
+    ] {
+        assert_eq!(get(address, page, header).await.0, code, "{page} {header}");
+    }
+    assert_eq!(api.lines(), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_instance_that_stands_by_says_who_schedules() {
+    let (address, _) = pages(Role::StandingBy).await;
+    let (code, body) = get(
+        address,
+        "/debug/why/queues/q",
+        "authorization: Bearer ann\r\n",
+    )
+    .await;
+    let words = "this instance does not schedule: nobody has the lease\n";
+    assert_eq!((code, body.as_str()), (503, words));
+}
