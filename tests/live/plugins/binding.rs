@@ -162,6 +162,7 @@ fn what_a_plugin_binds_for_a_leader_that_stands_still_is_believed_by_the_next_on
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "real time is measured")]
 fn a_leader_told_to_stop_waits_for_a_plugin_that_binds_but_not_for_long() {
     binds_late(
         |leader| {
