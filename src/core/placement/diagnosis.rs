@@ -1,9 +1,13 @@
 //! Why a pod fits nowhere: the histogram that people and autoscalers read, and the closest node.
 
-use crate::core::framework::{Context, PreFilterVerdict, Profile, Reason, Scope, Store, Verdict};
+use crate::core::framework::{
+    Context, Filter, PreFilterVerdict, Profile, Reason, Scope, Store, Verdict,
+};
 use crate::core::resources::{Dimension, Dimensions};
 use crate::core::state::{ClusterState, NodeId, NodeSet, PodId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::slice;
 
 /// Why a pod fits nowhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,11 +41,10 @@ pub fn answers(
     };
     let before = profile.pre_filter.iter();
     let verdicts: Vec<_> = before.map(|one| one.pre_filter(&cx)).collect();
-    let limits = limits(profile, &cx);
+    let filters = asked_of_many(profile, &cx);
+    let reasons = |node| refusal(profile, &verdicts, &filters, &cx, node).into_owned();
     let nodes = state.nodes().present().iter();
-    nodes
-        .map(|node| (node, refusal(profile, &verdicts, &limits, &cx, node)))
-        .collect()
+    nodes.map(|node| (node, reasons(node))).collect()
 }
 
 /// Asks some nodes for their reasons.
@@ -72,10 +75,10 @@ pub(super) fn diagnose_among(
         _ => None,
     });
     diagnosis.refusal = refusal_of_all.map(Box::new);
-    let limits = limits(profile, &cx);
+    let filters = asked_of_many(profile, &cx);
     let mut least = None;
     for node in among.iter() {
-        let reasons = refusal(profile, &verdicts, &limits, &cx, node);
+        let reasons = refusal(profile, &verdicts, &filters, &cx, node);
         let only_resources = reasons
             .iter()
             .all(|one| matches!(one, Reason::Insufficient(_)));
@@ -87,8 +90,8 @@ pub(super) fn diagnose_among(
                 diagnosis.closest = Some((node, lacks));
             }
         }
-        for reason in reasons {
-            *diagnosis.reasons.entry(reason).or_default() += 1;
+        for reason in reasons.iter() {
+            *diagnosis.reasons.entry(reason.clone()).or_default() += 1;
         }
     }
     diagnosis
@@ -109,55 +112,69 @@ fn contradiction(profile: &Profile, cx: &Context<'_>, node: NodeId) -> Option<Re
     })
 }
 
-/// What each filter of a profile says of most nodes, if it does ([`Filter::at_most`]): worth asking before many
-/// nodes are looked at.
-pub(super) fn limits(profile: &Profile, cx: &Context<'_>) -> Vec<Option<Limit>> {
-    let filters = profile.filter.iter();
-    let limits = filters.map(|one| match one.scope(cx.shape) {
-        Scope::NodeFacts => one.at_most(cx),
-        _ => None,
-    });
-    limits.collect()
+/// A filter that has something to say about a shape.
+pub(super) struct Asked<'a> {
+    filter: &'a dyn Filter,
+    /// The nodes that it may suit at most, and its reason against the others ([`Filter::at_most`]).
+    limit: Option<(NodeSet, Reason)>,
 }
 
-/// The nodes that a filter may suit at most, and its reason against the others.
-type Limit = (NodeSet, Reason);
+/// The filters that have something to say about a pod, in their order.
+pub(super) fn asked<'a>(profile: &'a Profile, cx: &Context<'_>) -> Vec<Asked<'a>> {
+    let filters = profile.filter.iter().map(|one| &**one);
+    let concerned = filters.filter(|one| one.scope(cx.shape) != Scope::Unconcerned);
+    let unlimited = concerned.map(|filter| Asked {
+        filter,
+        limit: None,
+    });
+    unlimited.collect()
+}
 
-/// The reasons of the first plugin that refuses. Without `limits` every filter is asked.
-pub(super) fn refusal(
+/// The same with what they say of most nodes: worth asking before many nodes are looked at.
+pub(super) fn asked_of_many<'a>(profile: &'a Profile, cx: &Context<'_>) -> Vec<Asked<'a>> {
+    let mut asked = asked(profile, cx);
+    for one in &mut asked {
+        if one.filter.scope(cx.shape) == Scope::NodeFacts {
+            one.limit = one.filter.at_most(cx);
+        }
+    }
+    asked
+}
+
+/// The reasons of the first plugin that refuses.
+pub(super) fn refusal<'a>(
     profile: &Profile,
-    verdicts: &[PreFilterVerdict],
-    limits: &[Option<Limit>],
+    verdicts: &'a [PreFilterVerdict],
+    filters: &'a [Asked<'_>],
     cx: &Context<'_>,
     node: NodeId,
-) -> Vec<Reason> {
+) -> Cow<'a, [Reason]> {
     if cx.pod.avoid.contains(&node) {
-        return vec![Reason::BindRefused];
+        return Cow::Borrowed(&[Reason::BindRefused]);
     }
     for verdict in verdicts {
         match verdict {
             PreFilterVerdict::Narrow(nodes, reason) if !nodes.contains(node) => {
-                return vec![reason.clone()];
+                return Cow::Borrowed(slice::from_ref(reason));
             }
             PreFilterVerdict::Refuse(reason) => {
                 let first = contradiction(profile, cx, node);
-                return vec![first.unwrap_or_else(|| reason.clone())];
+                return Cow::Owned(vec![first.unwrap_or_else(|| reason.clone())]);
             }
             _ => {}
         }
     }
-    for (index, filter) in profile.filter.iter().enumerate() {
-        let limit = limits.get(index).and_then(Option::as_ref);
-        if let Some((_, reason)) = limit.filter(|(nodes, _)| !nodes.contains(node)) {
-            let reasons = vec![reason.clone()];
-            debug_assert_eq!(filter.check(cx, node), Verdict::Unfit(reasons.clone()));
-            return reasons;
+    for Asked { filter, limit } in filters {
+        if let Some((_, reason)) = limit.as_ref().filter(|(nodes, _)| !nodes.contains(node)) {
+            let reasons = slice::from_ref(reason);
+            debug_assert_eq!(filter.check(cx, node), Verdict::Unfit(reasons.to_vec()));
+            return Cow::Borrowed(reasons);
         }
         if let Verdict::Unfit(reasons) = filter.check(cx, node) {
-            return reasons;
+            return Cow::Owned(reasons);
         }
     }
-    Vec::new()
+    Cow::Borrowed(&[])
 }
 
 /// What the node lacks of the pod's request.

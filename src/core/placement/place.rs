@@ -2,7 +2,7 @@
 
 use super::capacity::Capacities;
 use super::demand::{Demand, Member, Need, Order};
-use super::diagnosis::{Diagnosis, diagnose, diagnose_among, refusal};
+use super::diagnosis::{Diagnosis, asked, diagnose, diagnose_among, refusal};
 use super::domain::{Domain, domains, narrow};
 use super::masks::Masks;
 use super::rankings::{self, Rankings};
@@ -523,9 +523,9 @@ impl Placer {
         let Some(cx) = Context::new(state, &self.store, pod_id) else {
             return Vec::new();
         };
-        let asked = profile.asked_first(cx.shape);
-        let verdicts = asked.map(|one| one.pre_filter(&cx));
-        refusal(profile, &verdicts.collect::<Vec<_>>(), &[], &cx, node)
+        let before = profile.asked_first(cx.shape);
+        let verdicts: Vec<_> = before.map(|one| one.pre_filter(&cx)).collect();
+        refusal(profile, &verdicts, &asked(profile, &cx), &cx, node).into_owned()
     }
 
     /// Whether the pod fits this node now.

@@ -1,10 +1,11 @@
 //! What every node answers to a shape that it does not suit, counted.
 
-use super::diagnosis::{Diagnosis, lacking_part, limits, refusal, shortfall};
+use super::diagnosis::{Asked, Diagnosis, asked, asked_of_many, lacking_part, refusal, shortfall};
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::core::framework::{Context, Profile, Reason};
 use crate::core::state::{Id, NodeId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The answers to each shape.
@@ -22,6 +23,8 @@ struct Answers {
     counts: Vec<usize>,
     /// Which one each node gives, if any.
     of_node: Vec<Option<usize>>,
+    /// Which one was given last: many nodes say the same.
+    last: Option<(Vec<Reason>, usize)>,
     /// The nodes that lack only resources: the less, the better.
     closest: Tournament,
 }
@@ -44,8 +47,9 @@ impl Refusals {
         let basis = profile.basis(cx);
         let (answers, asked) = match self.by_shape.follow(serial, basis, nodes) {
             Some((answers, touched)) => {
+                let filters = asked(profile, cx);
                 for node in touched {
-                    answers.ask(profile, cx, *node);
+                    answers.ask(profile, &filters, cx, *node);
                 }
                 (answers, touched.len())
             }
@@ -65,12 +69,13 @@ impl Answers {
             numbers: BTreeMap::new(),
             counts: Vec::new(),
             of_node: vec![None; room],
+            last: None,
             closest: Tournament::default(),
         };
         let mut closest = vec![UNFIT; room];
-        let limits = limits(profile, cx);
+        let filters = asked_of_many(profile, cx);
         for node in cx.state.nodes().present().iter() {
-            let reasons = refusal(profile, &[], &limits, cx, node);
+            let reasons = refusal(profile, &[], &filters, cx, node);
             closest[node.index()] = closeness(cx, node, &reasons);
             answers.note(node, reasons);
         }
@@ -79,29 +84,42 @@ impl Answers {
     }
 
     /// Asks one node anew.
-    fn ask(&mut self, profile: &Profile, cx: &Context<'_>, node: NodeId) {
+    fn ask(&mut self, profile: &Profile, filters: &[Asked<'_>], cx: &Context<'_>, node: NodeId) {
         let reasons = if cx.state.nodes().present().contains(node) {
-            refusal(profile, &[], &[], cx, node)
+            refusal(profile, &[], filters, cx, node)
         } else {
-            Vec::new()
+            Cow::Borrowed(&[][..])
         };
         self.closest.set(node, closeness(cx, node, &reasons));
         self.note(node, reasons);
     }
 
-    fn note(&mut self, node: NodeId, reasons: Vec<Reason>) {
-        let number = if reasons.is_empty() {
-            None
-        } else {
-            let next = self.counts.len();
-            let number = *self.numbers.entry(reasons).or_insert(next);
-            self.counts.resize(next.max(number + 1), 0);
+    fn note(&mut self, node: NodeId, reasons: Cow<'_, [Reason]>) {
+        let number = (!reasons.is_empty()).then(|| self.number(reasons));
+        if let Some(number) = number {
             self.counts[number] += 1;
-            Some(number)
-        };
+        }
         if let Some(before) = std::mem::replace(&mut self.of_node[node.index()], number) {
             self.counts[before] -= 1;
         }
+    }
+
+    /// The number of a list of reasons; the next one if it is new.
+    fn number(&mut self, reasons: Cow<'_, [Reason]>) -> usize {
+        if let Some((list, number)) = &self.last
+            && *list == *reasons
+        {
+            return *number;
+        }
+        let known = self.numbers.get(&*reasons).copied();
+        let reasons = reasons.into_owned();
+        let number = known.unwrap_or_else(|| {
+            self.numbers.insert(reasons.clone(), self.counts.len());
+            self.counts.push(0);
+            self.counts.len() - 1
+        });
+        self.last = Some((reasons, number));
+        number
     }
 
     fn diagnosis(&self, cx: &Context<'_>) -> Diagnosis {
