@@ -1,8 +1,10 @@
 //! The documents name what is there, and nothing that is not.
 
-use super::{read, sources};
+use super::{read, root, sources};
 use crate::tables::first_cells;
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
 
 /// The names of the direct dependencies in a Cargo.toml, whichever section they are in.
 fn dependencies(manifest: &str) -> BTreeSet<String> {
@@ -126,6 +128,41 @@ fn every_test_program_is_run() {
     assert_eq!(named, there, "hack/test (left) and the folders of tests");
 }
 
+/// The paths of this repository that a text names.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    const FOLDERS: [&str; 8] = [
+        "benches", "crds", "deploy", "examples", "hack", "schemas", "src", "tests",
+    ];
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "/._-*".contains(c);
+    let words = text.split(move |c| !is_part(c));
+    let words = words.map(|word| word.trim_end_matches('.'));
+    words.filter(|word| {
+        let folder = word.split_once('/').map(|(folder, _)| folder);
+        folder.is_some_and(|folder| FOLDERS.contains(&folder)) && !word.contains('*')
+    })
+}
+
+#[test]
+fn every_file_that_a_document_names_is_there() {
+    let alone = ["README.md", "CONTRIBUTING.md", "tests/scenarios/README.md"];
+    let mut documents: Vec<PathBuf> = alone.map(|name| root().join(name)).into();
+    for folder in ["docs", "deploy"] {
+        let files = fs::read_dir(root().join(folder)).unwrap();
+        let files = files.map(|file| file.unwrap().path());
+        documents.extend(files.filter(|file| file.extension().is_some_and(|end| end != "svg")));
+    }
+    let (mut count, mut missing) = (0, Vec::new());
+    for document in &documents {
+        let text = fs::read_to_string(document).unwrap();
+        let named: Vec<&str> = paths(&text).collect();
+        count += named.len();
+        let not_there = named.into_iter().filter(|path| !root().join(path).exists());
+        missing.extend(not_there.map(|path| format!("{}: {path}", document.display())));
+    }
+    assert!(count > 50, "the paths were not found");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +190,8 @@ mod tests {
         assert_eq!(program("tests/a.rs"), Some("a"));
         assert_eq!(program("hack/x/tests/a/main.rs"), Some("a"));
         assert_eq!(program("tests/a/b.rs"), None);
+        let text = "`tests/a.rs`, a/tests/b.rs and tests/c*, in src/d.";
+        assert_eq!(Vec::from_iter(paths(text)), ["tests/a.rs", "src/d"]);
         assert_eq!(Vec::from_iter(arms("Self::A => \"a b\",\nB => c")), ["a b"]);
     }
 }
