@@ -6,11 +6,11 @@ mod support;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
-use muster::core::model::{
+use muster::model::units::Time;
+use muster::model::{
     Event, LabelCondition, LabelRequirement, LabelSelector, Labels, NamespaceChoice, NodeSpec,
     PodLabels, PodTerm,
 };
-use muster::core::units::Time;
 use std::time::Duration;
 use support::{HOST, node, place, singles};
 

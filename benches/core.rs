@@ -12,9 +12,10 @@
 mod support;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use muster::core::engine::{Bind, Scheduler};
-use muster::core::model::Event;
-use muster::core::units::Time;
+use muster::core::engine::Scheduler;
+use muster::model::Bind;
+use muster::model::Event;
+use muster::model::units::Time;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use support::{

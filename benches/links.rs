@@ -10,8 +10,8 @@ mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
-use muster::core::model::{Event, Link, NodeSpec, TopologySpec, TopologyWish};
-use muster::core::units::Time;
+use muster::model::units::Time;
+use muster::model::{Event, Link, NodeSpec, TopologySpec, TopologyWish};
 use std::time::{Duration, Instant};
 use support::{Clock, bound_to, cluster, fillers, gang_of, place};
 

@@ -11,8 +11,8 @@ mod support;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
-use muster::core::model::{Event, GangSpec, PodSpec, QueueSpec};
-use muster::core::units::{Millis, Time};
+use muster::model::units::{Millis, Time};
+use muster::model::{Event, GangSpec, PodSpec, QueueSpec};
 use std::time::{Duration, Instant};
 use support::{Clock, bound_to, cluster, fair_jobs, place, queues, slot_fillers, waiters};
 

@@ -4,11 +4,11 @@ mod support;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
-use muster::core::model::{
+use muster::model::units::Time;
+use muster::model::{
     Counted, Event, HOSTNAME, LabelCondition, LabelRequirement, LabelSelector, NamespaceChoice,
     PodLabels, PodQuery, SpreadRule,
 };
-use muster::core::units::Time;
 use std::time::Duration;
 use support::{node, place, small};
 

@@ -11,9 +11,9 @@ use muster::cli::Extensions;
 use muster::core::framework::{
     EventHandler, Permit, PermitVerdict, Plugin, Profile, Spot, WaitingPods,
 };
-use muster::core::model::{Event, PodKey, label_in};
 use muster::core::state::{ClusterState, Place, Pod, PodId};
-use muster::core::units::{Millis, Time};
+use muster::model::units::{Millis, Time};
+use muster::model::{Event, PodKey, label_in};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

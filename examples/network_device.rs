@@ -21,9 +21,9 @@ use muster::core::framework::{
     Ask, EventHandler, Plugin, PreBind, PreBindVerdict, Profile, Reason, Reserve, ReserveVerdict,
     Spot, WaitingPods,
 };
-use muster::core::model::{About, Answer, Event, PodKey, Point, Question, label_in};
 use muster::core::state::{ClusterState, GangId, Place};
-use muster::core::units::Millis;
+use muster::model::units::Millis;
+use muster::model::{About, Answer, Event, PodKey, Point, Question, label_in};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::process::ExitCode;

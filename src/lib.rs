@@ -1,13 +1,17 @@
 //! Muster, a gang scheduler for Kubernetes.
 //!
-//! A pure core decides; everything else carries news in and orders out.
+//! A pure core decides; everything else carries news in and orders out. Each room of the house is a
+//! crate of its own (docs/architecture.md); this one shows them all under one name, to the binary, to
+//! tests, and to whoever builds a scheduler with plugins of their own.
 
-pub mod api;
-pub mod bench;
-pub mod cli;
-pub mod cluster;
-pub mod config;
-pub mod core;
-pub mod live;
-pub mod serve;
-pub mod sim;
+pub use muster_api as api;
+pub use muster_bench as bench;
+pub use muster_cli as cli;
+pub use muster_cluster as cluster;
+pub use muster_config as config;
+pub use muster_core as core;
+pub use muster_lint as lint;
+pub use muster_live as live;
+pub use muster_model as model;
+pub use muster_serve as serve;
+pub use muster_sim as sim;

@@ -6,15 +6,16 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use muster::core::engine::{Effect, Explained, GangExplanation, GangPhase, Plan, Scheduler};
-use muster::core::lint::Linter;
-use muster::core::model::{
+use muster::core::engine::{Explained, GangExplanation, Scheduler};
+use muster::lint::Linter;
+use muster::model::units::{Millis, Time};
+use muster::model::{
     BindOutcome, Counted, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
     LabelCondition, LabelRequirement, LabelSelector, Labels, Level, NamespaceChoice, NodeSpec,
     PodKey, PodLabels, PodPhase, PodQuery, PodRules, PodSpec, PodTerm, Preferences, QueueSpec,
     Rank, ShapeSpec, Source, SpreadRule, SubgroupSpec, Taint, TopologySpec, WeightedPodTerm,
 };
-use muster::core::units::{Millis, Time};
+use muster::model::{Effect, GangPhase, Plan};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -2,14 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use muster::core::engine::{Effect, Plan, Scheduler};
-use muster::core::lint::Linter;
-use muster::core::model::{
+use muster::core::engine::Scheduler;
+use muster::lint::Linter;
+use muster::model::units::{Millis, Time};
+use muster::model::{
     BindOutcome, DisruptionBudgetSpec, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
     LabelCondition, LabelRequirement, LabelSelector, NodeSpec, PodKey, PodLabels, PodSpec,
     QueueSpec, Reservation, ShapeSpec,
 };
-use muster::core::units::{Millis, Time};
+use muster::model::{Effect, Plan};
 use muster::sim::random::Random;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

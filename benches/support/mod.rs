@@ -6,12 +6,13 @@
 )]
 #![allow(dead_code, reason = "each benchmark uses a part of it")]
 
-use muster::core::engine::{Bind, Effect, Scheduler};
-use muster::core::model::{
+use muster::core::engine::Scheduler;
+use muster::model::units::Time;
+use muster::model::{Bind, Effect};
+use muster::model::{
     BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec,
     QueueSpec, ShapeSpec,
 };
-use muster::core::units::Time;
 use std::ops::Range;
 
 const GIB: i64 = 1 << 30;

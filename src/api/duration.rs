@@ -1,6 +1,6 @@
 //! Durations as Go writes them (`90s`, `1h30m`, `1.5h`, `0`), in whole milliseconds.
 
-use crate::core::units::Millis;
+use muster_model::units::Millis;
 
 /// Why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,8 +4,8 @@
 //! the pods writes it. The document `docs/placement.md` shows the table.
 
 use super::names::{annotation, label};
-use crate::core::model::Rank;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_model::Rank;
 
 /// The index of a pod in a Job, as label and as annotation (`batch/v1`).
 const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";

@@ -5,8 +5,8 @@
 //! once, at the end.
 
 use super::slim::{Container, Pod, PodStatus, Resources, Texts};
-use crate::core::model::Amounts;
-use crate::core::units::Quantity;
+use muster_model::Amounts;
+use muster_model::units::Quantity;
 use std::collections::BTreeMap;
 
 type Bag = BTreeMap<String, Quantity>;

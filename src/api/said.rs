@@ -10,10 +10,10 @@ use super::status::{
 };
 use super::upstream::INITIALLY_SCHEDULED;
 use super::{crd, slim, upstream, volcano};
-use crate::core::engine::{Condition, GangStatus, QueueStatus, TopologyStatus};
-use crate::core::model::{PodWaits, Source, digest};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
+use muster_model::{Condition, GangStatus, QueueStatus, TopologyStatus};
+use muster_model::{PodWaits, Source, digest};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -434,10 +434,10 @@ pub fn conditions_of_gang(status: &GangStatus) -> Vec<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::status;
-    use crate::core::engine::GangPhase;
-    use crate::core::model::GangKey;
-    use crate::core::units::Time;
+    use crate::status;
+    use muster_model::GangKey;
+    use muster_model::GangPhase;
+    use muster_model::units::Time;
     use serde_json::{Value, json};
 
     fn statuses(source: Source) -> Vec<GangStatus> {

@@ -2,11 +2,11 @@
 
 use super::names;
 use super::upstream::INITIALLY_SCHEDULED;
-use crate::core::engine::{Condition, GangPhase, GangStatus, QueueStatus, TopologyStatus};
-use crate::core::model::Source;
-use crate::core::resources::CORE;
-use crate::core::units::Time;
 use jiff::Timestamp;
+use muster_model::Source;
+use muster_model::resources::CORE;
+use muster_model::units::Time;
+use muster_model::{Condition, GangPhase, GangStatus, QueueStatus, TopologyStatus};
 use serde_json::{Value, json};
 
 /// Says since when a condition of this type has had this status.
@@ -291,7 +291,7 @@ mod tests {
 
     fn status(source: Source, phase: GangPhase, scheduled: bool) -> GangStatus {
         GangStatus {
-            gang: crate::core::model::GangKey {
+            gang: muster_model::GangKey {
                 name: "g".to_owned(),
                 ..Default::default()
             },
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn our_status_is_one_that_our_definition_reads() {
         let found = patch(&status(Source::Muster, GangPhase::Running, true), &since);
-        let read: crate::api::crd::PodGroupStatus =
+        let read: crate::crd::PodGroupStatus =
             serde_json::from_value(found["status"].clone()).unwrap();
         assert_eq!((read.bound, read.conditions.len()), (Some(2), 2));
     }

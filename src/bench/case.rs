@@ -136,9 +136,9 @@ impl Case {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::convert::{self, Reading};
-    use crate::core::model::Reads;
     use clap::ValueEnum;
+    use muster_api::convert::{self, Reading};
+    use muster_model::Reads;
 
     #[test]
     fn muster_schedules_by_what_every_case_asks_for() {

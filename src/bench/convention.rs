@@ -65,8 +65,8 @@ impl Convention {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::conventions::gang_of;
-    use crate::core::model::{GangRef, GangSpace};
+    use muster_api::conventions::gang_of;
+    use muster_model::{GangRef, GangSpace};
 
     #[test]
     fn muster_reads_every_mark_as_the_gang_it_names() {

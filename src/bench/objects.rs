@@ -5,10 +5,10 @@
 
 use super::case::{RACK, ZONE};
 use super::{Case, Convention, Measure, Options};
-use crate::api::names::QUEUE;
-use crate::cluster::encoding::Encoding;
-use crate::cluster::lanes::{self, Made};
-use crate::core::model::PodKey;
+use muster_api::names::QUEUE;
+use muster_cluster::encoding::Encoding;
+use muster_cluster::lanes::{self, Made};
+use muster_model::PodKey;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -310,7 +310,7 @@ pub(super) fn index_of(pod: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::tests::options;
+    use crate::tests::options;
 
     #[test]
     fn pods_of_a_gang_follow_each_other_and_those_of_nobody_have_none() {
@@ -318,7 +318,7 @@ mod tests {
         let gang = |pod: Value| pod["metadata"]["labels"]["muster.dev/pod-group"].clone();
         assert_eq!(gang(objects.pod("pod", 4, "muster")), "gang-0");
         assert_eq!(gang(objects.pod("pod", 5, "muster")), "gang-1");
-        assert!(gang(objects.pod("raw", 5, crate::bench::NOBODY)).is_null());
+        assert!(gang(objects.pod("raw", 5, crate::NOBODY)).is_null());
     }
 
     #[test]

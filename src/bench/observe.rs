@@ -6,13 +6,13 @@
 
 use super::Error;
 use super::objects::index_of;
-use crate::api::slim::Pod;
-use crate::cluster::error_text;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
+use muster_api::slim::Pod;
+use muster_cluster::error_text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};

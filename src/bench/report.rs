@@ -2,7 +2,7 @@
 
 use super::statistics::{Latency, latency, rate};
 use super::{Done, Options, Preempted, RawRate, Released};
-use crate::cluster::client::Transport;
+use muster_cluster::client::Transport;
 use serde::Serialize;
 use std::fmt;
 use tokio::time::Instant;
@@ -236,7 +236,7 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, unit: &str, value: Option<f64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::tests::options;
+    use crate::tests::options;
 
     fn report(bound: usize, evicted: usize) -> Report {
         let raw = [(8, 400.0), (32, 500.0)].map(|(in_flight, rate)| RawRate {

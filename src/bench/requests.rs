@@ -1,13 +1,13 @@
 //! Requests to the API server, many at once. Only evictions are repeated.
 
 use super::{Convention, Error};
-use crate::cluster::lanes::Made;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
+use muster_cluster::lanes::Made;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -2,13 +2,13 @@
 
 use super::bench_placement;
 use super::log::{self, Format};
-use crate::bench::{self, Case, Convention, GPUS, Measure, Options, Report};
-use crate::cluster::Clock;
-use crate::cluster::client::{self, Transport};
-use crate::cluster::encoding::Encoding;
 use anyhow::bail;
 use clap::{Args, Subcommand, ValueEnum};
 use kube::Client;
+use muster_bench::{Case, Convention, GPUS, Measure, Options, Report};
+use muster_cluster::Clock;
+use muster_cluster::client::{self, Transport};
+use muster_cluster::encoding::Encoding;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -202,7 +202,7 @@ impl Arguments {
             run: format!("muster-bench-{:x}", Clock::start().now().0),
         };
         let stop = super::told_to_stop()?;
-        match bench::run(make()?, &options, stop).await? {
+        match muster_bench::run(make()?, &options, stop).await? {
             Some(report) => Ok(report),
             None => bail!("stopped; what was made is deleted unless --keep was given"),
         }

@@ -3,8 +3,8 @@
 //! Exit code 0 when it was played; 3 when Muster broke a rule of its own.
 
 use super::{BUG, print};
-use crate::bench::placement::{self, Options, Rule, Workload, table};
-use crate::cluster::Clock;
+use muster_bench::placement::{self, Options, Rule, Workload, table};
+use muster_cluster::Clock;
 use std::process::ExitCode;
 
 /// Compare where gangs are placed with other rules: utilisation, waiting times, hops.

@@ -1,10 +1,9 @@
 //! `muster config check`: says whether a configuration file can be used, and what runs then; else why not.
 
 use super::{BAD_INPUT, Extensions, print};
-use crate::config;
-use crate::core::engine::Policy;
-use crate::core::framework::{Preemption, Profile};
 use clap::Subcommand;
+use muster_core::engine::Policy;
+use muster_core::framework::{Preemption, Profile};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,7 +21,7 @@ pub(super) enum Command {
 /// Runs the command.
 pub(super) fn run(command: &Command, extensions: &Extensions) -> ExitCode {
     let Command::Check { file } = command;
-    let checked = config::load(file).and_then(|config| {
+    let checked = muster_config::load(file).and_then(|config| {
         let policy = extensions.policy(&config)?;
         Ok(explained(&config.profile_names(), &policy))
     });

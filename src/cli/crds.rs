@@ -1,7 +1,7 @@
 //! `muster crds`: prints the manifests of Muster's kinds, for `kubectl apply -f -`.
 
 use super::print;
-use crate::api::crd;
+use muster_api::crd;
 use std::process::ExitCode;
 
 /// Prints all manifests, one YAML document each.

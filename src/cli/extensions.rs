@@ -1,9 +1,9 @@
 //! What a program adds that has Muster in it: plugins, and who answers what they ask.
 
-use crate::cluster::lanes::{Answerer, Answerers};
-use crate::config::{ConfigError, SchedulerConfiguration};
-use crate::core::engine::Policy;
-use crate::core::framework::{Addition, Profile};
+use muster_cluster::lanes::{Answerer, Answerers};
+use muster_config::{ConfigError, SchedulerConfiguration};
+use muster_core::engine::Policy;
+use muster_core::framework::{Addition, Profile};
 use std::sync::Arc;
 
 /// Plugins that the configuration may choose beside the built-in ones (`profile.plugins`), and who

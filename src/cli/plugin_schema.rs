@@ -1,7 +1,7 @@
 //! `muster plugin-schema`: prints the JSON schema of the messages of plugins in other processes.
 
 use super::print;
-use crate::api::remote;
+use muster_api::remote;
 use std::process::ExitCode;
 
 /// Prints the schema.

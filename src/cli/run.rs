@@ -2,16 +2,16 @@
 
 use super::log::{self, Format};
 use super::{BAD_INPUT, Extensions};
-use crate::cluster::client::{self, Transport};
-use crate::cluster::lease::{Identity, LeaseOptions};
-use crate::cluster::remote::Directory;
-use crate::cluster::reviews::Reviews;
-use crate::cluster::{Explanations, Fence, Health, Metrics};
-use crate::config::{self, ConfigError, LeaderElection};
-use crate::live::{self, Options};
-use crate::serve::{self, Desk, Shown};
 use anyhow::Context;
 use clap::Args;
+use muster_cluster::client::{self, Transport};
+use muster_cluster::lease::{Identity, LeaseOptions};
+use muster_cluster::remote::Directory;
+use muster_cluster::reviews::Reviews;
+use muster_cluster::{Explanations, Fence, Health, Metrics};
+use muster_config::{ConfigError, LeaderElection};
+use muster_live::Options;
+use muster_serve::{Desk, Shown};
 use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: Arguments, extensions: &Extensions) -> ExitCode {
 impl Arguments {
     /// Schedules; returns an error when Muster cannot start, loses its lease or ends by itself.
     async fn schedule(self, extensions: &Extensions) -> anyhow::Result<()> {
-        let configuration = config::load_or_default(self.config.as_deref())?;
+        let configuration = muster_config::load_or_default(self.config.as_deref())?;
         let cluster = client::kube_config(self.kubeconfig.as_deref()).await?;
         tracing::info!(server = %cluster.cluster_url, version = env!("CARGO_PKG_VERSION"), "starting");
         let identity = identity();
@@ -128,9 +128,9 @@ impl Arguments {
                 reviews: Arc::new(Reviews::new(reviewer)),
             }),
         };
-        let pages = tokio::spawn(serve::serve(listener, shown));
+        let pages = tokio::spawn(muster_serve::serve(listener, shown));
         let stop = super::told_to_stop()?;
-        let result = live::run(options, stop).await;
+        let result = muster_live::run(options, stop).await;
         pages.abort();
         Ok(result?)
     }
@@ -159,7 +159,7 @@ impl Arguments {
 fn identity() -> Identity {
     let host = env::var("POD_NAME").or_else(|_| env::var("HOSTNAME"));
     let host = host.unwrap_or_else(|_| "muster".to_owned());
-    let started = crate::cluster::Clock::start().now().0;
+    let started = muster_cluster::Clock::start().now().0;
     let process = format!("{}_{started}", process::id());
     match env::var("POD_UID") {
         Ok(uid) if !uid.is_empty() => Identity::in_pod(&host, &uid, &process),

@@ -5,19 +5,18 @@
 
 use super::why_target::{Target, TargetKind};
 use super::{BAD_INPUT, BUG, Extensions, whole_file};
-use crate::api::duration;
-use crate::api::why::{self, ClockKind};
-use crate::config;
-use crate::core::engine::Policy;
-use crate::core::units::Time;
-use crate::sim::driver::Driver;
-use crate::sim::network::Network;
-use crate::sim::page::page;
-use crate::sim::picture::{Subject, picture};
-use crate::sim::report::{Report, report, table};
-use crate::sim::scenario::{Object, Scenario, load_files};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use muster_api::duration;
+use muster_api::why::{self, ClockKind};
+use muster_core::engine::Policy;
+use muster_model::units::Time;
+use muster_sim::driver::Driver;
+use muster_sim::network::Network;
+use muster_sim::page::page;
+use muster_sim::picture::{Subject, picture};
+use muster_sim::report::{Report, report, table};
+use muster_sim::scenario::{Object, Scenario, load_files};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -179,7 +178,7 @@ fn check_files(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scenario, Policy)> {
-    let configuration = config::load_or_default(arguments.config.as_deref())?;
+    let configuration = muster_config::load_or_default(arguments.config.as_deref())?;
     let policy = extensions.policy(&configuration)?;
     let scenario = load_files(&arguments.files, &configuration.reading(&policy))?;
     Ok((scenario, policy))
@@ -361,8 +360,8 @@ fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::convert::Reading;
-    use crate::sim::scenario::{Source, load};
+    use muster_api::convert::Reading;
+    use muster_sim::scenario::{Source, load};
 
     const INVALID: &str = "
 apiVersion: v1

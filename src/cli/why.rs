@@ -6,9 +6,6 @@
 
 use super::BAD_INPUT;
 use super::why_target::{Target, TargetKind};
-use crate::api::why::{self, gang_in_words, queue_in_words};
-use crate::cluster::client::{self, Transport};
-use crate::serve::FORWARDED;
 use anyhow::{Context, bail, ensure};
 use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Request, Response, StatusCode};
@@ -16,6 +13,9 @@ use http_body_util::{BodyExt, Limited};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::client::{Body, ConfigExt};
 use kube::{Api, Client, Config};
+use muster_api::why::{self, gang_in_words, queue_in_words};
+use muster_cluster::client::{self, Transport};
+use muster_serve::FORWARDED;
 use serde::Deserialize;
 use std::fs;
 use std::future::ready;
@@ -257,7 +257,7 @@ fn pod_of(holder: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::lease::Identity;
+    use muster_cluster::lease::Identity;
 
     #[test]
     fn the_pod_that_schedules_is_known_by_the_holder_of_the_lease() {

@@ -5,8 +5,8 @@
 //! is undone is undone before it is asked again. Who does not answer keeps nobody else waiting: each has
 //! slots of its own. What undoes something is tried again until it is done.
 
-use crate::core::model::{About, Answer, GangKey, PodKey, Question, QuestionId};
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
+use muster_model::{About, Answer, GangKey, PodKey, Question, QuestionId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The first rest after an undoing that failed; it doubles, up to [`LONGEST_REST`].
@@ -251,7 +251,7 @@ impl Asking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{Body, Point};
+    use muster_model::{Body, Point};
 
     fn question(id: u64, plugin: &str, pod: &str) -> Question {
         Question {

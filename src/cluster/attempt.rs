@@ -2,8 +2,8 @@
 //!
 //! No I/O and no clock: whoever drives an attempt sends, waits, and says what came back.
 
-use crate::core::model::{self, Question};
-use crate::core::units::{Millis, Time};
+use muster_model::Question;
+use muster_model::units::{Millis, Time};
 use std::sync::Arc;
 
 /// A write on its way to an outcome that is known for sure: a [bind](super::binding), an
@@ -77,7 +77,7 @@ pub enum Answer {
     /// Nothing came back: time-out, broken connection. The write may or may not have happened.
     Lost,
     /// What somebody outside says of what they were asked to do.
-    Outside(model::Answer),
+    Outside(muster_model::Answer),
     /// A read found a pod of this namespace and name.
     Pod {
         /// Whether it is the one that was meant.

@@ -8,8 +8,8 @@
 //! read; only that it is not theirs is taken at its word, and then it is ours. No I/O, no clock.
 
 use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, is_transient};
-use crate::core::model::{self, Bind, BindOutcome, Question};
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
+use muster_model::{Bind, BindOutcome, Question};
 use std::sync::Arc;
 
 /// For how long an attempt asks again after errors that may pass. After it no bind is sent.
@@ -87,8 +87,8 @@ impl Attempt {
     }
 
     /// Somebody outside was asked.
-    fn heard(&mut self, said: &model::Answer, now: Time) -> State {
-        if *said == model::Answer::Skip {
+    fn heard(&mut self, said: &muster_model::Answer, now: Time) -> State {
+        if *said == muster_model::Answer::Skip {
             self.asks = None;
             self.deadline = now + BUDGET;
             return State::Post { at: now };
@@ -97,22 +97,22 @@ impl Attempt {
         let who = self.asks.as_ref().map(|asks| asks.body.addressee());
         let who = who.unwrap_or_default();
         let unbound = match said {
-            model::Answer::Yes(_) => Unbound::Refuse {
+            muster_model::Answer::Yes(_) => Unbound::Refuse {
                 message: format!("{who} says that it has bound the pod, and the pod is not bound"),
             },
-            model::Answer::No { message } => Unbound::Refuse {
+            muster_model::Answer::No { message } => Unbound::Refuse {
                 message: format!("{who}: {message}"),
             },
-            model::Answer::Failed { message } => Unbound::Retry {
+            muster_model::Answer::Failed { message } => Unbound::Retry {
                 message: format!("{who}: {message}"),
                 wait: self.posts.step(),
             },
-            model::Answer::OfNodes(_) | model::Answer::Unsent | model::Answer::Skip => {
-                Unbound::Retry {
-                    message: format!("{who}: the answer made no sense"),
-                    wait: self.posts.step(),
-                }
-            }
+            muster_model::Answer::OfNodes(_)
+            | muster_model::Answer::Unsent
+            | muster_model::Answer::Skip => Unbound::Retry {
+                message: format!("{who}: the answer made no sense"),
+                wait: self.posts.step(),
+            },
         };
         State::Read { at: now, unbound }
     }
@@ -218,7 +218,7 @@ impl Protocol for Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{About, Body, GangKey, PodKey, Point, QuestionId};
+    use muster_model::{About, Body, GangKey, PodKey, Point, QuestionId};
 
     const NODE: &str = "n1";
 
@@ -456,11 +456,11 @@ mod tests {
         if *request != ask() {
             return all_answers();
         }
-        let failed = model::Answer::Failed {
+        let failed = muster_model::Answer::Failed {
             message: String::new(),
         };
-        let yes = model::Answer::Yes(String::new());
-        let mut all: Vec<Answer> = [yes, no("no"), failed, model::Answer::Skip]
+        let yes = muster_model::Answer::Yes(String::new());
+        let mut all: Vec<Answer> = [yes, no("no"), failed, muster_model::Answer::Skip]
             .map(Answer::Outside)
             .into();
         all.push(Answer::Lost);
@@ -504,7 +504,7 @@ mod tests {
         let read_unbound = *last == unbound_pod() && *request == PodRequest::Read;
         let doubtful = path.iter().any(|(request, answer)| {
             let is_ours = *request == post();
-            let is_asked = *request == ask() && *answer != said(model::Answer::Skip);
+            let is_asked = *request == ask() && *answer != said(muster_model::Answer::Skip);
             is_asked
                 || is_ours
                     && !matches!(
@@ -542,21 +542,21 @@ mod tests {
         walk(&asked(Time::ZERO), Time::ZERO, 5, &mut vec![]);
     }
 
-    fn said(said: model::Answer) -> Answer {
+    fn said(said: muster_model::Answer) -> Answer {
         Answer::Outside(said)
     }
 
-    fn no(message: &str) -> model::Answer {
+    fn no(message: &str) -> muster_model::Answer {
         let message = message.to_owned();
-        model::Answer::No { message }
+        muster_model::Answer::No { message }
     }
 
     #[test]
     fn whatever_somebody_outside_says_of_a_bind_the_pod_is_read() {
-        let yes = || said(model::Answer::Yes(String::new()));
+        let yes = || said(muster_model::Answer::Yes(String::new()));
         let failed = || {
             let message = "no answer".to_owned();
-            said(model::Answer::Failed { message })
+            said(muster_model::Answer::Failed { message })
         };
         let bound_there = || pod(true, Some(NODE), false);
         for first in [yes(), said(no("full")), failed(), Answer::Lost] {
@@ -582,7 +582,7 @@ mod tests {
 
     #[test]
     fn what_somebody_outside_says_is_not_theirs_is_bound_by_us() {
-        let skip = || said(model::Answer::Skip);
+        let skip = || said(muster_model::Answer::Skip);
         let (sent, found) = play_from(asked(Time(7)), &[skip(), Answer::Accepted]);
         assert_eq!(sent, [ask(), post()]);
         assert_eq!(found, Some(bound(NODE)));

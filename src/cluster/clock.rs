@@ -2,8 +2,8 @@
 //!
 //! A wall clock that jumps moves no deadline. tokio's clock is used, so that tests may hold it.
 
-use crate::core::units::{Millis, Time};
 use jiff::Timestamp;
+use muster_model::units::{Millis, Time};
 use std::time::Duration;
 use tokio::time::Instant;
 

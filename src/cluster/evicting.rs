@@ -6,8 +6,8 @@
 //! not taken, for as long as it takes. No I/O, no clock.
 
 use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, is_transient};
-use crate::core::model::EvictOutcome;
-use crate::core::units::{Millis, Time};
+use muster_model::EvictOutcome;
+use muster_model::units::{Millis, Time};
 
 /// For how long an attempt asks again after errors that may pass. After it nothing is sent.
 pub const BUDGET: Millis = Millis(1_000);

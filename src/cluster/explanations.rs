@@ -1,9 +1,9 @@
 //! The core's latest explanations, at hand for whoever asks: the engine's thread puts them here and
 //! never waits for those who read, however many there are.
 
-use crate::core::engine::{Explained, GangExplanation, QueueExplanation};
-use crate::core::model::{GangKey, GangSpace};
 use dashmap::DashMap;
+use muster_core::engine::{Explained, GangExplanation, QueueExplanation};
+use muster_model::{GangKey, GangSpace};
 use std::sync::Arc;
 
 /// The explanations by name. Each is as of the last time something happened to its object.

@@ -7,7 +7,7 @@
 //! socket (`fenced_io`). It decides nothing: the election says until when it is open.
 
 use super::Clock;
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -189,7 +189,7 @@ impl Drop for Sending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::clock::millis;
+    use crate::clock::millis;
     use std::time::Duration;
     use tokio::time::{Instant, advance, sleep};
 

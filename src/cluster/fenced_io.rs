@@ -137,9 +137,9 @@ impl Connection for FencedIo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::client;
-    use crate::core::units::{Millis, Time};
+    use crate::client;
     use kube::Config;
+    use muster_model::units::{Millis, Time};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::sync::mpsc;

@@ -2,7 +2,7 @@
 //!
 //! The watches, the access check and the lease write it; `/readyz` and the log read it.
 
-use crate::api::kinds::Kind;
+use muster_api::kinds::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

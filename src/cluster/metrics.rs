@@ -3,10 +3,11 @@
 
 use super::Error;
 use super::process::Process;
-use crate::api::kinds::Kind;
-use crate::core::engine::{GangPhase, LostSums, PackingCounts, RoomCounts};
-use crate::core::model::{DEFAULT_QUEUE, RemotePoint};
-use crate::core::resources::CORE;
+use muster_api::kinds::Kind;
+use muster_core::engine::{LostSums, PackingCounts, RoomCounts};
+use muster_model::GangPhase;
+use muster_model::resources::CORE;
+use muster_model::{DEFAULT_QUEUE, RemotePoint};
 use prometheus::{
     Counter, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
     IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,

@@ -1,8 +1,8 @@
 //! What the engine hears from the watches and the lanes.
 
-use crate::api::kinds::{Kind, Subject};
-use crate::api::said::Said;
-use crate::core::model::Event;
+use muster_api::kinds::{Kind, Subject};
+use muster_api::said::Said;
+use muster_model::Event;
 use tokio::sync::mpsc;
 
 /// One piece of news.

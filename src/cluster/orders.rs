@@ -1,8 +1,8 @@
 //! Orders that wait for their turn: first come, first served, one a pod, and each can be asked
 //! back while it waits. No I/O and no clock: the bind lane and the simulator use the same ones.
 
-use crate::core::model::PodKey;
-use crate::core::units::{Millis, Time};
+use muster_model::PodKey;
+use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;
 
 /// An order that has not been sent after so long is given back: what was decided then may not be

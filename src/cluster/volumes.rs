@@ -5,13 +5,13 @@
 //! kube-scheduler: a volume that is for a claim, and a claim whose volume is being made, stay so.
 
 use super::lanes::{Answerer, Outside, WriteError};
-use crate::api::{names, slim};
-use crate::core::model::{Answer, ClaimRef, Question, VolumeDeed, VolumeTask};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1 as core;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
+use muster_api::{names, slim};
+use muster_model::{Answer, ClaimRef, Question, VolumeDeed, VolumeTask};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::sleep;

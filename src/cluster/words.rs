@@ -7,11 +7,11 @@
 //! never in two writes at once, and are tried again ever more slowly.
 
 use super::attempt::Answer;
-use crate::api::kinds::Subject;
-use crate::api::said::{self, Said, Since};
-use crate::core::engine::{GangStatus, PodWaits, QueueStatus, TopologyStatus};
-use crate::core::units::{Millis, Time};
 use jiff::Timestamp;
+use muster_api::kinds::Subject;
+use muster_api::said::{self, Said, Since};
+use muster_model::units::{Millis, Time};
+use muster_model::{GangStatus, PodWaits, QueueStatus, TopologyStatus};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A status waits so long for what follows: a gang goes through several in a moment.
@@ -295,7 +295,7 @@ const fn rank(subject: &Subject) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::PodKey;
+    use muster_model::PodKey;
 
     fn waits(message: &str) -> Word {
         Word::Pod(PodWaits {
@@ -407,7 +407,7 @@ mod tests {
         };
         words.want(Word::Queue(queue.clone()), Time(0));
         let more = QueueStatus {
-            gangs: [1; crate::core::engine::PHASES],
+            gangs: [1; muster_model::PHASES],
             ..queue
         };
         words.want(Word::Queue(more.clone()), Time(GATHER.0 - 1));

@@ -1,7 +1,7 @@
 //! From a file, or its text, to a configuration.
 
 use super::{ConfigError, SchedulerConfiguration};
-use crate::api::yaml;
+use muster_api::yaml;
 use std::fs;
 use std::path::Path;
 

@@ -4,12 +4,12 @@ use super::values::{FilterPoint, PluginName, Point, QueueSortPoint, ScorePoint};
 use super::{
     Base, ConfigError, NamedProfile, Plugins, SchedulerConfiguration, Usage, WeightedPlugin,
 };
-use crate::api::Reading;
-use crate::core::engine::{MoveLimits, Policy};
-use crate::core::framework::{Addition, Plugin, Profile, QueueSort, Score, Weighted};
-use crate::core::model::ProfileId;
-use crate::core::plugins::registry;
-use crate::core::resources::{Measure, Worth};
+use muster_api::Reading;
+use muster_core::engine::{MoveLimits, Policy};
+use muster_core::framework::{Addition, Plugin, Profile, QueueSort, Score, Weighted};
+use muster_core::plugins::registry;
+use muster_model::ProfileId;
+use muster_model::resources::{Measure, Worth};
 use std::sync::Arc;
 
 impl SchedulerConfiguration {

@@ -6,9 +6,9 @@
 use super::values::{
     Bounded, Entry, FilterPoint, PluginName, PluginOrAll, SchedulerName, ScorePoint, unique,
 };
-use crate::core::model::{self, Operator};
-use crate::core::plugins::Added;
-use crate::core::plugins::scoring::{Arguments, Point, ResourceWeight, Strategy};
+use muster_core::plugins::Added;
+use muster_core::plugins::scoring::{Arguments, Point, ResourceWeight, Strategy};
+use muster_model::Operator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::sync::Arc;
@@ -465,7 +465,7 @@ impl ScoringStrategy {
 impl AddedAffinity {
     fn in_core(&self) -> Added {
         let required = self.required.as_ref();
-        let preferred = |one: &PreferredTerm| model::Preferred {
+        let preferred = |one: &PreferredTerm| muster_model::Preferred {
             weight: i32::try_from(one.weight.get()).unwrap_or(1),
             term: one.preference.in_core(),
         };
@@ -478,9 +478,9 @@ impl AddedAffinity {
 }
 
 impl Term {
-    fn in_core(&self) -> model::Term {
+    fn in_core(&self) -> muster_model::Term {
         let all = |list: &[Requirement]| list.iter().map(Requirement::in_core).collect();
-        model::Term {
+        muster_model::Term {
             labels: all(&self.match_expressions),
             fields: all(&self.match_fields),
         }
@@ -488,8 +488,8 @@ impl Term {
 }
 
 impl Requirement {
-    fn in_core(&self) -> model::Requirement {
-        model::Requirement {
+    fn in_core(&self) -> muster_model::Requirement {
+        muster_model::Requirement {
             key: self.key.clone(),
             operator: match self.operator {
                 Comparison::In => Operator::In,

@@ -4,7 +4,7 @@
 //! stands there can stand here.
 
 use super::values::{Bounded, Entry, HttpUrl, RemoteName, Span, Timeout, filled, unique};
-use crate::api::remote::wire::Point;
+use muster_api::remote::wire::Point;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

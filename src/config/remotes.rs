@@ -2,10 +2,10 @@
 
 use super::remote::{Extender, RemotePlugin};
 use super::{ConfigError, SchedulerConfiguration};
-use crate::core::framework::{Profile, Remote};
-use crate::core::model::RemotePoint;
-use crate::core::plugins::join;
-use crate::core::units::Millis;
+use muster_core::framework::{Profile, Remote};
+use muster_core::plugins::join;
+use muster_model::RemotePoint;
+use muster_model::units::Millis;
 
 /// For how long what an extender said of nodes is believed at most.
 const EXTENDER_HOLDS: Millis = Millis(10_000);

@@ -4,15 +4,14 @@
 //! news that matters, and when the core asked to be woken. While nothing may be sent it only
 //! listens: a decision that cannot leave is out of date when it can.
 
-use crate::api::kinds::Kind;
-use crate::cluster::lanes::Lanes;
-use crate::cluster::{Clock, Explanations, Fence, Metrics, News, raise};
-use crate::core::engine::{
-    Decision, GangPhase, Neighbours, Outcome, Plan, Scheduler, Span, SpanKind,
-};
-use crate::core::lint::Linter;
-use crate::core::resources::CORE;
-use crate::core::units::{Millis, Time};
+use muster_api::kinds::Kind;
+use muster_cluster::lanes::Lanes;
+use muster_cluster::{Clock, Explanations, Fence, Metrics, News, raise};
+use muster_core::engine::Scheduler;
+use muster_lint::Linter;
+use muster_model::resources::CORE;
+use muster_model::units::{Millis, Time};
+use muster_model::{Decision, GangPhase, Neighbours, Outcome, Plan, Span, SpanKind};
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::io;

@@ -4,16 +4,16 @@
 //! which keeps the former to itself). The API server says whose it is and whether they may `get` the
 //! object; nothing is looked up before. Nothing is changed, and no body is read.
 
-use crate::api::why::{self, ClockKind};
-use crate::cluster::health::Role;
-use crate::cluster::reviews::{Object, Reviews, Verdict};
-use crate::cluster::{Explanations, Health};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use muster_api::why::{self, ClockKind};
+use muster_cluster::health::Role;
+use muster_cluster::reviews::{Object, Reviews, Verdict};
+use muster_cluster::{Explanations, Health};
 use serde::Serialize;
 use std::sync::Arc;
 

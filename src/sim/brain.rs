@@ -4,14 +4,16 @@
 
 use super::network::Request;
 use super::server::Told;
-use crate::cluster::attempt::{Answer, Protocol, Step};
-use crate::cluster::clock::wall;
-use crate::cluster::words::{Word, Words, Write};
-use crate::cluster::{binding, evicting};
-use crate::core::engine::{Bind, Evict, Plan, Policy, Scheduler};
-use crate::core::lint::{Linter, Note};
-use crate::core::model::{BindOutcome, Event, PodKey};
-use crate::core::units::{Millis, Time};
+use muster_cluster::attempt::{Answer, Protocol, Step};
+use muster_cluster::clock::wall;
+use muster_cluster::words::{Word, Words, Write};
+use muster_cluster::{binding, evicting};
+use muster_core::engine::{Policy, Scheduler};
+use muster_core::plugins::registry::exemptions;
+use muster_lint::{Linter, Note};
+use muster_model::units::{Millis, Time};
+use muster_model::{Bind, Evict, Plan};
+use muster_model::{BindOutcome, Event, PodKey};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A running scheduler.
@@ -43,7 +45,7 @@ impl Brain {
     #[must_use]
     pub fn new(policy: Policy, lists: usize) -> Self {
         Self {
-            linter: Linter::of(policy.profiles()),
+            linter: Linter::of(exemptions(policy.profiles())),
             scheduler: Scheduler::new(policy),
             words: Words::default(),
             calls: BTreeMap::new(),

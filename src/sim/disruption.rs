@@ -1,7 +1,7 @@
 //! The simulated disruption controller: how many pods of a PodDisruptionBudget may go.
 
 use super::scenario::{BudgetPlan, Needed};
-use crate::core::model::{PodPhase, PodSpec, label_in};
+use muster_model::{PodPhase, PodSpec, label_in};
 
 /// How many may go now, of a budget that does not say so itself (source: Kubernetes'
 /// `pkg/controller/disruption`). The simulated API server knows no scale of controllers: as many pods
@@ -35,8 +35,8 @@ pub(super) fn allowed<'a>(budget: &BudgetPlan, pods: impl Iterator<Item = &'a Po
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{LabelCondition, LabelRequirement, LabelSelector, PodLabels};
-    use crate::sim::scenario::Amount;
+    use crate::scenario::Amount;
+    use muster_model::{LabelCondition, LabelRequirement, LabelSelector, PodLabels};
 
     #[test]
     fn as_many_may_go_as_there_are_more_healthy_ones_than_needed() {

@@ -1,6 +1,6 @@
 //! What is to happen, ordered by time and, within one instant, by when it was put in.
 
-use crate::core::units::Time;
+use muster_model::units::Time;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 

@@ -1,7 +1,7 @@
 //! The simulated Lease: one object, replaced only at the version its writer knew.
 
-use crate::cluster::lease::Identity;
-use crate::cluster::lease::election::{Answer, DURATION, Record, Request, UNKNOWN};
+use muster_cluster::lease::Identity;
+use muster_cluster::lease::election::{Answer, DURATION, Record, Request, UNKNOWN};
 
 /// The Lease, if it exists.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@
 use super::server::{Pod, Server};
 use super::story::{Joins, Seat, Story, Takes};
 use super::usage::Usage;
-use crate::core::engine::{GangStatus, Neighbours, PodWaits};
-use crate::core::model::{GangKey, GangRef, GangSpec, PodKey, PodPhase, PodSpec};
-use crate::core::units::Time;
+use muster_model::units::Time;
+use muster_model::{GangKey, GangRef, GangSpec, PodKey, PodPhase, PodSpec};
+use muster_model::{GangStatus, Neighbours, PodWaits};
 use std::collections::BTreeMap;
 
 /// The story of all pods that followed each other under one name.

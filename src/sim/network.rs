@@ -9,11 +9,11 @@
 
 use super::random::Random;
 use super::server::Stream;
-use crate::api::kinds::Subject;
-use crate::api::said::Said;
-use crate::cluster::attempt::{Answer, PodRequest};
-use crate::core::model::{self, PodKey, Question};
-use crate::core::units::{Millis, Time};
+use muster_api::kinds::Subject;
+use muster_api::said::Said;
+use muster_cluster::attempt::{Answer, PodRequest};
+use muster_model::units::{Millis, Time};
+use muster_model::{PodKey, Question};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub struct FateOfQuestion {
     /// When the answer comes, or would.
     pub answers_in: Millis,
     /// What comes back instead of the true answer.
-    pub instead: Option<model::Answer>,
+    pub instead: Option<muster_model::Answer>,
 }
 
 /// Something bad that happens by itself.
@@ -389,7 +389,7 @@ impl Network {
             return FateOfQuestion {
                 lands_in: None,
                 answers_in: back,
-                instead: Some(model::Answer::No { message }),
+                instead: Some(muster_model::Answer::No { message }),
             };
         }
         if self.random.per_mille(self.rates.unanswered) {
@@ -403,7 +403,7 @@ impl Network {
                 } else {
                     Millis(question.at_most.0 + 1)
                 },
-                instead: Some(model::Answer::Failed { message }),
+                instead: Some(muster_model::Answer::Failed { message }),
             };
         }
         FateOfQuestion {
@@ -426,11 +426,11 @@ impl Network {
         };
         if self.random.per_mille(SKIPPED) {
             self.met.skipped += 1;
-            return says(model::Answer::Skip);
+            return says(muster_model::Answer::Skip);
         }
         if self.random.per_mille(LIED) {
             self.met.lied += 1;
-            return says(model::Answer::Yes(String::new()));
+            return says(muster_model::Answer::Yes(String::new()));
         }
         fate
     }

@@ -2,11 +2,11 @@
 //!
 //! It says yes at once to everybody, unless a scenario says otherwise (kind `PluginAnswers`).
 
-use crate::core::model::{
+use muster_model::units::Millis;
+use muster_model::{
     About, Answer, Body, NodeVerdicts, PodKey, Point, Question, RemoteAnswer, RemotePoint,
     RemoteQuestion,
 };
-use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is answered to some questions.
@@ -165,7 +165,7 @@ impl Outside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{AskedGang, AskedNode, AskedPod, QuestionId};
+    use muster_model::{AskedGang, AskedNode, AskedPod, QuestionId};
 
     fn question(pod: &str, node: &str) -> Question {
         Question {

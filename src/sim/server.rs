@@ -6,14 +6,14 @@
 use super::disruption;
 use super::scenario::{BudgetPlan, PodPlan, Run};
 use super::storage::Storage;
-use crate::api::kinds::Subject;
-use crate::api::said::Said;
-use crate::cluster::attempt::Answer;
-use crate::core::model::{
+use muster_api::kinds::Subject;
+use muster_api::said::Said;
+use muster_cluster::attempt::Answer;
+use muster_model::units::Time;
+use muster_model::{
     ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey,
     PodSpec, PriorityClassSpec, QueueSpec, Source, StorageEvent, TopologySpec,
 };
-use crate::core::units::Time;
 use std::collections::BTreeMap;
 
 /// Namespace and name.

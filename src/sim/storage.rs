@@ -5,7 +5,7 @@
 //! is made. Claims of class mode WaitForFirstConsumer are left alone until a scheduler has written on
 //! the volume or the claim. A volume that is made for a node is reached from the node's zone.
 
-use crate::core::model::{
+use muster_model::{
     BindingMode, ClaimKey, ClaimRef, ClaimSpec, Handle, Labels, NodeSpec, Operator, Requirement,
     StorageClassSpec, StorageEvent, Term, VolumeSpec,
 };

@@ -1,7 +1,7 @@
 //! What is used on which node, and how much of the cluster that is over time.
 
-use crate::core::model::{Amounts, NodeSpec};
-use crate::core::units::Time;
+use muster_model::units::Time;
+use muster_model::{Amounts, NodeSpec};
 use std::collections::BTreeMap;
 
 /// Amounts in use and on offer, added up over time.

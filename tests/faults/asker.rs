@@ -6,8 +6,8 @@ use muster::core::framework::{
     Addition, Ask, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Profile, Reserve,
     ReserveVerdict, Spot, WaitingPods,
 };
-use muster::core::model::{PodKey, Point};
-use muster::core::units::{Millis, Time};
+use muster::model::units::{Millis, Time};
+use muster::model::{PodKey, Point};
 use muster::sim::driver::Driver;
 use std::sync::Arc;
 

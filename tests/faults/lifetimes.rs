@@ -3,7 +3,7 @@
 
 use crate::world;
 use muster::core::engine::Policy;
-use muster::core::units::Time;
+use muster::model::units::Time;
 use muster::sim::driver::Driver;
 use muster::sim::network::Network;
 

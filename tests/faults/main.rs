@@ -17,9 +17,9 @@ mod world;
 
 use muster::core::engine::{MoveLimits, Policy};
 use muster::core::framework::Remote;
-use muster::core::model::RemotePoint;
 use muster::core::plugins::{join, registry};
-use muster::core::units::{Millis, Time};
+use muster::model::RemotePoint;
+use muster::model::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Met, Network, Rates};
 use muster::sim::random::Random;

@@ -3,13 +3,13 @@
 
 use muster::api::kinds::Subject;
 use muster::api::said;
-use muster::core::engine::PodWaits;
-use muster::core::model::{
+use muster::core::state::Queue;
+use muster::model::PodWaits;
+use muster::model::units::{Millis, Time};
+use muster::model::{
     GangKey, GangSpec, HostPort, Lifetime, NodeSpec, PodPhase, PodSpec, PodTerm, Reservation,
     SpreadRule, label_in,
 };
-use muster::core::state::Queue;
-use muster::core::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::ledger::{GangLine, PodLine};
 use muster::sim::server::Server;
@@ -198,7 +198,7 @@ fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
             continue;
         }
         let spec = server.gang(&key);
-        if spec.is_none() && !matches!(one.gang, muster::core::model::GangRef::Own) {
+        if spec.is_none() && !matches!(one.gang, muster::model::GangRef::Own) {
             continue;
         }
         let min = spec.map_or(1, |spec| spec.min_available);

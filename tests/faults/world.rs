@@ -1,18 +1,18 @@
 //! The small worlds in which faults happen: some work ends, some runs for ever, some never fits,
 //! and some is edited on the way.
 
-use muster::core::model::{
+use muster::model::units::{Millis, Time};
+use muster::model::{
     AccessModes, BindingMode, ClaimKey, ClaimSpec, CsiNodeSpec, HOSTNAME, Operator, PodVolume,
     Requirement, StorageClassSpec, StorageEvent, Term, VolumeSpec,
 };
-use muster::core::model::{
+use muster::model::{
     Counted, GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
     LabelRequirement, LabelSelector, Level, Link, NamespaceChoice, NodeChoice, NodeSpec, PodLabels,
     PodQuery, PodRules, PodSpec, PodTerm, PriorityClassSpec, ProfileId, QueueSpec, Rank,
     Reservation, Source, SpreadRule, SubgroupSpec, Taint, Toleration, TolerationOperator,
     TopologySpec, TopologyWish, WeightedPodTerm,
 };
-use muster::core::units::{Millis, Time};
 use muster::sim::random::Random;
 use muster::sim::scenario::{
     Amount, BudgetPlan, Entry, Needed, Object, OnEviction, PodPlan, Run, Scenario,

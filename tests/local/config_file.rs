@@ -1,7 +1,7 @@
 //! The configuration file: what is read from it, and what is refused in which words.
 
 use muster::config::{ConfigError, SchedulerConfiguration, load, parse};
-use muster::core::units::Millis;
+use muster::model::units::Millis;
 use std::fs;
 
 const HEAD: &str = "apiVersion: config.muster.dev/v1alpha1\nkind: SchedulerConfiguration\n";

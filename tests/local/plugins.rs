@@ -4,7 +4,7 @@ use crate::{gang_by_permit, network_device};
 use muster::api::convert::Reading;
 use muster::cli::Extensions;
 use muster::config;
-use muster::core::units::Time;
+use muster::model::units::Time;
 use muster::sim::driver::Driver;
 use muster::sim::network::Network;
 use muster::sim::report::{Report, report};

@@ -1,8 +1,8 @@
 //! Any sequence of edits of queues ends in the state that the last of each gives alone.
 
 use muster::core::engine::Scheduler;
-use muster::core::model::{Event, NodeSpec, PodKey, PodPhase, PodSpec, QueueSpec, ShapeSpec};
-use muster::core::units::Time;
+use muster::model::units::Time;
+use muster::model::{Event, NodeSpec, PodKey, PodPhase, PodSpec, QueueSpec, ShapeSpec};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

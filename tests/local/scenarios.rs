@@ -1,7 +1,7 @@
 //! Plays every file of `tests/scenarios` on virtual time and checks what it expects.
 
 use crate::expect::{Expect, Observed, ObservedGang, ObservedPod, short_name, split};
-use muster::core::units::Time;
+use muster::model::units::Time;
 use muster::sim::driver::Driver;
 use muster::sim::network::Network;
 use muster::sim::report::report;

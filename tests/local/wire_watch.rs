@@ -9,7 +9,7 @@ use muster::api::{Reading, crd, slim, upstream, volcano};
 use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::watch::{Outlet, follow};
 use muster::cluster::{Health, Metrics, News};
-use muster::core::model::Event;
+use muster::model::Event;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

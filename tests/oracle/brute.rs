@@ -1,7 +1,7 @@
 //! Every layout there is.
 
 use super::instances::Dice;
-use muster::core::placement::exact::{Cost, Layout, Load, Problem, Quota};
+use muster_exact::{Cost, Layout, Load, Problem, Quota};
 
 /// What the best of all layouts costs.
 pub(crate) fn least(problem: &Problem) -> Option<Cost> {

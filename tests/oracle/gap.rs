@@ -2,7 +2,7 @@
 
 use super::instances::{Dice, Instance, Size};
 use super::world;
-use muster::core::placement::exact::{Effort, Goal, Problem, solve};
+use muster_exact::{Effort, Goal, Problem, solve};
 use std::thread;
 
 /// How many instances there are, and how much is done to solve one: ten times of what the scheduler

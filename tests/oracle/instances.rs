@@ -1,6 +1,6 @@
 //! Random clusters and gangs.
 
-use muster::core::placement::exact::{Members, Nodes, Problem, Quota};
+use muster_exact::{Members, Nodes, Problem, Quota};
 
 /// A sequence of numbers by lot, the same for the same seed.
 pub(crate) struct Dice(u64);

@@ -17,7 +17,7 @@ mod world;
 
 use instances::{Dice, Instance, Size};
 use muster::core::placement::PackingCounts;
-use muster::core::placement::exact::{Effort, Goal, solve};
+use muster_exact::{Effort, Goal, solve};
 
 /// More than any small world takes.
 const PLENTY: u64 = 100_000_000;

@@ -1,7 +1,7 @@
 //! The same as an integer program, for a solver that has nothing to do with ours.
 
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, microlp, variable};
-use muster::core::placement::exact::Problem;
+use muster_exact::Problem;
 
 /// From what the search counts in to cores.
 pub(crate) fn in_cores(worth: i128) -> f64 {

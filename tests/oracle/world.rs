@@ -2,15 +2,17 @@
 
 use super::instances::{Amounts, Instance};
 use muster::core::framework::{Context, Plugin, Profile, Score};
-use muster::core::model::{
-    Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec,
-};
-use muster::core::placement::exact::{Layout, Load};
-use muster::core::placement::{Demand, PackingCounts, Placer};
+use muster::core::placement::Demand;
+use muster::core::placement::PackingCounts;
+use muster::core::placement::Placer;
 use muster::core::plugins::registry::default_profile;
 use muster::core::state::{ClusterState, NodeId, NodeSet};
 use muster::core::transaction::Statement;
-use muster::core::units::Time;
+use muster::model::units::Time;
+use muster::model::{
+    Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec,
+};
+use muster_exact::{Layout, Load};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The annotation of kube-batch and Volcano, written by Spark, Flink, Ray, Kubeflow and others.
 
 use super::Convention;
-use crate::api::names;
-use crate::api::slim::Pod;
-use crate::core::model::GangSpace;
+use crate::names;
+use crate::slim::Pod;
+use muster_model::GangSpace;
 
 pub(super) const ANNOTATION: &str = "scheduling.k8s.io/group-name";
 

@@ -4,8 +4,8 @@
 //! belongs with. Only marks that say "gang" count: what an application's labels let one guess is
 //! no mark. One that becomes honoured moves to a file of its own.
 
-use crate::api::names;
-use crate::api::slim::Pod;
+use crate::names;
+use crate::slim::Pod;
 use std::fmt;
 
 /// A mark on a pod.

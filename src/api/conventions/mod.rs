@@ -12,8 +12,8 @@ mod volcano_group_name;
 
 pub use markers::{MARKERS, Marker, Place};
 
-use crate::api::slim::Pod;
-use crate::core::model::{GangRef, GangSpace};
+use crate::slim::Pod;
+use muster_model::{GangRef, GangSpace};
 
 /// One way to name a gang.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! Muster's own label.
 
 use super::Convention;
-use crate::api::names;
-use crate::api::slim::Pod;
-use crate::core::model::GangSpace;
+use crate::names;
+use crate::slim::Pod;
+use muster_model::GangSpace;
 
 pub(super) const CONVENTION: Convention = Convention {
     mark: "label `muster.dev/pod-group`",

@@ -1,8 +1,8 @@
 //! Upstream's field of Kubernetes 1.36 and later.
 
 use super::Convention;
-use crate::api::slim::Pod;
-use crate::core::model::GangSpace;
+use crate::slim::Pod;
+use muster_model::GangSpace;
 
 pub(super) const CONVENTION: Convention = Convention {
     mark: "field `spec.schedulingGroup.podGroupName`",

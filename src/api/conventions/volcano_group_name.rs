@@ -4,9 +4,9 @@
 //! waits for that.
 
 use super::Convention;
-use crate::api::names;
-use crate::api::slim::Pod;
-use crate::core::model::GangSpace;
+use crate::names;
+use crate::slim::Pod;
+use muster_model::GangSpace;
 
 pub(super) const ANNOTATION: &str = "scheduling.volcano.sh/group-name";
 

@@ -1,9 +1,9 @@
 //! Nodes, namespaces and priority classes.
 
 use super::Reading;
-use crate::api::requests::{Reader, in_core_units};
-use crate::api::{names, slim};
-use crate::core::model::{
+use crate::requests::{Reader, in_core_units};
+use crate::{names, slim};
+use muster_model::{
     NamespaceSpec, NodeFeatures, NodeImage, NodeSpec, PriorityClassSpec, Taint, TaintEffect,
 };
 

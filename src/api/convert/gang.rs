@@ -1,12 +1,12 @@
 //! PodGroups of all kinds into one gang model.
 
 use super::{created, filled, topologies, topology};
-use crate::api::requests::{Reader, in_core_units};
-use crate::api::slim::{Text, Texts};
-use crate::api::{crd, duration, names, upstream, volcano};
-use crate::core::model::{Amounts, GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
-use crate::core::units::Millis;
+use crate::requests::{Reader, in_core_units};
+use crate::slim::{Text, Texts};
+use crate::{crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_model::units::Millis;
+use muster_model::{Amounts, GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
 
 /// Our own PodGroup.
 #[must_use]

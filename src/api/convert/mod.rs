@@ -29,9 +29,9 @@ pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
 
 use super::slim;
-use crate::core::model::{ProfileId, Reads};
-use crate::core::units::Time;
 use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
+use muster_model::units::Time;
+use muster_model::{ProfileId, Reads};
 use std::collections::BTreeMap;
 
 /// What conversion has to know of the configuration.

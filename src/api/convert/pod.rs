@@ -2,14 +2,14 @@
 
 use super::unsupported::{self, Unsupported};
 use super::{Reading, cluster, created, filled, millis, policy, preferences, spread, volumes};
-use crate::api::{conventions, duration, names, ranks, requests, slim};
-use crate::core::model::{
+use crate::{conventions, duration, names, ranks, requests, slim};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_model::units::{Millis, Time};
+use muster_model::{
     Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, Operator, PodKey,
     PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, Requirement, ShapeSpec,
     Term, Toleration, TolerationOperator, WeightedPodTerm,
 };
-use crate::core::units::{Millis, Time};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// A pod. What it uses and Muster cannot honour is listed in `unsupported`.
 #[must_use]
@@ -361,7 +361,7 @@ mod tests {
     #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
     use super::*;
-    use crate::core::model::{GangRef, GangSpace, TaintEffect};
+    use muster_model::{GangRef, GangSpace, TaintEffect};
     use serde_json::{Value, json};
 
     fn convert(value: Value) -> PodSpec {

@@ -1,7 +1,7 @@
 //! PodDisruptionBudgets.
 
-use crate::api::slim;
-use crate::core::model::{DisruptionBudgetSpec, LabelCondition, LabelRequirement, LabelSelector};
+use crate::slim;
+use muster_model::{DisruptionBudgetSpec, LabelCondition, LabelRequirement, LabelSelector};
 
 /// A PodDisruptionBudget. One whose selector cannot be read chooses nobody, as in kube-scheduler.
 #[must_use]

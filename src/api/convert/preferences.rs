@@ -4,8 +4,8 @@ use super::Reading;
 use super::pod::term;
 use super::spread;
 use super::unsupported::Unsupported;
-use crate::api::{requests, slim};
-use crate::core::model::{Preferences, Preferred, ProfileId};
+use crate::{requests, slim};
+use muster_model::{Preferences, Preferred, ProfileId};
 
 /// What scores look at of a pod of this profile; `None`: it is somebody else's.
 pub(super) fn of(pod: &slim::Pod, profile: Option<ProfileId>, reading: &Reading) -> Preferences {
@@ -72,7 +72,7 @@ fn tagged(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::Reads;
+    use muster_model::Reads;
     use serde_json::json;
 
     fn pod() -> slim::Pod {

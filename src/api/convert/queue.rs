@@ -1,17 +1,17 @@
 //! Queues.
 
 use super::filled;
-use crate::api::requests::{Reader, in_core_units};
-use crate::api::slim::Text;
-use crate::api::{crd, duration};
-use crate::core::model::{
+use crate::requests::{Reader, in_core_units};
+use crate::slim::Text;
+use crate::{crd, duration};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1;
+use muster_model::resources::CORE;
+use muster_model::units::{self as quantity, Time};
+use muster_model::{
     Amounts, DEFAULT_OVER_SHARE, DEFAULT_RESERVE_AFTER, LabelCondition, LabelRequirement,
     LabelSelector, QueueOrder, QueueSpec, Reservation,
 };
-use crate::core::resources::CORE;
-use crate::core::units::{self as quantity, Time};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 use std::collections::BTreeMap;
 
 /// Milliseconds of a minute, and millionths of a core: a core-minute in the core's units.
@@ -154,7 +154,7 @@ mod tests {
     #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
     use super::*;
-    use crate::core::units::Millis;
+    use muster_model::units::Millis;
     use serde_json::{Value, json};
 
     fn read(spec: Value) -> QueueSpec {

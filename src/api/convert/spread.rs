@@ -2,8 +2,8 @@
 
 use super::policy;
 use super::unsupported::Unsupported;
-use crate::api::{creation, slim};
-use crate::core::model::{Counted, LabelSelector, NamespaceChoice, PodQuery, SpreadRule};
+use crate::{creation, slim};
+use muster_model::{Counted, LabelSelector, NamespaceChoice, PodQuery, SpreadRule};
 
 const FIELD: &str = "spec.topologySpreadConstraints";
 /// What is said of a rule that is for scores.

@@ -3,14 +3,14 @@
 use super::unsupported::Unsupported;
 use super::volumes::{AZURE_DISK, CINDER, PORTWORX};
 use super::{filled, pod};
-use crate::api::{names, slim};
-use crate::core::model::{
+use crate::{names, slim};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_model::units::Quantity;
+use muster_model::{
     AccessModes, AttachmentSpec, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec,
     CsiNodeSpec, Disk, Handle, Labels, NodeSelector, Operator, Requirement, StorageCapacitySpec,
     StorageClassSpec, Term, VolumeSpec,
 };
-use crate::core::units::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
 
 /// A PersistentVolumeClaim.

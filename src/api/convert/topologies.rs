@@ -5,13 +5,13 @@
 
 use super::filled;
 use super::policy::selector;
-use crate::api::topologies::{HyperNode, Levels, Selector, Tier};
-use crate::api::volcano::NetworkTopology;
-use crate::core::model::{
+use crate::topologies::{HyperNode, Levels, Selector, Tier};
+use crate::volcano::NetworkTopology;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_model::{
     HOSTNAME, HYPER_NODES, HyperNodeSpec, Level, NamePattern, NodeChoice, Origin, TopologySpec,
     TopologyWish,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use regex::RegexBuilder;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -242,7 +242,7 @@ mod tests {
     #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
     use super::*;
-    use crate::core::model::Labels;
+    use muster_model::Labels;
     use serde_json::{Value, json};
 
     fn read(spec: Value) -> HyperNodeSpec {

@@ -1,8 +1,8 @@
 //! Topologies, and what PodGroups wish of them.
 
 use super::filled;
-use crate::api::crd;
-use crate::core::model::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
+use crate::crd;
+use muster_model::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
 
 /// A Topology. Hops that do not fall from level to level make it invalid, and costs out of bounds.
 #[must_use]

@@ -1,7 +1,7 @@
 //! What pods use and this version cannot honour: such a pod waits rather than run in the wrong
 //! place. Preferences are no reason to wait.
 
-use crate::api::{conventions, slim};
+use crate::{conventions, slim};
 
 /// Paths of fields that cannot be honoured, with what was found there where that says more.
 #[derive(Debug, Default)]

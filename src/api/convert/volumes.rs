@@ -1,7 +1,7 @@
 //! A pod's volumes: those that decide where it may run.
 
-use crate::api::slim;
-use crate::core::model::{Disk, Handle, PodVolume};
+use crate::slim;
+use muster_model::{Disk, Handle, PodVolume};
 
 /// The volumes of a pod, of the kinds that bind it to some nodes or count against a node's limit.
 pub(super) fn of_pod(pod: &slim::Pod) -> Vec<PodVolume> {

@@ -18,9 +18,9 @@ pub use topology::{
     Topology, TopologyConstraint, TopologyLevel, TopologyLink, TopologySpec, TopologyStatus,
 };
 
-use crate::core::units::Quantity;
 use kube::CustomResourceExt;
 use kube::core::cel::{CompiledSchema, ValidationError, Validator, compile_schema};
+use muster_model::units::Quantity;
 use serde::Serialize;
 use std::sync::LazyLock;
 

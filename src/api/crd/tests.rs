@@ -158,7 +158,7 @@ fn what_the_rules_accept_conversion_can_read() {
         let group = group(json!({"lifetime": lifetime}));
         assert_eq!(validate(&group), Ok(()), "{lifetime}");
         assert_eq!(
-            crate::api::convert::muster_gang(&group).invalid,
+            crate::convert::muster_gang(&group).invalid,
             None,
             "{lifetime}"
         );

@@ -1,7 +1,7 @@
 //! By what an object is known from one piece of news to the next.
 
-use crate::core::model::Source;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_model::Source;
 
 /// An object's identity: the name may be used again, the uid never is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

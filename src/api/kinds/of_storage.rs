@@ -1,9 +1,9 @@
 //! What the objects of storage tell the core: one `impl` a kind.
 
 use super::{Identity, Kind, Watchable};
-use crate::api::protobuf::{Decode, FromProtobuf};
-use crate::api::{Reading, convert, slim};
-use crate::core::model::{ClaimKey, Event, StorageEvent};
+use crate::protobuf::{Decode, FromProtobuf};
+use crate::{Reading, convert, slim};
+use muster_model::{ClaimKey, Event, StorageEvent};
 
 fn key_of(object: Identity) -> ClaimKey {
     ClaimKey {

@@ -1,15 +1,15 @@
 //! What the objects of each watched kind tell the core: one `impl` a kind.
 
 use super::{Identity, Kind, Subject};
-use crate::api::protobuf::{Decode, FromProtobuf};
-use crate::api::said::{self, Said};
-use crate::api::{Reading, convert, crd, slim, topologies, upstream, volcano};
-use crate::core::model::{Event, GangKey, GangSpace, Origin, PodKey, Source};
+use crate::protobuf::{Decode, FromProtobuf};
+use crate::said::{self, Said};
+use crate::{Reading, convert, crd, slim, topologies, upstream, volcano};
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::DeserializeGuard;
 use kube::core::error_boundary::InvalidObject;
+use muster_model::{Event, GangKey, GangSpace, Origin, PodKey, Source};
 use prost::DecodeError;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;

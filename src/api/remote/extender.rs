@@ -5,7 +5,7 @@
 //! and nodes as the API server has them; `read_filter` and `read_scores` check what it answers.
 
 use super::read::{Asked, Wrong, parse, within, words};
-use crate::core::model::{AskedNode, NodeVerdicts, PodKey, RemoteAnswer};
+use muster_model::{AskedNode, NodeVerdicts, PodKey, RemoteAnswer};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

@@ -3,8 +3,8 @@
 use super::wire::{
     API_VERSION, Decision, DecisionAnswer, FilterAnswer, PreFilterAnswer, ScoreAnswer,
 };
-use crate::core::model::{AskedNode, NodeVerdicts, RemoteAnswer, RemotePoint};
-use crate::core::units::Millis;
+use muster_model::units::Millis;
+use muster_model::{AskedNode, NodeVerdicts, RemoteAnswer, RemotePoint};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use thiserror::Error;

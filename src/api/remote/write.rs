@@ -1,7 +1,7 @@
 //! From a question of the core to the message that a plugin gets.
 
 use super::wire::{API_VERSION, Gang, Node, Pod, Point, Request};
-use crate::core::model::{
+use muster_model::{
     AskedGang, AskedNode, AskedPod, GangSpace, PodLabels, RemotePoint, RemoteQuestion,
 };
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ fn quantity(resource: &str, amount: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{GangKey, Labels, PodKey};
+    use muster_model::{GangKey, Labels, PodKey};
 
     #[test]
     fn a_question_has_the_pods_with_labels_and_quantities_and_the_nodes() {

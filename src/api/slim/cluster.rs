@@ -3,7 +3,7 @@
 use super::meta::Metadata;
 use super::object::decoded_from_object;
 use super::{Object, Texts, nullable, trimmed};
-use crate::api::protobuf::FromProtobuf;
+use crate::protobuf::FromProtobuf;
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;

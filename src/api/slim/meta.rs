@@ -3,7 +3,7 @@
 //! Managed fields, finalizers, owners that are no controller and foreign annotations never
 //! reach memory. The type stays Kubernetes' own because kube asks for it.
 
-use crate::api::{conventions, names, ranks};
+use crate::{conventions, names, ranks};
 use bytes::Bytes;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};

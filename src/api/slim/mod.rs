@@ -54,7 +54,7 @@ pub(crate) use text::nullable;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{upstream, volcano};
+    use crate::{upstream, volcano};
     use kube::Resource;
     use serde_json::json;
 

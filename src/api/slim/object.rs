@@ -18,9 +18,9 @@ pub(crate) struct Object<S: Message + Default, T: Message + Default> {
 /// Decodes a kind whose struct has just what the frame has.
 macro_rules! decoded_from_object {
     ($kind:ty) => {
-        impl $crate::api::protobuf::FromProtobuf for $kind {
+        impl $crate::protobuf::FromProtobuf for $kind {
             fn from_protobuf(bytes: bytes::Bytes) -> Result<Self, prost::DecodeError> {
-                let found: $crate::api::slim::Object<_, _> = prost::Message::decode(bytes)?;
+                let found: $crate::slim::Object<_, _> = prost::Message::decode(bytes)?;
                 Ok(Self {
                     metadata: found.metadata.into(),
                     spec: found.spec,

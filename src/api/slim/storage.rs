@@ -2,7 +2,7 @@
 
 use super::meta::Metadata;
 use super::{LabelSelector, Object, Text, nullable, trimmed};
-use crate::api::protobuf::FromProtobuf;
+use crate::protobuf::FromProtobuf;
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;

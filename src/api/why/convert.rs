@@ -1,14 +1,14 @@
 //! From the core's explanations to their JSON.
 
 use super::types::{self as json, ClockKind};
-use crate::core::engine::{
-    self as core, Asked, AskedAll, Claim, Condition, HangsOn, Loses, Lost, NotAsked, Protection,
-    Spared, Taker,
+use muster_core::engine::{
+    self as core, Asked, AskedAll, Claim, HangsOn, Loses, Lost, NotAsked, Protection, Spared, Taker,
 };
-use crate::core::model::{GangSpace, Lifetime};
-use crate::core::resources::CORE;
-use crate::core::state::Near;
-use crate::core::units::{Millis, Time};
+use muster_core::state::Near;
+use muster_model::Condition;
+use muster_model::resources::CORE;
+use muster_model::units::{Millis, Time};
+use muster_model::{GangSpace, Lifetime};
 
 /// A gang's explanation.
 #[must_use]

@@ -1,6 +1,6 @@
 //! The nodes of a workload, and how far they are from each other: by itself, not as the scheduler sees it.
 
-use crate::core::model::{Amounts, Labels, Level, NodeSpec, TopologySpec};
+use muster_model::{Amounts, Labels, Level, NodeSpec, TopologySpec};
 use std::collections::BTreeMap;
 
 /// Nodes of one kind that fill so many racks.

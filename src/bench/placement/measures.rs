@@ -5,10 +5,10 @@
 //! arrive from then on; the run goes on until they have started, so that none is cut off.
 
 use super::workloads::{Job, World};
-use crate::core::model::{Amounts, NodeSpec};
-use crate::core::units::{Millis, Time};
-use crate::sim::driver::Driver;
-use crate::sim::ledger::{Ledger, PodLine};
+use muster_model::units::{Millis, Time};
+use muster_model::{Amounts, NodeSpec};
+use muster_sim::driver::Driver;
+use muster_sim::ledger::{Ledger, PodLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

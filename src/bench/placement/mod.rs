@@ -15,9 +15,9 @@ pub use report::{Report, table};
 pub use rules::Rule;
 pub use workloads::Workload;
 
-use crate::sim::driver::Driver;
-use crate::sim::network::Network;
 use measures::Meter;
+use muster_sim::driver::Driver;
+use muster_sim::network::Network;
 
 /// What is played.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use super::cluster::{BLOCK, RACK, amount};
 use super::workloads::World;
 use super::*;
-use crate::core::units::Time;
+use muster_model::units::Time;
 use std::collections::BTreeSet;
 
 fn worlds() -> [World; 3] {

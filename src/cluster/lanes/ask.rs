@@ -1,17 +1,17 @@
 //! The ask lane: questions to the outside, each by whoever goes by the name it is addressed to.
 //!
-//! Which may be asked when is [`asking`](crate::cluster::asking)'s business; here it meets those who
+//! Which may be asked when is [`asking`](crate::asking)'s business; here it meets those who
 //! answer. Each question gets exactly one answer, whatever becomes of who works on it.
 
 use super::Context;
-use crate::cluster::News;
-use crate::cluster::asking::Asking;
-use crate::cluster::fence::Fence;
-use crate::cluster::volumes::VolumeBinder;
-use crate::core::model::{Answer, Body, Event, Question, QuestionId, VOLUME_BINDING};
-use crate::core::units::Time;
+use crate::News;
+use crate::asking::Asking;
+use crate::fence::Fence;
+use crate::volumes::VolumeBinder;
 use futures::future::BoxFuture;
 use kube::Client;
+use muster_model::units::Time;
+use muster_model::{Answer, Body, Event, Question, QuestionId, VOLUME_BINDING};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -4,18 +4,18 @@
 //!
 //! An order that was asked back, or has waited for too long, is given back unsent: that is certain
 //! knowledge, and it is decided anew. The protocol of one that is sent is in
-//! [`binding`](crate::cluster::binding); here it meets the network.
+//! [`binding`](crate::binding); here it meets the network.
 
 use super::drive::{About, drive};
 use super::pace::{Slot, Slots};
 use super::slow::SlowLane;
 use super::{Answerers, Context, pending::Pending};
-use crate::cluster::News;
-use crate::cluster::binding::Attempt;
-use crate::cluster::clock::Clock;
-use crate::cluster::orders::{Order, Orders};
-use crate::core::engine::Bind;
-use crate::core::model::{BindOutcome, Event, PodKey};
+use crate::News;
+use crate::binding::Attempt;
+use crate::clock::Clock;
+use crate::orders::{Order, Orders};
+use muster_model::Bind;
+use muster_model::{BindOutcome, Event, PodKey};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;

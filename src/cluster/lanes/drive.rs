@@ -5,9 +5,9 @@ use super::Context;
 use super::pace::{Slot, Slots};
 use super::requests;
 use super::send::{read_pod, write_in};
-use crate::cluster::attempt::{Answer, PodRequest, Protocol, Step};
-use crate::cluster::clock::wall;
-use crate::core::model::{self, PodKey, Question};
+use crate::attempt::{Answer, PodRequest, Protocol, Step};
+use crate::clock::wall;
+use muster_model::{PodKey, Question};
 use tokio::time::sleep_until;
 
 /// What an attempt is about.
@@ -29,7 +29,7 @@ impl About<'_> {
             return Answer::Lost;
         };
         let answer = answerers.ask(question, context).await;
-        if !matches!(answer, model::Answer::Failed { .. }) {
+        if !matches!(answer, muster_model::Answer::Failed { .. }) {
             sending.ended();
         }
         Answer::Outside(answer)

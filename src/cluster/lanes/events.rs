@@ -1,6 +1,6 @@
 //! Events that wait to be posted: first come, first served, bounded.
 
-use crate::core::model::PodKey;
+use muster_model::PodKey;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

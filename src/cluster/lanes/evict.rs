@@ -1,7 +1,7 @@
 //! The evict lane: each pod is told why by its condition `DisruptionTarget`, and then deleted with
 //! its uid as precondition.
 //!
-//! The protocol is in [`evicting`](crate::cluster::evicting). One that is refused is said on the pod
+//! The protocol is in [`evicting`](crate::evicting). One that is refused is said on the pod
 //! and reported; whoever ordered it orders it again.
 
 use super::Context;
@@ -10,13 +10,13 @@ use super::pace::Slots;
 use super::pending::Pending;
 use super::requests::{self, Made};
 use super::slow::SlowLane;
-use crate::cluster::News;
-use crate::cluster::attempt::{Answer, PodRequest, Protocol, Step};
-use crate::cluster::clock::wall;
-use crate::cluster::evicting::Attempt;
-use crate::core::engine::Evict;
-use crate::core::model::{Event, EvictOutcome, PodKey};
-use crate::core::units::Time;
+use crate::News;
+use crate::attempt::{Answer, PodRequest, Protocol, Step};
+use crate::clock::wall;
+use crate::evicting::Attempt;
+use muster_model::Evict;
+use muster_model::units::Time;
+use muster_model::{Event, EvictOutcome, PodKey};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Semaphore, mpsc};

@@ -8,8 +8,8 @@
 //! each round, until it is what was configured. A second's pause, as collecting garbage takes a busy
 //! API server, cuts once and is made good within a second.
 
-use crate::cluster::attempt::{Answer, is_transient};
-use crate::core::units::{Millis, Time};
+use crate::attempt::{Answer, is_transient};
+use muster_model::units::{Millis, Time};
 use prometheus::IntGauge;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

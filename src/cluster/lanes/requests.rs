@@ -3,16 +3,16 @@
 //! Bodies are minimal. Every write to an object names its uid, so that it never touches another
 //! one that took the name.
 
-use crate::api::protobuf::{self, ObjectReference, WrittenMeta};
-use crate::cluster::clock::wall;
-use crate::cluster::encoding::Encoding;
-use crate::core::engine::{PodWaits, QueueStatus, TopologyStatus};
-use crate::core::model::{GangKey, PodKey, Source};
-use crate::core::units::Time;
+use crate::clock::wall;
+use crate::encoding::Encoding;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use jiff::Timestamp;
 use kube::client::Body;
+use muster_api::protobuf::{self, ObjectReference, WrittenMeta};
+use muster_model::units::Time;
+use muster_model::{GangKey, PodKey, Source};
+use muster_model::{PodWaits, QueueStatus, TopologyStatus};
 use serde_json::{Value, json};
 
 /// Who writes: `reportingController` of events and the manager of fields.

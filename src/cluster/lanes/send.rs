@@ -2,17 +2,17 @@
 
 use super::Context;
 use super::requests::Made;
-use crate::api::protobuf;
-use crate::cluster::attempt::Answer;
-use crate::cluster::encoding::Encoding;
-use crate::cluster::fence::WRITE_ENDS_WITHIN;
-use crate::core::units::Millis;
+use crate::attempt::Answer;
+use crate::encoding::Encoding;
+use crate::fence::WRITE_ENDS_WITHIN;
 use bytes::Bytes;
 use http::Response;
 use http::header::RETRY_AFTER;
 use http_body_util::{BodyExt, Limited};
 use kube::Client;
 use kube::client::Body;
+use muster_api::protobuf;
+use muster_model::units::Millis;
 use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::timeout;

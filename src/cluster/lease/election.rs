@@ -15,9 +15,9 @@
 //! began; so its six seconds end after the holder's, whatever was slow or paused in between.
 
 use super::Identity;
-use crate::cluster::attempt::Step;
-use crate::cluster::fence::WRITE_ENDS_WITHIN;
-use crate::core::units::{Millis, Time};
+use crate::attempt::Step;
+use crate::fence::WRITE_ENDS_WITHIN;
+use muster_model::units::{Millis, Time};
 
 /// For how long a record keeps others away, counted from when they saw it. With what a take-over
 /// needs besides, a gang that its scheduler's death cut in two goes on within the promised ten

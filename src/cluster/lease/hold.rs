@@ -6,16 +6,16 @@
 use super::election::{Answer, Election, End, Record, Request, UNKNOWN};
 use super::watch::{News, Watch};
 use super::{ANSWER_WITHIN, LeaseOptions, object};
-use crate::cluster::attempt::Step;
-use crate::cluster::clock::wall;
-use crate::cluster::health::{Health, Role};
-use crate::cluster::{Error, Fence};
-use crate::core::units::Time;
+use crate::attempt::Step;
+use crate::clock::wall;
+use crate::health::{Health, Role};
+use crate::{Error, Fence};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::coordination::v1::Lease as Object;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use muster_model::units::Time;
 use std::sync::Arc;
 use tokio::time::{Instant, sleep_until, timeout};
 

@@ -18,7 +18,7 @@ mod tests;
 pub use hold::Lease;
 pub use identity::Identity;
 
-use crate::core::units::Millis;
+use muster_model::units::Millis;
 use std::time::Duration;
 
 /// How long a request about the Lease waits for its answer.

@@ -3,10 +3,10 @@
 //! The rest of the object (labels, annotations, what others keep in it) is written back as it was.
 
 use super::election::{DURATION, Record};
-use crate::core::units::Millis;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use muster_model::units::Millis;
 
 /// What the election is told of it.
 pub(super) fn record(lease: &Lease) -> Record {

@@ -9,9 +9,9 @@ use super::Identity;
 use super::election::{
     ANSWER_WITHIN, Answer, DURATION, Election, End, LOOK_EVERY, Record, Request, UNKNOWN,
 };
-use crate::cluster::attempt::Step;
-use crate::cluster::fence::WRITE_ENDS_WITHIN;
-use crate::core::units::Time;
+use crate::attempt::Step;
+use crate::fence::WRITE_ENDS_WITHIN;
+use muster_model::units::Time;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

@@ -5,9 +5,9 @@ use super::election::{
     ANSWER_WITHIN, Answer, DURATION, Election, End, LOOK_EVERY, RENEW_EVERY, RETRY, Record,
     Request, SEND_FOR, UNKNOWN,
 };
-use crate::cluster::attempt::Step;
-use crate::cluster::fence::WRITE_ENDS_WITHIN;
-use crate::core::units::{Millis, Time};
+use crate::attempt::Step;
+use crate::fence::WRITE_ENDS_WITHIN;
+use muster_model::units::{Millis, Time};
 
 const START: Time = Time(100_000);
 const RTT: Millis = Millis(5);

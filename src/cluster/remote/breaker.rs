@@ -1,6 +1,6 @@
 //! When a plugin that fails is left alone, and when it is tried again. No I/O, no clock.
 
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
 
 /// So many failures in a row, and it is left alone ...
 const FAILURES: u32 = 5;

@@ -2,13 +2,13 @@
 
 use super::together::Together;
 use super::{Endpoint, Extender, Limits, Plugin, Tls, Verbs};
-use crate::cluster::lanes::{Answerer, Answerers, Outside};
-use crate::cluster::{Clock, Error, Metrics};
-use crate::config::{self, HttpUrl, SchedulerConfiguration};
-use crate::core::model::{Answer, Body, Question, RemoteAnswer, RemotePoint, RemoteQuestion};
+use crate::lanes::{Answerer, Answerers, Outside};
+use crate::{Clock, Error, Metrics};
 use futures::future::BoxFuture;
 use http::Uri;
 use kube::Client;
+use muster_config::{HttpUrl, SchedulerConfiguration};
+use muster_model::{Answer, Body, Question, RemoteAnswer, RemotePoint, RemoteQuestion};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,8 +176,8 @@ const fn within(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn endpoint(plugin: &config::RemotePlugin) -> Result<Endpoint, Error> {
-    let config::RemoteTls {
+fn endpoint(plugin: &muster_config::RemotePlugin) -> Result<Endpoint, Error> {
+    let muster_config::RemoteTls {
         ca_file,
         cert_file,
         key_file,
@@ -200,7 +200,7 @@ fn endpoint(plugin: &config::RemotePlugin) -> Result<Endpoint, Error> {
 }
 
 fn extender(
-    extender: &config::Extender,
+    extender: &muster_config::Extender,
     clock: Clock,
     metrics: &Arc<Metrics>,
 ) -> Result<Extender, Error> {

@@ -4,16 +4,16 @@
 //! question, for what Muster keeps of them is less.
 
 use super::{Limits, Line, Tls};
-use crate::api::remote::Wrong;
-use crate::api::remote::extender::{
-    Arguments, Binding, NodeList, read_binding, read_filter, read_scores,
-};
-use crate::cluster::error_text;
-use crate::cluster::{Clock, Metrics};
-use crate::core::model::{AskedNode, PodKey, RemoteAnswer, RemotePoint, RemoteQuestion};
+use crate::error_text;
+use crate::{Clock, Metrics};
 use bytes::Bytes;
 use http::Uri;
 use kube::Client;
+use muster_api::remote::Wrong;
+use muster_api::remote::extender::{
+    Arguments, Binding, NodeList, read_binding, read_filter, read_scores,
+};
+use muster_model::{AskedNode, PodKey, RemoteAnswer, RemotePoint, RemoteQuestion};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;

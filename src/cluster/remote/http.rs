@@ -1,6 +1,6 @@
 //! One POST to another process: with a limit to its time, and to how much is read of the answer.
 
-use crate::cluster::error_text;
+use crate::error_text;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{Request, StatusCode, Uri};

@@ -2,7 +2,7 @@
 //!
 //! Each has its own connections, its own bound of requests at once, a limit to the time and the length of
 //! its answers, and a [`Breaker`]: one that hangs or dies is left alone, and costs the
-//! others nothing. What it says is checked by [`api::remote`](crate::api::remote). Nothing here decides
+//! others nothing. What it says is checked by [`api::remote`](muster_api::remote). Nothing here decides
 //! anything, and nothing is repeated: who asks learns that there is no answer, and why.
 
 pub mod breaker;
@@ -20,11 +20,11 @@ pub use http::{Failure, Tls};
 pub use plugin::{Endpoint, Plugin};
 
 use super::{Clock, Metrics};
-use crate::core::units::Time;
 use ::http::Uri;
 use breaker::Breaker;
 use bytes::Bytes;
 use http::Http;
+use muster_model::units::Time;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;

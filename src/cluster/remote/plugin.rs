@@ -1,10 +1,10 @@
 //! A plugin that speaks Muster's own messages.
 
 use super::{Limits, Line, Tls};
-use crate::api::remote::{read, write};
-use crate::cluster::{Clock, Metrics};
-use crate::core::model::{RemoteAnswer, RemoteQuestion};
+use crate::{Clock, Metrics};
 use http::Uri;
+use muster_api::remote::{read, write};
+use muster_model::{RemoteAnswer, RemoteQuestion};
 use std::sync::Arc;
 
 /// Where a plugin is, and how it is asked.

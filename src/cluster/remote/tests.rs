@@ -2,8 +2,8 @@
 //! without end.
 
 use super::*;
-use crate::api::remote::wire::API_VERSION;
-use crate::core::model::{
+use muster_api::remote::wire::API_VERSION;
+use muster_model::{
     AskedGang, AskedNode, AskedPod, NodeVerdicts, RemoteAnswer, RemotePoint, RemoteQuestion,
 };
 use std::net::SocketAddr;

@@ -1,9 +1,7 @@
 //! Questions about the pods of one gang's decision, asked as one: they come one for each pod, one right after
 //! the other.
 
-use crate::core::model::{
-    AskedPod, GangKey, MAX_ASKED_PODS, RemoteAnswer, RemotePoint, RemoteQuestion,
-};
+use muster_model::{AskedPod, GangKey, MAX_ASKED_PODS, RemoteAnswer, RemotePoint, RemoteQuestion};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -142,8 +140,8 @@ impl Drop for Leaves<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{AskedGang, PodKey};
     use futures::future::join_all;
+    use muster_model::{AskedGang, PodKey};
     use std::sync::atomic::{AtomicU32, Ordering};
 
     fn question(gang: &str, pod: u32) -> RemoteQuestion {

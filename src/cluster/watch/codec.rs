@@ -1,12 +1,12 @@
 //! Lists and watch events in JSON and in protobuf: all in which the two differ.
 
 use super::frames::{Frames, Framing};
-use crate::api::protobuf::{self, Change as Message, Decode};
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use kube::core::{ObjectList, Status, WatchEvent};
 use kube::{Error, Resource};
+use muster_api::protobuf::{self, Change as Message, Decode};
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::{io, vec};

@@ -1,6 +1,6 @@
 //! Which objects of a kind have been told, so that a new list can tell which are gone.
 
-use crate::api::kinds::Identity;
+use muster_api::kinds::Identity;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]

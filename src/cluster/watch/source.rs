@@ -5,9 +5,7 @@
 
 use super::codec::{Change, Codec, Page, is_protobuf, malformed, refusal};
 use super::frames::Frames;
-use crate::api::kinds::Watchable;
-use crate::api::protobuf::EITHER;
-use crate::cluster::encoding::Encodings;
+use crate::encoding::Encodings;
 use bytes::Bytes;
 use futures::stream::{self, Stream};
 use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderValue};
@@ -17,6 +15,8 @@ use kube::api::{ListParams, WatchParams};
 use kube::client::Body;
 use kube::runtime::watcher::{Error, Event};
 use kube::{Api, Client};
+use muster_api::kinds::Watchable;
+use muster_api::protobuf::EITHER;
 use std::mem;
 use std::time::Duration;
 use tokio::time::timeout;

@@ -1,9 +1,9 @@
 //! Names: of schedulers, of objects, of plugins; and an address.
 
 use super::Entry;
-use crate::api::yaml::short;
-use crate::config::WeightedPlugin;
-use crate::core::plugins::registry;
+use crate::WeightedPlugin;
+use muster_api::yaml::short;
+use muster_core::plugins::registry;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,8 +1,8 @@
 //! Numbers and spans of time within bounds.
 
-use crate::api::duration;
-use crate::core::resources::CORE;
-use crate::core::units::Millis;
+use muster_api::duration;
+use muster_model::resources::CORE;
+use muster_model::units::Millis;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;

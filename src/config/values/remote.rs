@@ -1,8 +1,8 @@
 //! Values of plugins in other processes: their names, where they are, how long they may take.
 
-use crate::api::duration;
-use crate::api::yaml::short;
-use crate::core::units::Millis;
+use muster_api::duration;
+use muster_api::yaml::short;
+use muster_model::units::Millis;
 use serde::{Deserialize, Serialize};
 
 /// The name of a plugin in another process.

@@ -1,9 +1,9 @@
 //! Admission: a gang that says how much room it needs is let in when that much is free.
 
 use super::Cycle;
-use crate::core::model::Why;
-use crate::core::resources::Dimension;
-use crate::core::state::GangId;
+use crate::state::GangId;
+use muster_model::Why;
+use muster_model::resources::Dimension;
 
 /// Admits the gang if its `minResources` fit into what is free and not set aside for others
 /// admitted before.

@@ -8,13 +8,13 @@
 use super::agenda::Stage;
 use super::refresh::order_key;
 use super::{Cycle, preempt, reservation};
-use crate::core::framework::{Ask, Remote, asked_gang, asked_pod};
-use crate::core::model::{
+use crate::framework::{Ask, Remote, asked_gang, asked_pod};
+use crate::plugins::SLACK;
+use crate::state::{Asking, ConstraintsId, GangId, NodeSet, PodId, ShapeId};
+use muster_model::units::Millis;
+use muster_model::{
     About, AskedNode, AskedPod, Body, Inquiry, MAX_ASKED_PODS, RemotePoint, RemoteQuestion, Why,
 };
-use crate::core::plugins::SLACK;
-use crate::core::state::{Asking, ConstraintsId, GangId, NodeSet, PodId, ShapeId};
-use crate::core::units::Millis;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

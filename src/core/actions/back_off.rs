@@ -1,8 +1,8 @@
 //! When a gang is tried again after a setback: later each time, up to a bound.
 
 use super::Cycle;
-use crate::core::state::GangId;
-use crate::core::units::Millis;
+use crate::state::GangId;
+use muster_model::units::Millis;
 
 /// The first back-off after a bind that came back; it doubles from time to time, up to
 /// [`LONGEST_BACK_OFF`].

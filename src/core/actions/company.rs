@@ -3,13 +3,13 @@
 //!
 //! What room is taken or set free on a node is noted there (`wake.rs`). This is about the rest: pods that
 //! change what nodes far away say. Each shape that asks about others has a number that is another when
-//! that may be so ([`PodCounts::hope`](crate::core::state::PodCounts::hope), and
+//! that may be so ([`PodCounts::hope`](crate::state::PodCounts::hope), and
 //! [`ClusterState::mark_of_spread`] for how pods are spread), and the same again when
 //! it was only tried; who waits is looked at when it is not the one with which he was refused.
 
 use super::Cycle;
 use super::refresh::queue;
-use crate::core::state::{ClusterState, GangId, PodId, ShapeId, View};
+use crate::state::{ClusterState, GangId, PodId, ShapeId, View};
 use std::collections::BTreeMap;
 
 /// The numbers with which shapes were refused, by the serial numbers of the shapes; `None` where there are

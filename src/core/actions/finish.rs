@@ -6,17 +6,19 @@
 
 use super::agenda::Stage;
 use super::back_off::back_off_from_refusal;
-use super::hold::{HeldPlace, Hold, and_more, on_node};
+use super::hold::{Hold, and_more, on_node};
 use super::refresh::{held_back, queue_or_wait};
-use super::{Cycle, LostSums, Outcome, SpanKind, reservation};
-use crate::core::framework::{
+use super::{Cycle, LostSums, reservation};
+use crate::framework::{
     BindVerdict, MAX_WAIT, PermitVerdict, PreBindVerdict, Profile, Reason, Spot, WaitingPod,
 };
-use crate::core::model::{About, Bind, Inquiry, Point, Why};
-use crate::core::placement::{Lost, Neighbours};
-use crate::core::state::{ClusterState, GangId, NodeId};
-use crate::core::transaction::{Asked, Assumed, Committed, Statement};
-use crate::core::units::Time;
+use crate::placement::Lost;
+use crate::placement::neighbours_made_by;
+use crate::state::{ClusterState, GangId, NodeId};
+use crate::transaction::{Asked, Assumed, Committed, Statement};
+use muster_model::units::Time;
+use muster_model::{About, Bind, Inquiry, Point, Why};
+use muster_model::{HeldPlace, Outcome, SpanKind};
 use std::sync::Arc;
 
 /// Has the plugins reserve what each step needs, and commits.
@@ -402,7 +404,7 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold, orders: Vec<Bind>)
         .at_least()
         .map(|least| least.min(lost.opportunity));
     cx.orders.lost.note(lost.opportunity, at_least);
-    let ranks = Neighbours::made_by(cx.state, gang_id, committed.assumed());
+    let ranks = neighbours_made_by(cx.state, gang_id, committed.assumed());
     cx.orders.binds.extend(orders);
     cx.agenda.questions.carried_out(hold);
     let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));

@@ -1,13 +1,12 @@
 //! A decision that is held on its way out: what it waits for, and whether it is still right.
 
-use crate::core::framework::MAX_WAIT;
-use crate::core::model::{
-    Answer, Body, GangSpec, PodKey, Point, Question, QuestionId, VOLUME_BINDING, VolumeTask, Why,
-    counted,
+use crate::framework::MAX_WAIT;
+use crate::state::{Closeness, ClusterState, GangId, Place, Standing};
+use crate::transaction::{Asked, Assumed, Committed};
+use muster_model::units::Time;
+use muster_model::{
+    Answer, Body, GangSpec, Point, Question, QuestionId, VOLUME_BINDING, VolumeTask, Why, counted,
 };
-use crate::core::state::{Closeness, ClusterState, GangId, Place, Standing};
-use crate::core::transaction::{Asked, Assumed, Committed};
-use crate::core::units::Time;
 
 /// How many claims of a pod are named.
 const NAMED_CLAIMS: usize = 3;
@@ -56,17 +55,6 @@ impl Ground {
             facts: state.nodes().version(),
         }
     }
-}
-
-/// A place is held from now on for a pod whose decision waits, or is not any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldPlace {
-    /// For which pod.
-    pub pod: PodKey,
-    /// On which node; `None`: it was let go.
-    pub node: Option<String>,
-    /// After how many of the plan's binds.
-    pub after: usize,
 }
 
 impl Hold {

@@ -31,10 +31,11 @@ mod wake;
 pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage, Taken};
 pub use allocate::allocate;
 pub use company::{asks_about_others, company_changed};
-pub use decision::{Decision, Outcome, Span, SpanKind};
+pub(crate) use decision::decision_on;
 pub use finish::{give_back, go_on};
-pub use hold::{HeldPlace, Hold};
+pub use hold::Hold;
 pub use moves::{MoveCounts, MoveLimits, Moves};
+use muster_model::{Decision, HeldPlace, OntoKept, Outcome, Span, SpanKind};
 pub(super) use partial::repairs_until;
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND, what_happened};
 pub use preempt::{Asker, Claim, Judge, RoomCounts, RoomNote, Spared, Verdict};
@@ -43,17 +44,15 @@ pub use questions::Questions;
 pub use quota_words::behind;
 pub use record::{Asked, Disruption, KeptFor, Lost, Short, Sight, SparedGangs};
 pub use refresh::refresh;
-pub use reservation::{
-    OntoKept, Reserved, cancel as cancel_reservation, forget as forget_reservation,
-};
+pub use reservation::{Reserved, cancel as cancel_reservation, forget as forget_reservation};
 pub use restate::{AGAIN, Rounds, restate};
 pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 
 use super::framework::{Profile, Profiles};
-use super::model::{Bind, Evict, Inquiry, PodKey};
 use super::placement::Placer;
 use super::state::{ClusterState, GangId};
-use super::units::Time;
+use muster_model::units::Time;
+use muster_model::{Bind, Evict, Inquiry, PodKey};
 use std::collections::BTreeSet;
 
 /// What the actions of one cycle share.
@@ -141,7 +140,7 @@ impl<'a> Cycle<'a> {
     }
 
     /// What there is to see for whoever changes nothing.
-    pub(in crate::core) fn sight(&self) -> Sight<'_> {
+    pub(crate) fn sight(&self) -> Sight<'_> {
         Sight {
             now: self.now,
             state: self.state,
@@ -151,7 +150,7 @@ impl<'a> Cycle<'a> {
     }
 
     fn decide(&mut self, gang_id: GangId, outcome: Outcome) {
-        let decision = Decision::on(self.state, gang_id, outcome);
+        let decision = decision_on(self.state, gang_id, outcome);
         self.orders.decisions.push(decision);
     }
 

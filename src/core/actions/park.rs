@@ -5,8 +5,8 @@ use super::agenda::{Likeness, Want};
 use super::company::note_hope;
 use super::refresh::order_key;
 use super::reservation;
-use crate::core::model::Why;
-use crate::core::state::{Closeness, GangId, View};
+use crate::state::{Closeness, GangId, View};
+use muster_model::Why;
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {

@@ -9,8 +9,8 @@
 
 use super::record::Lost;
 use super::{Agenda, Cycle, Progress};
-use crate::core::state::{ClusterState, Gang, GangId};
-use crate::core::units::{Millis, Time};
+use crate::state::{ClusterState, Gang, GangId};
+use muster_model::units::{Millis, Time};
 
 /// How long a gang may stay partly bound without a bind of it succeeding.
 pub const PATIENCE: Millis = Millis(5_000);
@@ -89,7 +89,7 @@ fn take_for_one_that_ran(cx: &mut Cycle<'_>, gang_id: GangId) {
 }
 
 /// Until when a gang that fell below its minimum is repaired; `None`: it is not.
-pub(in crate::core) fn repairs_until(
+pub(crate) fn repairs_until(
     state: &ClusterState,
     agenda: &Agenda,
     gang_id: GangId,

@@ -1,10 +1,10 @@
 //! What was asked outside and is not answered, and what has to be undone if a bind does not come off.
 
 use super::hold::Hold;
-use crate::core::framework::Ask;
-use crate::core::model::{About, Answer, PodKey, Question, QuestionId};
-use crate::core::state::{ClusterState, GangId};
-use crate::core::transaction::Reserved;
+use crate::framework::Ask;
+use crate::state::{ClusterState, GangId};
+use crate::transaction::Reserved;
+use muster_model::{About, Answer, PodKey, Question, QuestionId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The questions of this process.

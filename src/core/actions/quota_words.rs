@@ -1,12 +1,12 @@
 //! In words what a queue's books say to a gang.
 
 use super::Awaited;
-use crate::core::fairness::{Blocked, Hold};
-use crate::core::model::Why;
-use crate::core::placement::amount_in_words;
-use crate::core::resources::CORE;
-use crate::core::state::{ClusterState, GangId};
-use crate::core::units::Time;
+use crate::fairness::{Blocked, Hold};
+use crate::placement::amount_in_words;
+use crate::state::{ClusterState, GangId};
+use muster_model::Why;
+use muster_model::resources::CORE;
+use muster_model::units::Time;
 
 /// Why a gang's queue, or one above it, does not let it start.
 pub(super) fn why(state: &ClusterState, gang_id: GangId, blocked: &Blocked) -> Why {

@@ -1,7 +1,7 @@
 //! Asking binds back that were ordered and may not be sent yet.
 
 use super::Cycle;
-use crate::core::state::{GangId, PodId};
+use crate::state::{GangId, PodId};
 
 /// Asks back the binds of a gang that are on their way. Each is still answered: as given back
 /// unsent where it was not sent, else by what became of it.

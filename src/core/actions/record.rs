@@ -3,10 +3,10 @@
 
 use super::agenda::Agenda;
 use super::preempt::{Claim, Spared};
-use crate::core::framework::Profiles;
-use crate::core::placement::Shortage;
-use crate::core::state::{ClusterState, PodId};
-use crate::core::units::Time;
+use crate::framework::Profiles;
+use crate::placement::Shortage;
+use crate::state::{ClusterState, PodId};
+use muster_model::units::Time;
 use std::mem::discriminant;
 use std::sync::Arc;
 
@@ -30,17 +30,12 @@ pub struct SparedGangs(Vec<(Spared, u32, String)>);
 
 impl SparedGangs {
     /// One more.
-    pub(in crate::core) fn note(&mut self, why: Spared, title: impl FnOnce() -> String) {
+    pub(crate) fn note(&mut self, why: Spared, title: impl FnOnce() -> String) {
         self.note_some(why, 1, title);
     }
 
     /// So many more, with the name of one.
-    pub(in crate::core) fn note_some(
-        &mut self,
-        why: Spared,
-        more: u32,
-        title: impl FnOnce() -> String,
-    ) {
+    pub(crate) fn note_some(&mut self, why: Spared, more: u32, title: impl FnOnce() -> String) {
         if why == Spared::HoldsNothing || more == 0 {
             return;
         }

@@ -3,11 +3,11 @@
 use super::agenda::{Lane, MAX_RANKS, OrderKey, Stage};
 use super::back_off::back_off_from_refusal;
 use super::{Cycle, finish, partial, preempt, recall, release, reservation};
-use crate::core::fairness;
-use crate::core::model::{Why, counted};
-use crate::core::resources::Tally;
-use crate::core::state::{Gang, GangId, Place, Standing};
-use crate::core::units::Millis;
+use crate::fairness;
+use crate::state::{Gang, GangId, Place, Standing};
+use muster_model::resources::Tally;
+use muster_model::units::Millis;
+use muster_model::{Why, counted};
 
 /// A gang that is partly bound, and of which somebody outside said no to a member, is tried again so soon.
 const RETRY_IN_PART: Millis = Millis(1_000);

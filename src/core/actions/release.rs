@@ -8,12 +8,13 @@ use super::agenda::{Progress, Release, Stage, StuckRelease};
 use super::back_off::back_off_from_release;
 use super::partial::what_happened;
 use super::record::{Disruption, Lost};
-use super::{Cycle, Outcome, moves, recall, reservation};
-use crate::core::model::{Evict, EvictCause, Why, cut};
-use crate::core::state::{
+use super::{Cycle, moves, recall, reservation};
+use crate::state::{
     ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Setback, Standing, Subgroup,
 };
-use crate::core::units::{Millis, Time};
+use muster_model::Outcome;
+use muster_model::units::{Millis, Time};
+use muster_model::{Evict, EvictCause, Why, cut};
 use std::sync::Arc;
 
 /// After how long an eviction that was refused is ordered again.

@@ -4,8 +4,8 @@
 
 use super::Cycle;
 use super::agenda::{OrderKey, Stage};
-use crate::core::state::GangId;
-use crate::core::units::{Millis, Time};
+use crate::state::GangId;
+use muster_model::units::{Millis, Time};
 use std::collections::BTreeSet;
 
 /// How long after a change the round begins, and how often some of them have their turn in it.

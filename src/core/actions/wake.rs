@@ -3,7 +3,7 @@
 use super::agenda::Stage;
 use super::preempt::{HEADS, RoomNote};
 use super::{Cycle, finish, moves, refresh::queue, reservation};
-use crate::core::state::{GangId, NodeId, Place, PodId, QueueId};
+use crate::state::{GangId, NodeId, Place, PodId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits

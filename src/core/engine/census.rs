@@ -1,8 +1,8 @@
 //! How many gangs of which queue are in which phase.
 
-use super::plan::{GangPhase, PHASES, QueueStatus};
 use super::words;
-use crate::core::state::{ClusterState, GangId, QueueId};
+use crate::state::{ClusterState, GangId, QueueId};
+use muster_model::{GangPhase, PHASES, QueueStatus};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The counts, gang by gang.
@@ -76,9 +76,9 @@ impl Census {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{Event, QueueSpec};
-    use crate::core::state::Id;
-    use crate::core::units::Time;
+    use crate::state::Id;
+    use muster_model::units::Time;
+    use muster_model::{Event, QueueSpec};
 
     /// A queue `q` is declared.
     fn state() -> ClusterState {

@@ -11,7 +11,6 @@
 
 mod census;
 mod explain;
-mod plan;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -20,36 +19,31 @@ mod voice;
 mod words;
 
 pub use super::placement::PackingCounts;
-pub use crate::core::actions::{
-    Asked as AskedAll, Claim, Decision, Disruption, HeldPlace, KeptFor, Lost, LostSums, MoveCounts,
-    MoveLimits, OntoKept, Outcome, RoomCounts, RoomNote, Span, SpanKind, Spared, SparedGangs,
+pub use crate::actions::{
+    Asked as AskedAll, Claim, Disruption, KeptFor, Lost, LostSums, MoveCounts, MoveLimits,
+    RoomCounts, RoomNote, Spared, SparedGangs,
 };
-pub use crate::core::model::{Bind, Evict, EvictCause, MAX_MESSAGE, PodWaits, Question};
-pub use crate::core::placement::Neighbours;
 pub use explain::{
     Ahead, Asked, Books, Bound, Child, Closest, Could, Explained, GangExplanation, HangsOn, Held,
     Holder, Lack, Lender, Loses, Members, NotAsked, Protection, QueueExplanation, ReservedPlace,
     Runs, Short, Start, Taker, Waits,
 };
-pub use plan::{
-    Condition, Effect, GangPhase, GangStatus, PHASES, Plan, QueueStatus, TopologyDoubt,
-    TopologyStatus,
-};
+use muster_model::Plan;
+use muster_model::{Effect, GangStatus};
 pub use stats::Stats;
-pub use voice::SHOWN_POSITIONS;
 
-use crate::core::actions::{
+use crate::actions::{
     Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate,
     asks_about_others, company_changed, fire_timers, forget_reservation, give_back, go_on,
     partial_since, refresh, restate, wake_heads, wake_parked, wake_who_moved_up,
 };
-use crate::core::framework::{Addition, Profile, Profiles, Spot};
-use crate::core::model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};
-use crate::core::placement::Placer;
-use crate::core::plugins::registry;
-use crate::core::resources::Worth;
-use crate::core::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId};
-use crate::core::units::{Millis, Time};
+use crate::framework::{Addition, Profile, Profiles, Spot};
+use crate::placement::Placer;
+use crate::plugins::registry;
+use crate::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId};
+use muster_model::resources::Worth;
+use muster_model::units::{Millis, Time};
+use muster_model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use voice::{Outlet, Voice};
@@ -59,7 +53,7 @@ use voice::{Outlet, Voice};
 pub struct Policy {
     /// The plugins, for all pods that have no other profile.
     pub profile: Profile,
-    /// Other profiles: those of [`ProfileId`](crate::core::model::ProfileId) 1 and up. The order of gangs
+    /// Other profiles: those of [`ProfileId`](muster_model::ProfileId) 1 and up. The order of gangs
     /// is that of `profile` for all.
     pub more_profiles: Vec<Profile>,
     /// How often every waiting gang is looked at again, whether anything changed or not.

@@ -1,9 +1,9 @@
 //! What the scheduler counts, for metrics.
 
-use super::plan::PHASES;
-use crate::core::actions::{LostSums, MoveCounts, RoomCounts};
-use crate::core::placement::PackingCounts;
-use crate::core::units::Time;
+use crate::actions::{LostSums, MoveCounts, RoomCounts};
+use crate::placement::PackingCounts;
+use muster_model::PHASES;
+use muster_model::units::Time;
 
 /// Counters since the start, and two gauges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Stats {
     pub lost: LostSums,
     /// What came of moving gangs.
     pub moves: MoveCounts,
-    /// Gangs by phase, in the order of [`GangPhase`](super::GangPhase).
+    /// Gangs by phase, in the order of [`GangPhase`](muster_model::GangPhase).
     pub gangs: [u32; PHASES],
     /// Gangs that wait for a place, those that back off included.
     pub waiting: u64,

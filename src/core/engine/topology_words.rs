@@ -1,9 +1,9 @@
 //! What is said of topologies.
 
-use super::plan::{Condition, TopologyDoubt, TopologyStatus};
 use super::words::condition;
-use crate::core::model::counted;
-use crate::core::state::{ClusterState, Network, Topology};
+use crate::state::{ClusterState, Network, Topology};
+use muster_model::counted;
+use muster_model::{Condition, TopologyDoubt, TopologyStatus};
 use std::collections::BTreeMap;
 
 /// What is odd about the topologies of others, where it is another than was `said` before.

@@ -6,12 +6,15 @@
 //! they are said again after [`AGAIN`] at the earliest. Positions follow every [`LINES`].
 
 use super::census::Census;
-use super::plan::{Effect, GangStatus};
 use super::{topology_words, words};
-use crate::core::actions::{AGAIN, Agenda, Decision, Outcome, Stage};
-use crate::core::model::{PodWaits, Why, digest};
-use crate::core::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing};
-use crate::core::units::{Millis, Time};
+use crate::actions::decision_on;
+use crate::actions::{AGAIN, Agenda, Stage};
+use crate::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing};
+use muster_model::SHOWN_POSITIONS;
+use muster_model::units::{Millis, Time};
+use muster_model::{Decision, Outcome};
+use muster_model::{Effect, GangStatus};
+use muster_model::{PodWaits, Why, digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -21,9 +24,6 @@ pub(super) const LASTS: Millis = Millis(1_000);
 const LINES: Millis = Millis(1_000);
 /// How many gangs are looked at in one cycle for whether there is something to say by now.
 const LOOKS: usize = 1_000;
-/// A position is shown to the first so many of a queue: when the first one leaves, no more
-/// statuses than these have to be written.
-pub const SHOWN_POSITIONS: u32 = 50;
 
 /// What was given out about one gang.
 #[derive(Debug, Default)]
@@ -283,5 +283,5 @@ fn waits(state: &ClusterState, id: GangId, why: &Why) -> Decision {
         reason: why.reason,
         message: Arc::clone(&why.message),
     };
-    Decision::on(state, id, outcome)
+    decision_on(state, id, outcome)
 }

@@ -1,12 +1,12 @@
 //! What there is to say of a gang and its pods: functions of the state, without a memory.
 
-use super::plan::{Condition, GangPhase, GangStatus, PHASES, QueueStatus};
-use crate::core::actions::{Agenda, Progress, RoomNote, Stage, behind, what_happened};
-use crate::core::fairness;
-use crate::core::model::{QueueSpec, Why, cut};
-use crate::core::placement::amount_in_words;
-use crate::core::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
-use crate::core::units::Time;
+use crate::actions::{Agenda, Progress, RoomNote, Stage, behind, what_happened};
+use crate::fairness;
+use crate::placement::amount_in_words;
+use crate::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
+use muster_model::units::Time;
+use muster_model::{Condition, GangPhase, GangStatus, PHASES, QueueStatus};
+use muster_model::{QueueSpec, Why, cut};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! changes when its head changes or when it gets something, so a choice costs a walk down the tree
 //! and a change a walk up.
 
-use crate::core::resources::Tally;
-use crate::core::state::{ClusterState, QueueId};
+use crate::state::{ClusterState, QueueId};
+use muster_model::resources::Tally;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Who may have how much of the cluster, and which queue is next (source: mission, "Queues and
 //! fairness"; docs/queues.md tells it to those who run queues).
 //!
-//! Everything here reads the books of [`Queues`](crate::core::state::Queues) and changes nothing.
+//! Everything here reads the books of [`Queues`](crate::state::Queues) and changes nothing.
 
 mod contest;
 mod quota;

@@ -1,9 +1,9 @@
 //! Whether a queue may give a gang what it asks for.
 
-use crate::core::model::Lifetime;
-use crate::core::resources::{CORE, Dimension, Tally};
-use crate::core::state::{ClusterState, GangId, Queue, QueueId};
-use crate::core::units::{Millis, Time};
+use crate::state::{ClusterState, GangId, Queue, QueueId};
+use muster_model::Lifetime;
+use muster_model::resources::{CORE, Dimension, Tally};
+use muster_model::units::{Millis, Time};
 
 /// Milliseconds of an hour: a queue's excess budget is so much of its fair share, where it does not
 /// say otherwise.

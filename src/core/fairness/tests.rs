@@ -1,10 +1,10 @@
 //! The worked numbers of the specification.
 
 use super::*;
-use crate::core::model::{Event, Lifetime, NodeSpec, PodKey, PodSpec, QueueSpec, ShapeSpec};
-use crate::core::resources::{CORE, Dimension, Request, Tally};
-use crate::core::state::{ClusterState, GangId, QueueId};
-use crate::core::units::{Millis, Time};
+use crate::state::{ClusterState, GangId, QueueId};
+use muster_model::resources::{CORE, Dimension, Request, Tally};
+use muster_model::units::{Millis, Time};
+use muster_model::{Event, Lifetime, NodeSpec, PodKey, PodSpec, QueueSpec, ShapeSpec};
 
 const HOUR: u64 = 3_600_000;
 

@@ -6,9 +6,9 @@
 //! else it is undone as a whole.
 
 use super::{Plugin, Reason, WaitingPods};
-use crate::core::model::{Body, PodKey, Point};
-use crate::core::state::{ClusterState, NodeId, Pod, PodId};
-use crate::core::units::{Millis, Time};
+use crate::state::{ClusterState, NodeId, Pod, PodId};
+use muster_model::units::{Millis, Time};
+use muster_model::{Body, PodKey, Point};
 
 /// A pod and the node it is to go to.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +153,7 @@ pub enum BindVerdict {
     /// `POST pods/binding`.
     Bind,
     /// Somebody outside binds it. The decision is made: what comes of it is read from the pod, and where they
-    /// say that it is not theirs ([`RemoteAnswer::Skip`](crate::core::model::RemoteAnswer::Skip)) it is bound
+    /// say that it is not theirs ([`RemoteAnswer::Skip`](muster_model::RemoteAnswer::Skip)) it is bound
     /// by `POST pods/binding`.
     Ask(Ask),
 }

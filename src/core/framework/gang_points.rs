@@ -1,8 +1,8 @@
 //! The points that look at a gang as a whole.
 
 use super::{Plugin, WaitingPods};
-use crate::core::model::{Event, Why};
-use crate::core::state::{ClusterState, Gang, GangId, NodeSet};
+use crate::state::{ClusterState, Gang, GangId, NodeSet};
+use muster_model::{Event, Why};
 
 /// Orders the gangs of a queue. Several may speak: the first on which two gangs differ decides.
 pub trait QueueSort: Plugin {

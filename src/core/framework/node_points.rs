@@ -1,8 +1,8 @@
 //! The points that look at one pod and the nodes: from PreFilter to Score.
 
 use super::{Plugin, Reason, Store};
-use crate::core::model::Reads;
-use crate::core::state::{ClusterState, ConstraintsId, NodeId, NodeSet, Pod, PodId, Shape};
+use crate::state::{ClusterState, ConstraintsId, NodeId, NodeSet, Pod, PodId, Shape};
+use muster_model::Reads;
 
 /// What plugins see: the state with all that the running transaction did, and the pod.
 #[derive(Clone, Copy, Debug)]

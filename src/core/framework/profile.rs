@@ -5,8 +5,8 @@ use super::{
     PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Remote, Reserve, Scope, Score,
     VictimFilter,
 };
-use crate::core::model::{ProfileId, Reads};
-use crate::core::state::{ClusterState, Gang, Shape};
+use crate::state::{ClusterState, Gang, Shape};
+use muster_model::{ProfileId, Reads};
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Why a node does not suit a pod: typed, and in kube-scheduler's words.
 
-use crate::core::resources::{Dimension, Dimensions};
-use crate::core::state::{ClusterState, NodeId, PodId};
+use crate::state::{ClusterState, NodeId, PodId};
+use muster_model::resources::{Dimension, Dimensions};
 
 /// Why a node does not suit a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,10 +1,10 @@
 //! A plugin in another process, as far as the core knows it: what it is asked, and what its answers are
 //! worth. Where it is and how it is reached is nobody's matter here.
 
-use crate::core::model::{AskedGang, AskedPod, PodLabels, RemotePoint};
-use crate::core::resources::Dimension;
-use crate::core::state::{ClusterState, GangId, PodId, Shape};
-use crate::core::units::Millis;
+use crate::state::{ClusterState, GangId, PodId, Shape};
+use muster_model::resources::Dimension;
+use muster_model::units::Millis;
+use muster_model::{AskedGang, AskedPod, PodLabels, RemotePoint};
 use std::sync::Arc;
 
 /// A plugin in another process.

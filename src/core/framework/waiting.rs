@@ -1,9 +1,9 @@
 //! The pods that wait at Permit: plugins list, approve and reject them.
 
 use super::Reason;
-use crate::core::model::PodKey;
-use crate::core::state::{GangId, PodId};
-use crate::core::units::Time;
+use crate::state::{GangId, PodId};
+use muster_model::PodKey;
+use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A pod that has its place and waits at Permit.
@@ -123,7 +123,7 @@ impl WaitingPods {
     }
 
     /// A plugin holds a pod from now on.
-    pub(in crate::core) fn hold(
+    pub(crate) fn hold(
         &mut self,
         id: PodId,
         pod: impl FnOnce() -> WaitingPod,
@@ -137,23 +137,23 @@ impl WaitingPods {
     }
 
     /// Whether any pod of a gang waits.
-    pub(in crate::core) fn holds(&self, gang: GangId) -> bool {
+    pub(crate) fn holds(&self, gang: GangId) -> bool {
         self.by_gang.contains_key(&gang)
     }
 
     /// The pods of a gang that wait.
-    pub(in crate::core) fn of_gang(&self, gang: GangId) -> impl Iterator<Item = &WaitingPod> {
+    pub(crate) fn of_gang(&self, gang: GangId) -> impl Iterator<Item = &WaitingPod> {
         let pods = self.by_gang.get(&gang).into_iter().flatten();
         pods.filter_map(|id| self.pods.get(id))
     }
 
     /// The gangs of which some wait.
-    pub(in crate::core) fn gangs(&self) -> impl Iterator<Item = GangId> {
+    pub(crate) fn gangs(&self) -> impl Iterator<Item = GangId> {
         self.by_gang.keys().copied()
     }
 
     /// Nobody of a gang waits any more, whatever anybody said; who was rejected, if somebody was.
-    pub(in crate::core) fn forget(&mut self, gang: GangId) -> Option<Rejection> {
+    pub(crate) fn forget(&mut self, gang: GangId) -> Option<Rejection> {
         for pod in self.by_gang.remove(&gang).unwrap_or_default() {
             self.pods.remove(&pod);
         }
@@ -162,17 +162,17 @@ impl WaitingPods {
     }
 
     /// Whether one of a gang was rejected.
-    pub(in crate::core) fn is_rejected(&self, gang: GangId) -> bool {
+    pub(crate) fn is_rejected(&self, gang: GangId) -> bool {
         self.rejected.contains_key(&gang)
     }
 
     /// Whether something was said about somebody.
-    pub(in crate::core) fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         !self.moved.is_empty()
     }
 
     /// The gangs about which something was said since this was last asked.
-    pub(in crate::core) fn take_news(&mut self) -> BTreeSet<GangId> {
+    pub(crate) fn take_news(&mut self) -> BTreeSet<GangId> {
         std::mem::take(&mut self.moved)
     }
 }
@@ -180,7 +180,7 @@ impl WaitingPods {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::state::Id;
+    use crate::state::Id;
 
     fn waiting(pods: &[u32], gang: usize) -> WaitingPods {
         let mut waiting = WaitingPods::default();

@@ -5,11 +5,11 @@ use super::asked::AskedBook;
 use super::gangs::Gangs;
 use super::roads::Roads;
 use super::volumes::VolumeBook;
-use crate::core::model::{
+use muster_model::units::Millis;
+use muster_model::{
     BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, NodeSpec,
     PodKey, PodPhase, PodRules, PodSpec, PodVolume, SpreadRule, TopologySpec,
 };
-use crate::core::units::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Amounts by resource name; every pod requests one of `pods`.

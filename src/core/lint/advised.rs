@@ -2,9 +2,7 @@
 //! it says that it does not suit.
 
 use super::Note;
-use crate::core::model::{
-    Answer, Bind, Body, PodKey, Question, QuestionId, RemoteAnswer, RemotePoint,
-};
+use muster_model::{Answer, Bind, Body, PodKey, Question, QuestionId, RemoteAnswer, RemotePoint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -82,8 +80,8 @@ impl Advised {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{About, AskedGang, AskedNode, AskedPod, RemoteQuestion};
-    use crate::core::units::Millis;
+    use muster_model::units::Millis;
+    use muster_model::{About, AskedGang, AskedNode, AskedPod, RemoteQuestion};
 
     #[test]
     fn a_bind_to_a_node_that_a_plugin_refused_last_is_noted() {
@@ -119,7 +117,7 @@ mod tests {
             asks: None,
         };
         let refused = |node: &str| {
-            Answer::OfNodes(RemoteAnswer::Nodes(crate::core::model::NodeVerdicts {
+            Answer::OfNodes(RemoteAnswer::Nodes(muster_model::NodeVerdicts {
                 refused: vec![(node.to_owned(), String::new())],
                 ..Default::default()
             }))

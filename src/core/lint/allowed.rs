@@ -3,7 +3,7 @@
 
 use super::Note;
 use super::account::Account;
-use crate::core::model::{Bind, Constraints, NodeSpec, Taint, TaintEffect, Term, labels_match};
+use muster_model::{Bind, Constraints, NodeSpec, Taint, TaintEffect, Term, labels_match};
 
 /// The taint that stands for a cordon.
 const CORDON: &str = "node.kubernetes.io/unschedulable";

@@ -3,7 +3,7 @@
 
 use super::Note;
 use super::account::Account;
-use crate::core::model::{About, Answer, Bind, Body, GangKey, PodKey, Question, QuestionId};
+use muster_model::{About, Answer, Bind, Body, GangKey, PodKey, Question, QuestionId};
 use std::collections::BTreeMap;
 
 /// A question of a decision that stands, and is not answered with yes.

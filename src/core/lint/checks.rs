@@ -1,5 +1,6 @@
 //! What must hold of a plan: one function a rule. The rules are those of docs/architecture.md.
 
+use super::Note;
 use super::account::{Account, Count};
 use super::allowed::not_allowed;
 use super::asked;
@@ -9,18 +10,23 @@ use super::kept::may_be_there;
 use super::places::{near_enough, not_shared};
 use super::spread::Spreads;
 use super::volumes;
-use super::{Allowed, Note};
-use crate::core::engine::{Effect, GangPhase, GangStatus, HeldPlace, MAX_MESSAGE, Outcome, Plan};
-use crate::core::model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
-use crate::core::units::Time;
+use muster_model::Exemptions;
+use muster_model::units::Time;
+use muster_model::{Bind, Evict, EvictCause, GangKey, GangSpace, PodKey, PodWaits};
+use muster_model::{Effect, GangPhase, GangStatus, HeldPlace, MAX_MESSAGE, Outcome, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Looks at a plan and takes its orders down.
-pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Time) -> Vec<Note> {
+pub(super) fn look(
+    account: &mut Account,
+    plan: &Plan,
+    exempt: &Exemptions,
+    now: Time,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
     let firsts = firsts(account, plan);
-    let mut places = Places::new(plan, allowed);
+    let mut places = Places::new(plan, exempt);
     let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
     for effect in &plan.effects {
         if let Effect::GiveUp(id) = effect {
@@ -75,10 +81,10 @@ pub(super) fn look(account: &mut Account, plan: &Plan, allowed: Allowed, now: Ti
         match effect {
             Effect::Bind(order) => {
                 let room = || room(account, order);
-                notes.extend((!allowed.overcommit).then(room).flatten());
+                notes.extend((!exempt.overcommit).then(room).flatten());
                 notes.extend(not_shared(account, order));
                 let unfit = || not_allowed(account, order);
-                notes.extend((!allowed.unfit).then(unfit).flatten());
+                notes.extend((!exempt.unfit).then(unfit).flatten());
                 notes.extend(volumes::bind(account, order));
             }
             Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
@@ -122,12 +128,12 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn new(plan: &'a Plan, allowed: Allowed) -> Self {
+    fn new(plan: &'a Plan, exempt: &Exemptions) -> Self {
         Self {
             held: plan.held.iter().peekable(),
             binds: 0,
             spreads: Spreads::default(),
-            allow_uneven: allowed.uneven,
+            allow_uneven: exempt.uneven,
             taken: Vec::new(),
             notes: Vec::new(),
         }

@@ -3,8 +3,8 @@
 
 use super::Note;
 use super::account::{Account, Pod};
-use crate::core::engine::{Effect, Plan};
-use crate::core::model::{METADATA_NAME, PodKey, PodTerm};
+use muster_model::{Effect, Plan};
+use muster_model::{METADATA_NAME, PodKey, PodTerm};
 use std::collections::BTreeSet;
 
 /// The pods of a plan that may be the first of their kind: nobody of those who had a place before, and keep

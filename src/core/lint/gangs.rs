@@ -1,7 +1,7 @@
 //! How many members of each gang stand where, and how many it needs.
 
 use super::account::Count;
-use crate::core::model::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
+use muster_model::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Members by what they count as.

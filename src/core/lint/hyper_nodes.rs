@@ -1,7 +1,7 @@
 //! Which levels of HyperNodes some nodes have in common: looked up anew each time.
 
 use super::account::Account;
-use crate::core::model::{HyperNodeSpec, Level, MAX_TIERS, level_of_tier};
+use muster_model::{HyperNodeSpec, Level, MAX_TIERS, level_of_tier};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The levels of which all of several nodes are in one domain, from the widest on.

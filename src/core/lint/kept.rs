@@ -3,8 +3,8 @@
 
 use super::Note;
 use super::account::Account;
-use crate::core::engine::OntoKept;
-use crate::core::units::{Millis, Time};
+use muster_model::OntoKept;
+use muster_model::units::{Millis, Time};
 
 /// Onto nodes that are kept whole for a gang goes who comes before it, who gives way at any time, or
 /// whose lifetime ends before that gang is to have them.

@@ -5,7 +5,7 @@ use super::Note;
 use super::account::{Account, Pod};
 use super::gangs::Labels;
 use super::hyper_nodes;
-use crate::core::model::{
+use muster_model::{
     Bind, GangKey, GangSpace, GangSpec, HOSTNAME, HYPER_NODES, Level, Origin, TopologySpec,
     TopologyWish, level_of_tier,
 };

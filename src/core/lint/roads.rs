@@ -1,6 +1,6 @@
 //! How far nodes are from each other by links, found anew from the links as they were declared.
 
-use crate::core::model::TopologySpec;
+use muster_model::TopologySpec;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 

@@ -2,7 +2,7 @@
 
 use super::Note;
 use super::account::{Account, Pod};
-use crate::core::model::{Constraints, Labels, PodKey, PodQuery, SpreadRule, labels_match};
+use muster_model::{Constraints, Labels, PodKey, PodQuery, SpreadRule, labels_match};
 use std::collections::BTreeMap;
 
 /// What was counted for the pods of a plan: it is counted once for those alike, and then with every place.

@@ -1,13 +1,14 @@
 //! The linter finds what it is there to find: each rule is broken once.
 
 use super::*;
-use crate::core::engine::{Effect, Evict, EvictCause, GangPhase, GangStatus, Scheduler};
-use crate::core::engine::{HeldPlace, OntoKept};
-use crate::core::model::{
+use muster_core::engine::Scheduler;
+use muster_model::units::Millis;
+use muster_model::{
     Bind, BindOutcome, GangKey, GangRef, GangSpec, NamespaceChoice, NodeFeatures, NodeSpec, PodKey,
     PodLabels, PodQuery, PodSpec, PodWaits, SpreadRule, SubgroupSpec, Taint,
 };
-use crate::core::units::Millis;
+use muster_model::{Effect, Evict, EvictCause, GangPhase, GangStatus};
+use muster_model::{HeldPlace, OntoKept};
 
 /// A gang of two on a node for two, and a foreign pod beside it.
 struct World {

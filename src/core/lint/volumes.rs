@@ -1,6 +1,6 @@
 //! Claims and volumes, as the linter knows them: no pod is bound before its claims are.
 
-use crate::core::model::{
+use muster_model::{
     AccessModes, Answer, Bind, Body, ClaimKey, ClaimSpec, CsiNodeSpec, PodVolume, Question,
     QuestionId, StorageEvent, VOLUME_BINDING, VolumeSpec, VolumeTask,
 };

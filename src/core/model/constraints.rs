@@ -167,7 +167,7 @@ impl Term {
     }
 
     /// The names of the nodes that it may hold of; `None` if it does not name them.
-    pub(in crate::core) fn named(&self) -> Option<&[String]> {
+    pub fn named(&self) -> Option<&[String]> {
         self.fields.iter().find_map(names)
     }
 

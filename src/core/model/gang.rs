@@ -1,7 +1,7 @@
 //! A gang as its PodGroup describes it.
 
 use super::{Amounts, Labels, TopologyWish};
-use crate::core::units::{Millis, Time};
+use crate::units::{Millis, Time};
 use std::fmt;
 
 /// Among which kinds a gang's name is looked up.

@@ -4,7 +4,7 @@ use super::{
     Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, PodVolume, Preferences, Rank,
     SpreadRule,
 };
-use crate::core::units::{Millis, Time};
+use crate::units::{Millis, Time};
 use std::fmt;
 
 /// Where a pod is found: names are unique only while the pod lives, the uid for ever.

@@ -175,7 +175,7 @@ impl PodQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::LabelCondition;
+    use crate::LabelCondition;
 
     fn has(key: &str, value: &str) -> LabelSelector {
         LabelSelector {

@@ -4,7 +4,7 @@
 //! plugin words it, and somebody outside who goes by the plugin's name understands it.
 
 use super::{GangKey, PodKey, RemoteAnswer, RemoteQuestion};
-use crate::core::units::Millis;
+use crate::units::Millis;
 
 /// The number of a question. It rises, and none is given twice by one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

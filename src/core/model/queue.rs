@@ -1,7 +1,7 @@
 //! Queues, priority classes and namespaces as the core is told of them.
 
 use super::{Amounts, Labels};
-use crate::core::units::{Millis, Time};
+use crate::units::{Millis, Time};
 
 /// The queue that exists by itself.
 pub const DEFAULT_QUEUE: &str = "default";

@@ -5,7 +5,7 @@
 //! about a decision once for the decision.
 
 use super::{Amounts, GangKey, PodKey, PodLabels, Point};
-use crate::core::units::Millis;
+use crate::units::Millis;
 use std::sync::Arc;
 
 /// How many pods one question names; how many it is about stands beside them.

@@ -3,7 +3,7 @@
 use super::{GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec};
 
 /// A node with so many CPUs.
-pub(in crate::core) fn node(name: &str, cpus: i64) -> NodeSpec {
+pub fn node(name: &str, cpus: i64) -> NodeSpec {
     let allocatable = vec![("cpu".to_owned(), cpus * 1000), ("pods".to_owned(), 110)];
     NodeSpec {
         name: name.into(),
@@ -13,7 +13,7 @@ pub(in crate::core) fn node(name: &str, cpus: i64) -> NodeSpec {
 }
 
 /// The key of a gang of this name.
-pub(in crate::core) fn key(name: &str) -> GangKey {
+pub fn key(name: &str) -> GangKey {
     GangKey {
         namespace: "a".into(),
         space: GangSpace::Named,
@@ -22,7 +22,7 @@ pub(in crate::core) fn key(name: &str) -> GangKey {
 }
 
 /// A gang of this name.
-pub(in crate::core) fn group(name: &str) -> GangSpec {
+pub fn group(name: &str) -> GangSpec {
     GangSpec {
         key: key(name),
         uid: format!("group-{name}"),
@@ -31,7 +31,7 @@ pub(in crate::core) fn group(name: &str) -> GangSpec {
 }
 
 /// A pod of ours, of a gang or on its own, that asks for so many CPUs.
-pub(in crate::core) fn pod(name: &str, group: Option<&str>, cpus: i64) -> PodSpec {
+pub fn pod(name: &str, group: Option<&str>, cpus: i64) -> PodSpec {
     let gang = group.map_or(GangRef::Own, |name| GangRef::Named {
         space: GangSpace::Named,
         name: name.to_owned(),

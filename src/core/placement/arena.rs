@@ -4,7 +4,7 @@
 //! else all of them are looked at. Both give the same answer.
 
 use super::tournament::{Tournament, UNFIT};
-use crate::core::state::{Id, NodeId, NodeSet};
+use crate::state::{Id, NodeId, NodeSet};
 
 /// To set a node in a tournament costs about as much as to look at so many in a row.
 const SET: usize = 16;

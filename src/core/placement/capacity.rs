@@ -4,8 +4,8 @@
 //! room they leave stands against a pod, they are exact.
 
 use super::per_shape::PerShape;
-use crate::core::framework::{Context, Profile};
-use crate::core::state::{DomainId, Id, Network, NodeId, NodeSet, PortId, TopologyId};
+use crate::framework::{Context, Profile};
+use crate::state::{DomainId, Id, Network, NodeId, NodeSet, PortId, TopologyId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

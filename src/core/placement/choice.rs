@@ -14,12 +14,10 @@ use super::domain::Domain;
 use super::domains::Place;
 use super::place::Placer;
 use super::search::Search;
-use crate::core::framework::Profile;
-use crate::core::resources::Dimension;
-use crate::core::state::{
-    Closeness, ClusterState, DomainId, GangId, Network, NodeId, ShapeId, Tree,
-};
-use crate::core::transaction::Statement;
+use crate::framework::Profile;
+use crate::state::{Closeness, ClusterState, DomainId, GangId, Network, NodeId, ShapeId, Tree};
+use crate::transaction::Statement;
+use muster_model::resources::Dimension;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -14,9 +14,9 @@ use super::domains::share_out;
 use super::lost::Lost;
 use super::place::{Confined, Placer, Shortage, further};
 use super::search::{Candidates, Rooms, Search, Spot, Steps, named, nodes_of};
-use crate::core::framework::{Context, DomainOrder, Inside, Profile};
-use crate::core::state::{Closeness, ClusterState, GangId, Network, Reach, ShapeId};
-use crate::core::transaction::Statement;
+use crate::framework::{Context, DomainOrder, Inside, Profile};
+use crate::state::{Closeness, ClusterState, GangId, Network, Reach, ShapeId};
+use crate::transaction::Statement;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

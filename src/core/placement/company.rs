@@ -7,9 +7,9 @@
 use super::Placer;
 use super::demand::{Demand, Member, Order};
 use super::domain::Domain;
-use crate::core::framework::{Context, Profile};
-use crate::core::state::{ClusterState, KeyId, NodeSet, PodId, Rules, ValueId};
-use crate::core::transaction::Statement;
+use crate::framework::{Context, Profile};
+use crate::state::{ClusterState, KeyId, NodeSet, PodId, Rules, ValueId};
+use crate::transaction::Statement;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! What a gang asks for, as data: whoever places it works on this, whether for the cluster as it is,
 //! as it would be without somebody, or inside a part of it.
 
-use crate::core::resources::{Request, Tally};
-use crate::core::state::{ClusterState, GangId, NodeSet, PodId, ShapeId, take_turns};
+use crate::state::{ClusterState, GangId, NodeSet, PodId, ShapeId, take_turns};
+use muster_model::resources::{Request, Tally};
 use std::cmp::Reverse;
 
 /// What a gang asks for.

@@ -1,10 +1,8 @@
 //! Why a pod fits nowhere: the histogram that people and autoscalers read, and the closest node.
 
-use crate::core::framework::{
-    Context, Filter, PreFilterVerdict, Profile, Reason, Scope, Store, Verdict,
-};
-use crate::core::resources::{Dimension, Dimensions};
-use crate::core::state::{ClusterState, NodeId, NodeSet, PodId};
+use crate::framework::{Context, Filter, PreFilterVerdict, Profile, Reason, Scope, Store, Verdict};
+use crate::state::{ClusterState, NodeId, NodeSet, PodId};
+use muster_model::resources::{Dimension, Dimensions};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::slice;

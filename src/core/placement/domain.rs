@@ -1,7 +1,7 @@
 //! Where a gang, and where a pod may go at all.
 
-use crate::core::framework::{Context, PreFilterVerdict, Profile};
-use crate::core::state::{ClusterState, GangId, NodeSet};
+use crate::framework::{Context, PreFilterVerdict, Profile};
+use crate::state::{ClusterState, GangId, NodeSet};
 use std::borrow::Cow;
 
 /// Where the members of a gang may go.

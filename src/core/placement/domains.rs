@@ -2,8 +2,8 @@
 
 use super::capacity::Capacity;
 use super::search::{Candidate, Search, Shortlist, Spot, TRIED_IN_DOUBT};
-use crate::core::framework::{DomainOrder, DomainRoom, Inside};
-use crate::core::state::{Common, DomainId, Id, NodeId, Reach, Tree};
+use crate::framework::{DomainOrder, DomainRoom, Inside};
+use crate::state::{Common, DomainId, Id, NodeId, Reach, Tree};
 use std::cmp::Reverse;
 
 /// A domain of a tree, that of a single node included.

@@ -3,7 +3,7 @@
 //! Every step lowers what is lost, or the number of nodes at the same loss; so it ends, and the effort
 //! bounds it besides.
 
-use super::exact::{Cost, Effort, Layout, Load, Problem};
+use muster_exact::{Cost, Effort, Layout, Load, Problem};
 
 /// With how many others each node is tried to be closed.
 const PAIRS: usize = 8;
@@ -348,8 +348,8 @@ fn free_under(problem: &Problem, class: usize, members: &[u32]) -> Option<Vec<i6
 
 #[cfg(test)]
 mod tests {
-    use super::super::exact::{Members, Nodes, Quota};
     use super::*;
+    use muster_exact::{Members, Nodes, Quota};
 
     fn problem(requests: &[(i64, u32)], nodes: &[(i64, bool)]) -> Problem {
         let members = requests.iter().map(|(request, count)| Members {

@@ -3,79 +3,59 @@
 //! The nodes are found without regard to ranks; then equal members exchange theirs. So a rank never
 //! decides where a gang goes, only which of its equal pods goes where.
 
-use crate::core::framework::Profile;
-use crate::core::state::{ClusterState, Gang, GangId, NodeId, PodId, ShapeId, Subgroup, Topology};
-use crate::core::transaction::{Assumed, Statement};
+use crate::framework::Profile;
+use crate::state::{ClusterState, Gang, GangId, NodeId, PodId, ShapeId, Subgroup, Topology};
+use crate::transaction::{Assumed, Statement};
+use muster_model::Neighbours;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// How far pods are from those next to them by rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbours {
-    /// The hops between the two of each pair, in all.
-    pub hops: u32,
-    /// How many pairs there are, at least one.
-    pub pairs: u32,
-}
-
-impl Neighbours {
-    /// These and others.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self {
-            hops: self.hops.saturating_add(other.hops),
-            pairs: self.pairs.saturating_add(other.pairs),
-        }
+/// Of the pairs in which one was placed just now; `None` where there are none, or nothing says how
+/// far it is between some of them.
+#[must_use]
+pub fn neighbours_made_by(
+    state: &ClusterState,
+    gang: GangId,
+    placed: impl Iterator<Item = Assumed>,
+) -> Option<Neighbours> {
+    let gang = &state[gang];
+    let ranked = placed.filter(|step| state.pod(step.pod).is_some_and(|pod| pod.rank.is_some()));
+    let new: BTreeSet<PodId> = ranked.map(|step| step.pod).collect();
+    if gang.is_single() || new.is_empty() {
+        return None;
     }
-
-    /// Of the pairs in which one was placed just now; `None` where there are none, or nothing says how
-    /// far it is between some of them.
-    #[must_use]
-    pub fn made_by(
-        state: &ClusterState,
-        gang: GangId,
-        placed: impl Iterator<Item = Assumed>,
-    ) -> Option<Self> {
-        let gang = &state[gang];
-        let ranked =
-            placed.filter(|step| state.pod(step.pod).is_some_and(|pod| pod.rank.is_some()));
-        let new: BTreeSet<PodId> = ranked.map(|step| step.pod).collect();
-        if gang.is_single() || new.is_empty() {
-            return None;
-        }
-        let (mut hops, mut pairs) = (0_u32, 0_u32);
-        for subgroup in &gang.subgroups {
-            let Some(topology) = topology_of(state, gang, subgroup) else {
-                continue;
+    let (mut hops, mut pairs) = (0_u32, 0_u32);
+    for subgroup in &gang.subgroups {
+        let Some(topology) = topology_of(state, gang, subgroup) else {
+            continue;
+        };
+        let mut count = |one: NodeId, other: NodeId| {
+            hops = hops.saturating_add(topology.hops_between(one, other)?);
+            pairs += 1;
+            Some(())
+        };
+        for (id, pod) in new.iter().filter_map(|id| Some((*id, state.pod(*id)?))) {
+            let place = pod.rank.map(|rank| (rank, id));
+            let own = place.and_then(|place| Some((place, *subgroup.line.get(&place)?)));
+            let Some((place, node)) = own else { continue };
+            let stays = |(key, _): &(&(_, PodId), &NodeId)| {
+                state.pod(key.1).is_some_and(|pod| !pod.departs())
             };
-            let mut count = |one: NodeId, other: NodeId| {
-                hops = hops.saturating_add(topology.hops_between(one, other)?);
-                pairs += 1;
-                Some(())
-            };
-            for (id, pod) in new.iter().filter_map(|id| Some((*id, state.pod(*id)?))) {
-                let place = pod.rank.map(|rank| (rank, id));
-                let own = place.and_then(|place| Some((place, *subgroup.line.get(&place)?)));
-                let Some((place, node)) = own else { continue };
-                let stays = |(key, _): &(&(_, PodId), &NodeId)| {
-                    state.pod(key.1).is_some_and(|pod| !pod.departs())
-                };
-                let above = (Bound::Excluded(place), Bound::Unbounded);
-                let mut above = subgroup.line.range(above);
-                if let Some((_, next)) = above.find(stays) {
-                    count(node, *next)?;
-                }
-                // A pair of two new ones is counted by the lower of them.
-                let mut below = subgroup.line.range(..place).rev();
-                if let Some(((_, other), next)) = below.find(stays)
-                    && !new.contains(other)
-                {
-                    count(*next, node)?;
-                }
+            let above = (Bound::Excluded(place), Bound::Unbounded);
+            let mut above = subgroup.line.range(above);
+            if let Some((_, next)) = above.find(stays) {
+                count(node, *next)?;
+            }
+            // A pair of two new ones is counted by the lower of them.
+            let mut below = subgroup.line.range(..place).rev();
+            if let Some(((_, other), next)) = below.find(stays)
+                && !new.contains(other)
+            {
+                count(*next, node)?;
             }
         }
-        (pairs > 0).then_some(Self { hops, pairs })
     }
+    (pairs > 0).then_some(Neighbours { hops, pairs })
 }
 
 /// Lines up what a statement placed of a gang: equal members exchange their nodes, so that those next to

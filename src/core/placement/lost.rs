@@ -1,7 +1,7 @@
 //! What placements make useless.
 
-use crate::core::state::{ClusterState, NodeId};
-use crate::core::transaction::Assumed;
+use crate::state::{ClusterState, NodeId};
+use crate::transaction::Assumed;
 use std::collections::BTreeMap;
 
 /// What a placement costs those who come later: the less, the better (source: mission, "Packing").

@@ -3,8 +3,8 @@
 //! Filters that look only at a node's facts are asked once per constraints and node; a node is
 //! asked about again when its facts changed.
 
-use crate::core::framework::{Context, Filter, Scope, Verdict};
-use crate::core::state::{Id, NodeId, NodeSet};
+use crate::framework::{Context, Filter, Scope, Verdict};
+use crate::state::{Id, NodeId, NodeSet};
 use std::sync::Arc;
 
 /// Verdicts for one set of constraints.

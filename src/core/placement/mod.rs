@@ -1,6 +1,6 @@
 //! Putting one gang on nodes, as a whole.
 //!
-//! Everything happens inside a [`Statement`](crate::core::transaction::Statement): what does not
+//! Everything happens inside a [`Statement`](crate::transaction::Statement): what does not
 //! work out leaves no trace. What a gang asks for is a [`Demand`], and [`Placer::place`] is the one
 //! function that puts a demand on nodes: members one after the other on the best node of a domain.
 //! The search over whole gangs (packing, topology) has its place here.
@@ -15,7 +15,6 @@ mod demand;
 mod diagnosis;
 mod domain;
 mod domains;
-pub mod exact;
 mod improve;
 mod line;
 mod lost;
@@ -33,7 +32,7 @@ mod whole;
 
 pub use demand::Demand;
 pub use diagnosis::{Diagnosis, amount_in_words, answers, diagnose};
-pub use line::{Neighbours, line_up};
+pub use line::{line_up, neighbours_made_by};
 pub use lost::Lost;
 pub use place::{Confined, Placer, Shortage};
 pub use whole::PackingCounts;

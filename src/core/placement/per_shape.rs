@@ -4,7 +4,7 @@
 //! node to look at anew when it is asked the next time. That holds as long as nothing counts but the
 //! shape, the node and what is on it.
 
-use crate::core::state::{NodeId, Nodes};
+use crate::state::{NodeId, Nodes};
 use std::collections::BTreeMap;
 
 /// For how many nodes something may be kept, over all shapes.

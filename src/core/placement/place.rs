@@ -9,10 +9,10 @@ use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
 use super::scores;
 use super::whole::{AtLeast, Budget, PackingCounts};
-use crate::core::framework::{Context, Filter, Profile, Reason, Store};
-use crate::core::plugins::Weights;
-use crate::core::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
-use crate::core::transaction::Statement;
+use crate::framework::{Context, Filter, Profile, Reason, Store};
+use crate::plugins::Weights;
+use crate::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
+use crate::transaction::Statement;
 use std::collections::BTreeSet;
 
 /// Why a gang found no place.

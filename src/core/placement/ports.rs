@@ -11,7 +11,7 @@ use super::capacity::Capacity;
 use super::clique::{Goal, Near, members};
 use super::domains::fill;
 use super::search::{Candidate, Rooms, Search, Shortlist, Spot};
-use crate::core::state::{Graph, Id, NO_PATH, NodeId, NodeSet, PortId, Reach};
+use crate::state::{Graph, Id, NO_PATH, NodeId, NodeSet, PortId, Reach};
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,7 +174,7 @@ impl Ports {
     /// All ports that are near enough to those who run.
     fn entries(&self, graph: &Graph, rooms: &Rooms, inside: Option<&NodeSet>) -> Vec<Entry> {
         let inhabited = graph.ports().filter(|(_, port)| port.size > 0);
-        let entry = |(id, port): (PortId, &crate::core::state::Port)| {
+        let entry = |(id, port): (PortId, &crate::state::Port)| {
             let others = self.on.keys().filter(|other| **other != id);
             let away = others.map(|other| graph.between(id, *other)).max();
             let away = away.unwrap_or(0);

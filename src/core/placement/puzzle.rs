@@ -3,11 +3,11 @@
 use super::Placer;
 use super::demand::{Demand, Member, Order};
 use super::domain::Domain;
-use super::exact::{Effort, Layout, Load, Members, Nodes, Problem, Quota};
-use crate::core::framework::Profile;
-use crate::core::resources::Dimension;
-use crate::core::state::{ClusterState, NodeId, NodeSet, PodId, ShapeId};
-use crate::core::transaction::Assumed;
+use crate::framework::Profile;
+use crate::state::{ClusterState, NodeId, NodeSet, PodId, ShapeId};
+use crate::transaction::Assumed;
+use muster_exact::{Effort, Layout, Load, Members, Nodes, Problem, Quota};
+use muster_model::resources::Dimension;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

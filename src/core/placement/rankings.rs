@@ -7,9 +7,9 @@
 use super::arena::Arena;
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
-use crate::core::framework::{Context, Profile, Scope, Weighted};
-use crate::core::model::digest;
-use crate::core::state::{Id, NodeId, NodeSet};
+use crate::framework::{Context, Profile, Scope, Weighted};
+use crate::state::{Id, NodeId, NodeSet};
+use muster_model::digest;
 
 /// A tournament for each shape.
 #[derive(Debug, Default)]

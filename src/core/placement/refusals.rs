@@ -3,8 +3,8 @@
 use super::diagnosis::{Asked, Diagnosis, asked, asked_of_many, lacking_part, refusal, shortfall};
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
-use crate::core::framework::{Context, Profile, Reason};
-use crate::core::state::{Id, NodeId};
+use crate::framework::{Context, Profile, Reason};
+use crate::state::{Id, NodeId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! What score plugins say of nodes, brought to one scale.
 
-use crate::core::framework::{Context, Profile, Weighted};
-use crate::core::state::{NodeId, NodeSet};
+use crate::framework::{Context, Profile, Weighted};
+use crate::state::{NodeId, NodeSet};
 
 /// What one plugin says of some nodes, by rising id, as it is mixed with others.
 pub(super) fn of_one(one: &Weighted, cx: &Context<'_>, nodes: &NodeSet, scores: &mut Vec<i64>) {

@@ -5,11 +5,11 @@ use super::capacity::Capacity;
 use super::domain::Domain;
 use super::domains::Given;
 use super::ports::{Group, Ports};
-use crate::core::framework::DomainOrder;
-use crate::core::model::counted;
-use crate::core::state::{
+use crate::framework::DomainOrder;
+use crate::state::{
     Closeness, ClusterState, Common, DomainId, Id, Network, NodeId, NodeSet, Reach,
 };
+use muster_model::counted;
 use std::sync::Arc;
 
 /// How many sets of nodes of one reach are tried at most.

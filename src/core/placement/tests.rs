@@ -3,15 +3,15 @@
 mod spreading;
 
 use super::*;
-use crate::core::framework::{Context, Plugin, Profile, Score, Weighted};
-use crate::core::model::{
+use crate::framework::{Context, Plugin, Profile, Score, Weighted};
+use crate::plugins::registry::{default_profile, kubernetes_profile, scores};
+use crate::state::{ClusterState, NodeId, NodeSet};
+use domain::Domain;
+use muster_model::units::Time;
+use muster_model::{
     Event, HostPort, Labels, NodeImage, NodeSpec, Operator, PodKey, PodSpec, Preferences,
     Preferred, Protocol, Requirement, ShapeSpec, Taint, TaintEffect, Term,
 };
-use crate::core::plugins::registry::{default_profile, kubernetes_profile, scores};
-use crate::core::state::{ClusterState, NodeId, NodeSet};
-use crate::core::units::Time;
-use domain::Domain;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The best of all nodes, found without asking all.
 
-use crate::core::state::{Id, NodeId, NodeSet};
+use crate::state::{Id, NodeId, NodeSet};
 
 /// What a node scores that does not suit.
 pub(super) const UNFIT: i64 = i64::MIN;

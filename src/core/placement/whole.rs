@@ -7,15 +7,15 @@
 use super::Placer;
 use super::demand::Demand;
 use super::domain::Domain;
-use super::exact::{Effort, Goal, Layout, solve};
 use super::improve::improve;
 use super::lost::Lost;
 use super::puzzle::Puzzle;
-use crate::core::framework::Profile;
-use crate::core::plugins::registry::packs;
-use crate::core::resources::{Dimension, PRICE_BITS};
-use crate::core::state::{ClusterState, NodeId};
-use crate::core::transaction::{Assumed, Checkpoint, Statement};
+use crate::framework::Profile;
+use crate::plugins::registry::packs;
+use crate::state::{ClusterState, NodeId};
+use crate::transaction::{Assumed, Checkpoint, Statement};
+use muster_exact::{Effort, Goal, Layout, solve};
+use muster_model::resources::{Dimension, PRICE_BITS};
 use std::collections::BTreeMap;
 
 /// Among so many nodes a placement is replaced by the best one, if that is found in time.
@@ -348,9 +348,9 @@ const fn give_back(to: &mut Effort, left: Effort) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{Event, HostPort, PodKey, PodSpec, Protocol, ShapeSpec};
-    use crate::core::plugins::registry::default_profile;
-    use crate::core::units::Time;
+    use crate::plugins::registry::default_profile;
+    use muster_model::units::Time;
+    use muster_model::{Event, HostPort, PodKey, PodSpec, Protocol, ShapeSpec};
 
     #[test]
     fn a_cycle_ends_before_a_gang_could_be_refused_for_lack_of_effort() {

@@ -1,8 +1,8 @@
 //! `LeastAllocated` and `MostAllocated`: the emptiest node, or the fullest, as kube-scheduler counts it.
 
-use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
-use crate::core::resources::Dimension;
-use crate::core::state::{NodeId, NodeSet, Shape};
+use crate::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
+use crate::state::{NodeId, NodeSet, Shape};
+use muster_model::resources::Dimension;
 
 /// What a node scores that is all free, or all taken: finer than [`MAX_SCORE`], for where no other
 /// plugin scores.

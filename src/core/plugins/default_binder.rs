@@ -1,6 +1,6 @@
 //! `DefaultBinder`: binds through the API.
 
-use crate::core::framework::{BindVerdict, Binder, Plugin, Spot};
+use crate::framework::{BindVerdict, Binder, Plugin, Spot};
 
 /// Binds every pod by `POST pods/binding`.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! `Exclusive`: gangs that want whole nodes for themselves.
 
-use crate::core::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verdict};
-use crate::core::model::Housemates;
-use crate::core::state::{ClusterState, NodeId, NodeSet, Pod, Shape};
+use crate::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verdict};
+use crate::state::{ClusterState, NodeId, NodeSet, Pod, Shape};
+use muster_model::Housemates;
 
 /// Filters out nodes that a gang has for itself or is to have at a reserved time, and for such a gang nodes on which others are. Pods
 /// of DaemonSets, which are on every node, count for neither.

@@ -1,8 +1,8 @@
 //! `GangMembers`: a gang waits until enough of its members exist and may be scheduled.
 
-use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::model::Why;
-use crate::core::state::{ClusterState, Counts, Gang, Standing, Subgroup};
+use crate::framework::{Plugin, PreEnqueue};
+use crate::state::{ClusterState, Counts, Gang, Standing, Subgroup};
+use muster_model::Why;
 
 /// Holds back gangs of which too few members exist or could be placed.
 #[derive(Debug)]

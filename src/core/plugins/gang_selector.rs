@@ -1,8 +1,8 @@
 //! `GangSelector`: the labels that a PodGroup wants of all its nodes.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::model::labels_match;
-use crate::core::state::{NodeId, NodeSet, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, NodeSet, Shape};
+use muster_model::labels_match;
 
 /// Filters out nodes that lack a label of the PodGroup's `nodeSelector`. It is part of its members'
 /// constraints, so that equal members of other gangs have another shape.

@@ -4,8 +4,8 @@ mod preferred;
 
 pub(super) use preferred::PreferredTerms;
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::state::{LabelDomains, NearPods, NodeId, NodeSet, PodCounts, Rules, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{LabelDomains, NearPods, NodeId, NodeSet, PodCounts, Rules, Shape};
 
 /// Its name.
 pub(super) const NAME: &str = "InterPodAffinity";

@@ -1,7 +1,7 @@
 //! `MinimumFirst`: minima before surplus, and surplus in round robin.
 
-use crate::core::framework::{Plugin, QueueSort};
-use crate::core::state::{ClusterState, Gang};
+use crate::framework::{Plugin, QueueSort};
+use crate::state::{ClusterState, Gang};
 
 /// A gang below its minimum goes before one that only wants to grow; of those that grow, the one
 /// with the smallest surplus goes first.

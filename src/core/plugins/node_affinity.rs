@@ -1,8 +1,8 @@
 //! `NodeAffinity`: the pod's node selector and its node affinity, required and preferred.
 
-use crate::core::framework::{Context, Filter, MAX_SCORE, Plugin, Reason, Scope, Score, Verdict};
-use crate::core::model::{Constraints, NodeSelector, Preferred, Reads, Term, labels_match};
-use crate::core::state::{NodeId, NodeSet, Shape};
+use crate::framework::{Context, Filter, MAX_SCORE, Plugin, Reason, Scope, Score, Verdict};
+use crate::state::{NodeId, NodeSet, Shape};
+use muster_model::{Constraints, NodeSelector, Preferred, Reads, Term, labels_match};
 use std::sync::Arc;
 
 /// Its name.

@@ -1,8 +1,8 @@
 //! `NodeDeclaredFeatures`: what a pod needs of the kubelet, the kubelet must have declared.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::model::NodeFeatures;
-use crate::core::state::{NodeId, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, Shape};
+use muster_model::NodeFeatures;
 
 /// Filters by the features that the pod's fields need and the node's status declares (source:
 /// kube-scheduler's plugin of this name).

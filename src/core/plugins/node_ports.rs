@@ -1,7 +1,7 @@
 //! `NodePorts`: a host port serves one pod.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::state::{NodeId, NodeSet, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, NodeSet, Shape};
 
 /// Filters out nodes on which a host port of the pod is taken (source: kube-scheduler's plugin of
 /// this name).

@@ -1,8 +1,8 @@
 //! `NodeResourcesFit`: what the pod requests must be left on the node.
 
-use crate::core::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verdict};
-use crate::core::resources::Dimension;
-use crate::core::state::{NodeId, NodeSet, Shape};
+use crate::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, NodeSet, Shape};
+use muster_model::resources::Dimension;
 
 /// Its name.
 pub(super) const NAME: &str = "NodeResourcesFit";

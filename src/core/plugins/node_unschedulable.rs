@@ -1,8 +1,8 @@
 //! `NodeUnschedulable`: cordoned nodes take no new pods.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::model::{Taint, TaintEffect, Toleration};
-use crate::core::state::{NodeId, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, Shape};
+use muster_model::{Taint, TaintEffect, Toleration};
 
 /// Filters out cordoned nodes, unless the pod tolerates the taint that stands for the cordon
 /// (source: kube-scheduler's plugin of this name).

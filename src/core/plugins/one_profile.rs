@@ -1,8 +1,8 @@
 //! `OneProfile`: a gang is scheduled by one profile.
 
-use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::model::Why;
-use crate::core::state::{ClusterState, Gang};
+use crate::framework::{Plugin, PreEnqueue};
+use crate::state::{ClusterState, Gang};
+use muster_model::Why;
 
 /// Holds back gangs whose pods name schedulers of different profiles: which of them would choose their
 /// nodes? It runs only where there are several profiles.

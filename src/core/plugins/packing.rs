@@ -1,9 +1,9 @@
 //! `Packing`: the node on which the pod leaves least unused.
 
-use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
-use crate::core::model::digest;
-use crate::core::resources::{Dimension, Dimensions};
-use crate::core::state::{ClusterState, NodeId, NodeSet, Nodes, Shape};
+use crate::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
+use crate::state::{ClusterState, NodeId, NodeSet, Nodes, Shape};
+use muster_model::digest;
+use muster_model::resources::{Dimension, Dimensions};
 use std::borrow::Cow;
 
 /// Its name.

@@ -1,8 +1,8 @@
 //! `Priority`: the more important first.
 
-use crate::core::framework::{Plugin, QueueSort};
-use crate::core::model::QueueOrder;
-use crate::core::state::{ClusterState, Gang};
+use crate::framework::{Plugin, QueueSort};
+use crate::state::{ClusterState, Gang};
+use muster_model::QueueOrder;
 
 /// Gangs of a higher priority go first, but in a queue whose order is FIFO.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! `QueueExists`: a gang waits for its queue, which must take it, and for its priority class.
 
-use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::model::{Labels, QueueSpec, Why};
-use crate::core::state::{ClusterState, Gang, Queue};
+use crate::framework::{Plugin, PreEnqueue};
+use crate::state::{ClusterState, Gang, Queue};
+use muster_model::{Labels, QueueSpec, Why};
 
 /// Holds back gangs whose queue or priority class does not exist, and those that their queue does not
 /// take.

@@ -29,11 +29,11 @@ use super::volume_binding::{self, VolumeBinding};
 use super::volume_limits::NodeVolumeLimits;
 use super::volume_restrictions::VolumeRestrictions;
 use super::volume_zone::VolumeZone;
-use crate::core::framework::{
-    Filter, PreBind, PreEnqueue, Preemption, Profile, QueueSort, Score, Weighted,
+use crate::framework::{
+    Filter, PreBind, PreEnqueue, Preemption, Profile, Profiles, QueueSort, Score, Weighted,
 };
-use crate::core::model::VOLUME_BINDING;
-use crate::core::units::Millis;
+use muster_model::units::Millis;
+use muster_model::{Exemptions, VOLUME_BINDING};
 use std::sync::Arc;
 
 /// The filters by name, in the order in which kube-scheduler runs them.
@@ -200,17 +200,27 @@ pub fn overcommits(profile: &Profile) -> bool {
     !filters.any(|plugin| plugin.name() == node_resources::NAME)
 }
 
-/// Whether a profile leaves out the filter that spreads pods.
+/// What no plan of a scheduler with these profiles need look at.
 #[must_use]
-pub fn leaves_uneven(profile: &Profile) -> bool {
+pub fn exemptions(profiles: Profiles<'_>) -> Exemptions {
+    let of_any = |broken: fn(&Profile) -> bool| profiles.iter().any(broken);
+    Exemptions {
+        overcommit: of_any(overcommits),
+        uneven: of_any(leaves_uneven),
+        unfit: of_any(takes_unfit_nodes),
+        unchecked: profiles.unchecked().cloned().collect(),
+    }
+}
+
+/// Whether a profile leaves out the filter that spreads pods.
+fn leaves_uneven(profile: &Profile) -> bool {
     let mut filters = profile.filter.iter();
     !filters.any(|plugin| plugin.name() == topology_spread::NAME)
 }
 
 /// Whether a profile gives a pod a node that its fields rule out: it leaves out a filter that looks at
 /// them.
-#[must_use]
-pub fn takes_unfit_nodes(profile: &Profile) -> bool {
+fn takes_unfit_nodes(profile: &Profile) -> bool {
     let by_facts = [
         "NodeUnschedulable",
         "TaintToleration",

@@ -4,14 +4,14 @@
 //! Whether they were asked, and are to be asked again, is decided before a gang is tried
 //! (`actions/advise.rs`). Here a node about which nobody was asked does not suit.
 
-use crate::core::framework::{
+use crate::framework::{
     Ask, BindVerdict, Binder, Context, Filter, MAX_SCORE, Permit, PermitVerdict, Plugin, PostBind,
     PreBind, PreBindVerdict, Profile, Reason, Remote, Reserve, ReserveVerdict, Scope, Score, Spot,
     Verdict, WaitingPods, Weighted, asked_gang, asked_pod,
 };
-use crate::core::model::{Body, RemotePoint, RemoteQuestion};
-use crate::core::state::{Advice, NodeId, NodeSet, Said, Shape};
-use crate::core::units::{Millis, Time};
+use crate::state::{Advice, NodeId, NodeSet, Said, Shape};
+use muster_model::units::{Millis, Time};
+use muster_model::{Body, RemotePoint, RemoteQuestion};
 use std::sync::Arc;
 
 /// Has a profile ask a plugin in another process, behind those that are there; but who binds comes first.

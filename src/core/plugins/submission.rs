@@ -1,7 +1,7 @@
 //! `Submission`: first come, first served.
 
-use crate::core::framework::{Plugin, QueueSort};
-use crate::core::state::{ClusterState, Gang};
+use crate::framework::{Plugin, QueueSort};
+use crate::state::{ClusterState, Gang};
 
 /// Gangs submitted earlier go first.
 #[derive(Debug)]

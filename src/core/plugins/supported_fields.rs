@@ -1,8 +1,8 @@
 //! `SupportedFields`: no pod is scheduled against a field that cannot be honoured.
 
-use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::model::Why;
-use crate::core::state::{ClusterState, Gang};
+use crate::framework::{Plugin, PreEnqueue};
+use crate::state::{ClusterState, Gang};
+use muster_model::Why;
 
 /// Holds back gangs that lack members to their minimum because some use what this version cannot
 /// honour, and names the field.

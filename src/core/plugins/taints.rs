@@ -1,8 +1,8 @@
 //! `TaintToleration`: taints keep off pods that do not tolerate them, or make the node worse for them.
 
-use crate::core::framework::{Context, Filter, MAX_SCORE, Plugin, Reason, Scope, Score, Verdict};
-use crate::core::model::{Taint, TaintEffect, Toleration};
-use crate::core::state::{NodeId, NodeSet, Shape};
+use crate::framework::{Context, Filter, MAX_SCORE, Plugin, Reason, Scope, Score, Verdict};
+use crate::state::{NodeId, NodeSet, Shape};
+use muster_model::{Taint, TaintEffect, Toleration};
 
 /// Filters by taints of effect NoSchedule and NoExecute, and scores by those of effect PreferNoSchedule
 /// (source: kube-scheduler's plugin of this name).

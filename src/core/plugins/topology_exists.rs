@@ -1,8 +1,8 @@
 //! `TopologyExists`: a gang waits for the Topology it names.
 
-use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::model::Why;
-use crate::core::state::{ClusterState, Gang, WishError};
+use crate::framework::{Plugin, PreEnqueue};
+use crate::state::{ClusterState, Gang, WishError};
+use muster_model::Why;
 
 /// Holds back gangs whose wishes for closeness mean nothing.
 #[derive(Debug)]

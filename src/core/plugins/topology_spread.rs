@@ -1,13 +1,9 @@
 //! `PodTopologySpread`: pods are spread evenly over the domains of nodes.
 
-use crate::core::framework::{
-    Context, Filter, MAX_SCORE, Mates, Plugin, Reason, Scope, Score, Verdict,
-};
-use crate::core::model::{HOSTNAME, Reads};
-use crate::core::state::{
-    ClusterState, Evenness, Id, KeyId, NodeId, NodeSet, Shape, Spread, ValueId,
-};
-use crate::core::units::{LOG_BITS, natural_log};
+use crate::framework::{Context, Filter, MAX_SCORE, Mates, Plugin, Reason, Scope, Score, Verdict};
+use crate::state::{ClusterState, Evenness, Id, KeyId, NodeId, NodeSet, Shape, Spread, ValueId};
+use muster_model::units::{LOG_BITS, natural_log};
+use muster_model::{HOSTNAME, Reads};
 
 /// Its name.
 pub(super) const NAME: &str = "PodTopologySpread";

@@ -1,8 +1,8 @@
 //! `ValidDefinition`: a gang needs a PodGroup that can be valid.
 
-use crate::core::framework::{Plugin, PreEnqueue};
-use crate::core::model::Why;
-use crate::core::state::{ClusterState, Gang};
+use crate::framework::{Plugin, PreEnqueue};
+use crate::state::{ClusterState, Gang};
+use muster_model::Why;
 
 /// Holds back gangs whose PodGroup does not exist, or cannot be valid.
 #[derive(Debug)]

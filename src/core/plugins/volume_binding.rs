@@ -1,14 +1,12 @@
 //! `VolumeBinding`: a pod's claims are bound to volumes that the node reaches, or can be.
 
-use crate::core::framework::{
+use crate::framework::{
     Ask, Context, Filter, Mates, Plugin, PreBind, PreBindVerdict, PreFilter, PreFilterVerdict,
     Reason, Scope, Spot, Verdict,
 };
-use crate::core::model::{
-    ClaimKey, ClaimRef, Point, Reach, VOLUME_BINDING, VolumeDeed, VolumeTask,
-};
-use crate::core::state::{ClusterState, NodeId, Shape, VolumeSource};
-use crate::core::units::Millis;
+use crate::state::{ClusterState, NodeId, Shape, VolumeSource};
+use muster_model::units::Millis;
+use muster_model::{ClaimKey, ClaimRef, Point, Reach, VOLUME_BINDING, VolumeDeed, VolumeTask};
 
 /// Refuses pods whose claims are missing, lost, being deleted or not bound though they should be, and
 /// filters out nodes from which a bound volume is not reached, or on which there is no volume for a

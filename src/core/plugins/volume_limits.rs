@@ -1,7 +1,7 @@
 //! `NodeVolumeLimits`: a node attaches so many volumes of a driver and no more.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::state::{NodeId, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, Shape};
 
 /// Filters out nodes whose CSINode says that a driver can attach fewer volumes than there would be,
 /// and nodes without a driver that has to be there (source: kube-scheduler's plugin of this name).

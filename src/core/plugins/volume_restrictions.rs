@@ -1,7 +1,7 @@
 //! `VolumeRestrictions`: disks and claims that one pod at a time may use.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::state::{NodeId, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, Shape};
 
 /// Filters out nodes on which a disk that the pod names is mounted, where both cannot be, and all
 /// nodes while another pod uses a claim of access mode ReadWriteOncePod (source: kube-scheduler's

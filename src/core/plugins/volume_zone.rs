@@ -1,7 +1,7 @@
 //! `VolumeZone`: a volume that is labelled with zones is used there.
 
-use crate::core::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
-use crate::core::state::{NodeId, Shape};
+use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
+use crate::state::{NodeId, Shape};
 
 /// The labels in question, those of old first.
 const ZONE: [(&str, &str); 2] = [

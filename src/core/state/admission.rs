@@ -5,7 +5,7 @@
 
 use super::ClusterState;
 use super::ids::GangId;
-use crate::core::resources::{Dimension, Request, Tally};
+use muster_model::resources::{Dimension, Request, Tally};
 use std::collections::BTreeMap;
 
 /// What is set aside, for whom and in all.

@@ -7,8 +7,8 @@
 use super::ids::{GangId, NodeId};
 use super::node_set::NodeSet;
 use super::nodes::Nodes;
-use crate::core::model::{Answer, NodeVerdicts, QuestionId, RemoteAnswer, RemotePoint};
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
+use muster_model::{Answer, NodeVerdicts, QuestionId, RemoteAnswer, RemotePoint};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -437,8 +437,8 @@ impl AdviceBook {
 mod tests {
     use super::super::ids::Id;
     use super::*;
-    use crate::core::model::NodeSpec;
-    use crate::core::resources::Dimensions;
+    use muster_model::NodeSpec;
+    use muster_model::resources::Dimensions;
 
     fn nodes(names: &[&str]) -> Nodes {
         let (mut nodes, mut dimensions) = (Nodes::default(), Dimensions::default());

@@ -3,8 +3,8 @@
 
 use super::ids::{Id, NodeId};
 use super::node_set::NodeSet;
-use crate::core::model::{NodeImage, Taint, TaintEffect};
 use indexmap::IndexMap;
+use muster_model::{NodeImage, Taint, TaintEffect};
 use std::sync::Arc;
 
 /// An image that some node has.

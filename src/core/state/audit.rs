@@ -1,7 +1,7 @@
 //! Derives from scratch what the state derives event by event, and compares.
 
 use super::{ClusterState, Counts, Gang, Id, NodeId, Pending, Pod, PodId, Standing};
-use crate::core::resources::Tally;
+use muster_model::resources::Tally;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ClusterState {

@@ -3,8 +3,8 @@
 use super::ClusterState;
 use super::ids::PodId;
 use super::pods::Pod;
-use crate::core::model::{DisruptionBudgetSpec, label_in};
 use indexmap::IndexSet;
+use muster_model::{DisruptionBudgetSpec, label_in};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 use super::ids::{NodeId, PodId, QueueId};
 use super::pending::Pending;
 use super::pods::{STANDINGS, Standing};
-use crate::core::model::{
+use muster_model::resources::{Request, Tally};
+use muster_model::units::{Millis, Time};
+use muster_model::{
     GangKey, GangSpace, GangSpec, Housemates, Labels, Lifetime, Rank, SubgroupSpec, TopologyWish,
 };
-use crate::core::resources::{Request, Tally};
-use crate::core::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -197,7 +197,7 @@ pub struct Gang {
     pub key: GangKey,
     /// Rises from gang to gang, in the order in which they were heard of.
     pub arrival: u64,
-    /// The PodGroups that define it, by [`Source`](crate::core::model::Source); the first counts.
+    /// The PodGroups that define it, by [`Source`](muster_model::Source); the first counts.
     pub definitions: Vec<GangSpec>,
     /// Its subgroups, at least one.
     pub subgroups: Vec<Subgroup>,
@@ -481,9 +481,9 @@ impl Gang {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::model::{Event, GangRef, GangSpace, PodKey, PodSpec};
-    use crate::core::state::ClusterState;
-    use crate::core::units::Time;
+    use crate::state::ClusterState;
+    use muster_model::units::Time;
+    use muster_model::{Event, GangRef, GangSpace, PodKey, PodSpec};
 
     #[test]
     fn people_call_a_gang_by_its_podgroup_and_a_pod_on_its_own_by_its_name() {

@@ -6,8 +6,8 @@
 
 use super::ClusterState;
 use super::ids::{GangId, NodeId, PodId};
-use crate::core::model::HostPort;
-use crate::core::resources::Tally;
+use muster_model::HostPort;
+use muster_model::resources::Tally;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For how many gangs room may be kept at once.

@@ -205,8 +205,8 @@ impl LabelDomains {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::NodeSpec;
-    use crate::core::resources::Dimensions;
+    use muster_model::NodeSpec;
+    use muster_model::resources::Dimensions;
 
     fn spec(name: &str, zone: Option<&str>) -> NodeSpec {
         let labels = zone.map(|zone| ("zone".to_owned(), zone.to_owned()));

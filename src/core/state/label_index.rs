@@ -1,7 +1,7 @@
 //! Which nodes carry which label, so that constraints few nodes can satisfy are asked of few.
 
 use super::ids::NodeId;
-use crate::core::model::{Constraints, Labels, Operator, Requirement, Term};
+use muster_model::{Constraints, Labels, Operator, Requirement, Term};
 use std::collections::BTreeMap;
 
 /// The nodes of each value of each label, by rising id.
@@ -106,7 +106,7 @@ fn only_in<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::state::Id;
+    use crate::state::Id;
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 use super::ids::{GangId, NodeId, PodId};
 use super::pods::{Place, Pod, Standing};
 use super::{ClusterState, Counts, Gang};
-use crate::core::model::{Housemates, Labels};
-use crate::core::units::Time;
+use muster_model::units::Time;
+use muster_model::{Housemates, Labels};
 
 impl ClusterState {
     /// What a pod counts as now.

@@ -65,17 +65,17 @@ pub use topologies::{
 pub use touched::Touched;
 pub use volumes::{Chosen, Source as VolumeSource, Unmet, Volumes};
 
-use super::model::{
-    Answer, DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec,
-    ProfileId, QuestionId, RemotePoint, Source,
-};
-use super::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
-use super::units::Time;
 use admission::Admission;
 use advice::AdviceBook;
 use budgets::{Budgets, LabelTexts};
 use indexmap::IndexMap;
 use kept::KeptRoom;
+use muster_model::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
+use muster_model::units::Time;
+use muster_model::{
+    Answer, DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec,
+    ProfileId, QuestionId, RemotePoint, Source,
+};
 use nodes::{NodeChange, Occupant};
 use pod_events::PodNames;
 use std::collections::{BTreeMap, BTreeSet};

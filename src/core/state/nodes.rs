@@ -12,9 +12,9 @@ use super::node_set::{LANES, NodeSet};
 use super::pods::Pod;
 use super::shapes::{Shape, Shapes};
 use super::touched::Touched;
-use crate::core::model::{Constraints, HostPort, Labels, NodeFeatures, NodeSpec, Taint, digest};
-use crate::core::resources::{Dimension, Dimensions, Request, WIDTH};
 use indexmap::IndexMap;
+use muster_model::resources::{Dimension, Dimensions, Request, WIDTH};
+use muster_model::{Constraints, HostPort, Labels, NodeFeatures, NodeSpec, Taint, digest};
 
 /// What filters look at that does not depend on usage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::ClusterState;
 use super::ids::{GangId, NodeId, PodId};
 use super::pods::{Place, Pod};
-use crate::core::resources::Tally;
+use muster_model::resources::Tally;
 use std::collections::BTreeSet;
 
 impl ClusterState {

@@ -2,8 +2,8 @@
 
 use super::ids::{PodId, ShapeId};
 use super::pods::Pod;
-use crate::core::model::Rank;
-use crate::core::units::Time;
+use muster_model::Rank;
+use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What makes members equal to who places them.

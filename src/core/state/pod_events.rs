@@ -4,9 +4,9 @@ use super::ids::{GangId, NodeId, PodId, ShapeId};
 use super::pods::{Eviction, Place, Pod, Setback, Standing};
 use super::volumes::PodVolumesOf;
 use super::{ClusterState, Occupant};
-use crate::core::model::{BindOutcome, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
-use crate::core::resources::Dimension;
 use indexmap::{Equivalent, IndexMap};
+use muster_model::resources::Dimension;
+use muster_model::{BindOutcome, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
 
 /// Pods by namespace and name.
 pub(super) type PodNames = IndexMap<(String, String), PodId>;
@@ -532,16 +532,16 @@ impl ClusterState {
 }
 
 fn too_many_resources(name: &str) -> String {
-    let width = crate::core::resources::WIDTH;
+    let width = muster_model::resources::WIDTH;
     format!("resource {name}: this cluster has more than {width} kinds of resources")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::Event;
-    use crate::core::model::testing::pod;
-    use crate::core::units::Time;
+    use muster_model::Event;
+    use muster_model::testing::pod;
+    use muster_model::units::Time;
 
     #[test]
     fn a_node_that_only_one_pod_speaks_of_stays_its_node_when_the_pod_changes() {

@@ -9,9 +9,7 @@ use super::ids::{KeyId, NodeId, PodId, QueryId, ShapeId, TermId};
 use super::label_domains::LabelDomains;
 use super::pod_counts::{NearPods, PodCounts, Presence, Pull, Rules};
 use super::pods::Pod;
-use crate::core::model::{
-    Counted, METADATA_NAME, NamespaceSpec, PodQuery, PodRules, PodSpec, PodTerm,
-};
+use muster_model::{Counted, METADATA_NAME, NamespaceSpec, PodQuery, PodRules, PodSpec, PodTerm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! A pod in the state, and what it counts as in its gang.
 
 use super::ids::{GangId, NodeId, ShapeId};
-use crate::core::model::{PodKey, PodPhase, Rank};
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
+use muster_model::{PodKey, PodPhase, Rank};
 use std::sync::Arc;
 
 /// Where a pod is.

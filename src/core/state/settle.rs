@@ -4,9 +4,9 @@
 use super::ClusterState;
 use super::ids::{GangId, QueueId};
 use super::queues::Eased;
-use crate::core::model::Lifetime;
-use crate::core::resources::{Weights, Worth};
-use crate::core::units::{Millis, Time};
+use muster_model::Lifetime;
+use muster_model::resources::{Weights, Worth};
+use muster_model::units::{Millis, Time};
 use std::collections::BTreeSet;
 
 impl ClusterState {

@@ -6,12 +6,12 @@
 use super::ids::{ConstraintsId, Id, ShapeId, Slab, SpreadId};
 use super::pod_counts::Rules;
 use super::spreads::Spreads;
-use crate::core::model::{
+use indexmap::IndexMap;
+use muster_model::resources::{Dimension, Dimensions, Request};
+use muster_model::{
     Amounts, Constraints, HostPort, Housemates, Labels, Preferences, ProfileId, ShapeSpec,
     SpreadRule, VolumeNeeds,
 };
-use crate::core::resources::{Dimension, Dimensions, Request};
-use indexmap::IndexMap;
 use std::hash::Hash;
 use std::sync::Arc;
 

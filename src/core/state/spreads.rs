@@ -12,7 +12,7 @@ use super::label_domains::LabelDomains;
 use super::node_set::NodeSet;
 use super::pod_counts::PodCounts;
 use super::shapes::Interner;
-use crate::core::model::{SpreadRule, digest, labels_match};
+use muster_model::{SpreadRule, digest, labels_match};
 use std::collections::BTreeMap;
 
 /// A rule as a shape has it.

@@ -351,10 +351,10 @@ impl Committed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{Event, NodeSpec, PodKey, PodSpec};
-    use crate::core::resources::Dimension;
-    use crate::core::state::{Place, Standing};
-    use crate::core::units::Time;
+    use crate::state::{Place, Standing};
+    use muster_model::resources::Dimension;
+    use muster_model::units::Time;
+    use muster_model::{Event, NodeSpec, PodKey, PodSpec};
 
     fn state() -> (ClusterState, NodeId, PodId) {
         let mut state = ClusterState::default();

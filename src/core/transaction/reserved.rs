@@ -1,8 +1,8 @@
 //! What a plugin was asked to reserve, to be given back.
 
-use crate::core::framework::{Reserve, Spot};
-use crate::core::model::PodKey;
-use crate::core::state::ClusterState;
+use crate::framework::{Reserve, Spot};
+use crate::state::ClusterState;
+use muster_model::PodKey;
 use std::fmt;
 use std::sync::Arc;
 

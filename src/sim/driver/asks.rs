@@ -2,8 +2,8 @@
 //! back, late, more than once or never.
 
 use super::{Driver, Errand, Happening};
-use crate::core::model::{Answer, Event, Question, VOLUME_BINDING};
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
+use muster_model::{Answer, Event, Question, VOLUME_BINDING};
 
 /// A question on its way.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 
 use super::asks::heard;
 use super::{Driver, Errand, Happening};
-use crate::cluster::attempt::{Answer, Step};
-use crate::cluster::words::Word;
-use crate::core::engine::Effect;
-use crate::core::model::{self, About, PodKey};
-use crate::core::units::{Millis, Time};
-use crate::sim::network::{Fate, Request};
-use crate::sim::scenario::OnEviction;
+use crate::network::{Fate, Request};
+use crate::scenario::OnEviction;
+use muster_cluster::attempt::{Answer, Step};
+use muster_cluster::words::Word;
+use muster_model::Effect;
+use muster_model::units::{Millis, Time};
+use muster_model::{About, PodKey};
 
 /// How often a process that may not write looks whether it may.
 const LOOK: Millis = Millis(100);
@@ -203,10 +203,10 @@ impl Driver {
         let reply = self.outside.reply(question);
         let fate = self.network.fate_of_asked_bind(question, self.now);
         let answers_in = Millis(reply.after.0 + fate.answers_in.0);
-        let says_yes = matches!(reply.answer, Some(model::Answer::Yes(_)));
+        let says_yes = matches!(reply.answer, Some(muster_model::Answer::Yes(_)));
         let (answer, answers_in) = heard(question, fate.instead.or(reply.answer), answers_in);
         // Who binds says what came of it.
-        let is_true = matches!(answer, model::Answer::Yes(_)) && fate.lands_in.is_some();
+        let is_true = matches!(answer, muster_model::Answer::Yes(_)) && fate.lands_in.is_some();
         Fate {
             lands_in: fate.lands_in.filter(|_| says_yes),
             answers_in,
@@ -233,14 +233,14 @@ impl Driver {
             Request::Bind(pod, node) => self.bind(pod, node),
             Request::Ask(question) => Answer::Outside(match &question.about {
                 About::Pod { pod, node } => match self.bind(pod, node) {
-                    Answer::Accepted => model::Answer::Yes(String::new()),
-                    Answer::Status { message, .. } => model::Answer::No { message },
+                    Answer::Accepted => muster_model::Answer::Yes(String::new()),
+                    Answer::Status { message, .. } => muster_model::Answer::No { message },
                     other => {
                         let message = format!("{other:?}");
-                        model::Answer::Failed { message }
+                        muster_model::Answer::Failed { message }
                     }
                 },
-                About::Gang(_) => model::Answer::Skip,
+                About::Gang(_) => muster_model::Answer::Skip,
             }),
             Request::Delete(pod) => {
                 let Some(found) = self.server.pod(pod) else {

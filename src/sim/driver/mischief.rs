@@ -1,9 +1,9 @@
 //! Bad things that happen by themselves: pods and nodes deleted, the scheduler killed.
 
 use super::{Driver, Happening};
-use crate::api::said::Said;
-use crate::core::model::PodKey;
-use crate::sim::network::Mischief;
+use crate::network::Mischief;
+use muster_api::said::Said;
+use muster_model::PodKey;
 
 impl Driver {
     pub(super) fn foresee_mischief(&mut self) {

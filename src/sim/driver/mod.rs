@@ -14,22 +14,23 @@ mod volumes;
 mod watches;
 
 use super::lease::Lease;
-use crate::cluster::attempt::Answer;
-use crate::cluster::lease::election::{self, Record};
-use crate::core::engine::{Effect, Outcome, Policy};
-use crate::core::model::{self, Event, NodeSpec, PodKey, Question};
-use crate::core::plugins::registry::overcommits;
-use crate::core::units::{Millis, Time};
-use crate::sim::brain::Brain;
-use crate::sim::heap::Heap;
-use crate::sim::jobs::Jobs;
-use crate::sim::ledger::Ledger;
-use crate::sim::network::{Met, Mischief, Network};
-use crate::sim::outside::Outside;
-use crate::sim::scenario::{Entry, PodPlan, Scenario};
-use crate::sim::server::{Server, Stream, Told};
+use crate::brain::Brain;
+use crate::heap::Heap;
+use crate::jobs::Jobs;
+use crate::ledger::Ledger;
+use crate::network::{Met, Mischief, Network};
+use crate::outside::Outside;
+use crate::scenario::{Entry, PodPlan, Scenario};
+use crate::server::{Server, Stream, Told};
 use asks::Inquiry;
 use calls::Flight;
+use muster_cluster::attempt::Answer;
+use muster_cluster::lease::election::{self, Record};
+use muster_core::engine::Policy;
+use muster_core::plugins::registry::overcommits;
+use muster_model::units::{Millis, Time};
+use muster_model::{Effect, Outcome};
+use muster_model::{Event, NodeSpec, PodKey, Question};
 use processes::{AskedLease, Process};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +88,7 @@ enum Errand {
     SendBinds,
     /// Questions may be due.
     Ask,
-    Replied(Box<(Question, model::Answer)>),
+    Replied(Box<(Question, muster_model::Answer)>),
     /// An answer that it has had.
     Again(Box<Event>),
     Elect,

@@ -1,9 +1,9 @@
 //! The objects of the scenario come and go, and what the controllers of Kubernetes do about it.
 
 use super::{COLLECTION, Driver, Happening};
-use crate::core::model::{GangSpec, NodeSpec};
-use crate::sim::scenario::{Object, OnEviction};
-use crate::sim::server::Pod;
+use crate::scenario::{Object, OnEviction};
+use crate::server::Pod;
+use muster_model::{GangSpec, NodeSpec};
 
 impl Driver {
     pub(super) fn create(&mut self, index: usize) {

@@ -1,10 +1,10 @@
 //! The life of a pod: created, started by its kubelet, ended or told to go, made again.
 
 use super::{COLLECTION, Driver, Happening, TERMINATION};
-use crate::core::model::{PodKey, PodPhase, PodSpec};
-use crate::core::units::Millis;
-use crate::sim::scenario::PodPlan;
-use crate::sim::server::Pod;
+use crate::scenario::PodPlan;
+use crate::server::Pod;
+use muster_model::units::Millis;
+use muster_model::{PodKey, PodPhase, PodSpec};
 
 impl Driver {
     pub(super) fn add_pod(&mut self, plan: PodPlan, job: Option<usize>) {

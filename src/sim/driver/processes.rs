@@ -6,15 +6,15 @@
 
 use super::watches::Watches;
 use super::{Driver, Errand, Happening};
-use crate::cluster::asking::Asking;
-use crate::cluster::attempt::Step;
-use crate::cluster::lease::Identity;
-use crate::cluster::lease::election::{Answer, Election, End, Record, Request};
-use crate::cluster::orders::Orders;
-use crate::core::engine::Bind;
-use crate::core::units::{Millis, Time};
-use crate::sim::brain::Brain;
-use crate::sim::server::Stream;
+use crate::brain::Brain;
+use crate::server::Stream;
+use muster_cluster::asking::Asking;
+use muster_cluster::attempt::Step;
+use muster_cluster::lease::Identity;
+use muster_cluster::lease::election::{Answer, Election, End, Record, Request};
+use muster_cluster::orders::Orders;
+use muster_model::Bind;
+use muster_model::units::{Millis, Time};
 
 /// Questions to one addressee at once.
 const QUESTIONS: usize = 8;

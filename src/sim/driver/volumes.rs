@@ -3,7 +3,7 @@
 
 use super::asks::Inquiry;
 use super::{Driver, Happening};
-use crate::core::model::{Answer, VolumeDeed, VolumeTask};
+use muster_model::{Answer, VolumeDeed, VolumeTask};
 
 impl Driver {
     /// Writes what a question asks for; returns it where it is answered already.

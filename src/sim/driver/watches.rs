@@ -3,10 +3,10 @@
 //! A watch that breaks loses what was on its way; the list after it tells what is there, and what
 //! it lacks of what was told before is gone, as `cluster::watch` has it.
 
-use crate::core::model::{Event, GangKey, PodKey, Source};
-use crate::core::units::Time;
-use crate::sim::server::{Stream, Told};
-use crate::sim::storage::deletion;
+use crate::server::{Stream, Told};
+use crate::storage::deletion;
+use muster_model::units::Time;
+use muster_model::{Event, GangKey, PodKey, Source};
 use std::collections::BTreeMap;
 
 /// An object that a watch told of.

@@ -1,7 +1,7 @@
 //! How many gangs waited and ran in each queue, over time.
 
-use crate::core::units::Time;
-use crate::sim::story::{GangStory, Point, Series, State};
+use crate::story::{GangStory, Point, Series, State};
+use muster_model::units::Time;
 
 /// So many points a queue should have.
 const POINTS: usize = 10_000;

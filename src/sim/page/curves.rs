@@ -1,7 +1,7 @@
 //! The queues' values over time, within bounds.
 
-use crate::sim::report::thousandths;
-use crate::sim::story::{Point, Series, Story};
+use crate::report::thousandths;
+use crate::story::{Point, Series, Story};
 use serde::Serialize;
 
 /// So many queues have curves.

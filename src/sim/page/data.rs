@@ -5,12 +5,12 @@ use super::curves::{AllCurves, Curves};
 use super::places::{PlacesData, places_data};
 use super::queues::{QueueData, Tree};
 use super::rows::{Candidate, Row, Rows, rows};
-use crate::sim::driver::Driver;
-use crate::sim::ledger::Ledger;
-use crate::sim::picture::Subject;
-use crate::sim::report::{Metrics, Report, queue, queue_exists};
-use crate::sim::server::Server;
-use crate::sim::story::{GangStory, Story};
+use crate::driver::Driver;
+use crate::ledger::Ledger;
+use crate::picture::Subject;
+use crate::report::{Metrics, Report, queue, queue_exists};
+use crate::server::Server;
+use crate::story::{GangStory, Story};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,15 +1,15 @@
 //! Who was on which node when, for the picture of the cluster that moves through time.
 
-use crate::core::model::{Amounts, Labels};
-use crate::core::units::Time;
-use crate::sim::ledger::Ledger;
-use crate::sim::picture::layout::{Sheet, lay_out};
-use crate::sim::picture::palette::slots;
-use crate::sim::picture::tree::{Chosen, grow};
-use crate::sim::picture::{Subject, numbers};
-use crate::sim::report::thousandths;
-use crate::sim::server::Server;
-use crate::sim::story::{Places, Story};
+use crate::ledger::Ledger;
+use crate::picture::layout::{Sheet, lay_out};
+use crate::picture::palette::slots;
+use crate::picture::tree::{Chosen, grow};
+use crate::picture::{Subject, numbers};
+use crate::report::thousandths;
+use crate::server::Server;
+use crate::story::{Places, Story};
+use muster_model::units::Time;
+use muster_model::{Amounts, Labels};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -248,7 +248,7 @@ impl Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::story::Takes;
+    use crate::story::Takes;
 
     fn pods(story: &mut Story, count: usize, each: impl Fn(usize) -> Time) {
         for line in 0..count {

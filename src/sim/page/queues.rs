@@ -1,8 +1,8 @@
 //! The queues in the order of their tree.
 
 use super::curves::Curves;
-use crate::core::model::QueueSpec;
-use crate::sim::server::Server;
+use crate::server::Server;
+use muster_model::QueueSpec;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The gangs as the page's rows, and which of them are left out where there are too many.
 
-use crate::sim::story::{GangStory, State};
+use crate::story::{GangStory, State};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -171,9 +171,9 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::GangKey;
-    use crate::core::units::Time;
-    use crate::sim::story::{Joins, Seat, Story};
+    use crate::story::{Joins, Seat, Story};
+    use muster_model::GangKey;
+    use muster_model::units::Time;
 
     /// So many pods of which every tenth waits for ever.
     fn story(count: usize) -> Story {

@@ -306,8 +306,8 @@ impl Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::Labels;
-    use crate::sim::picture::tree::grow;
+    use crate::picture::tree::grow;
+    use muster_model::Labels;
 
     const WIDTH: u32 = 880;
 

@@ -14,7 +14,7 @@ pub mod tree;
 pub use scene::{Scene, Subject, numbers};
 
 use super::driver::Driver;
-use crate::core::units::Time;
+use muster_model::units::Time;
 
 /// The picture of the cluster as it is in the driver now, as an SVG file; `at` is what it is said to
 /// be as of.

@@ -4,8 +4,8 @@
 //! The colours are those of Okabe and Ito, which people who see fewer colours tell apart; where there
 //! are more gangs than colours, a pattern is laid over them. Numbers stand on them besides.
 
-use crate::core::units::Time;
-use crate::sim::story::{GangStory, State};
+use crate::story::{GangStory, State};
+use muster_model::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -60,8 +60,8 @@ pub fn slots(gangs: &[GangStory]) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::GangKey;
-    use crate::sim::story::{Joins, Seat, Story};
+    use crate::story::{Joins, Seat, Story};
+    use muster_model::GangKey;
 
     /// A gang of one pod on a node from one time to another.
     fn gang(story: &mut Story, line: usize, from: u64, to: Option<u64>) {

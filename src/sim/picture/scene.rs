@@ -2,12 +2,12 @@
 
 use super::palette::slots;
 use super::tree::{Chosen, Domain, grow};
-use crate::core::model::{Amounts, Labels};
-use crate::core::units::Time;
-use crate::sim::driver::Driver;
-use crate::sim::report::{thousandths, why_gangs_wait};
-use crate::sim::server::Server;
-use crate::sim::story::{GangStory, State, Story};
+use crate::driver::Driver;
+use crate::report::{thousandths, why_gangs_wait};
+use crate::server::Server;
+use crate::story::{GangStory, State, Story};
+use muster_model::units::Time;
+use muster_model::{Amounts, Labels};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the picture is of.

@@ -5,7 +5,7 @@ use super::layout::{Cell, Frame, Sheet, lay_out};
 use super::palette::{COLOURS, PATTERNS};
 use super::scene::{GangNow, NodeNow, Scene, Who};
 use super::text::{escaped, fit, lines, width};
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;
 
 /// Around everything.

@@ -1,7 +1,7 @@
 //! Nodes in their domains, in the order in which people count: `r2` comes before `r10`.
 
-use crate::core::model::{HOSTNAME, Labels, Origin, TopologySpec, natural};
-use crate::sim::server::Server;
+use crate::server::Server;
+use muster_model::{HOSTNAME, Labels, Origin, TopologySpec, natural};
 
 /// By which Topology the picture has its domains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The report for people: gangs, queues, what waits, and a line that sums it up.
 
 use super::{GangReport, PodReport, Report};
-use crate::core::units::Millis;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use muster_model::units::Millis;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

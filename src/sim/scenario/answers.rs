@@ -1,9 +1,9 @@
 //! `kind: PluginAnswers`: what the world answers to what a plugin asks.
 
-use crate::api::duration;
-use crate::core::model::{Answer, Point};
-use crate::core::units::Millis;
-use crate::sim::outside::AnswerRule;
+use crate::outside::AnswerRule;
+use muster_api::duration;
+use muster_model::units::Millis;
+use muster_model::{Answer, Point};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

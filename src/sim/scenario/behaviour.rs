@@ -2,8 +2,8 @@
 //! many copies there are.
 
 use super::model::{OnEviction, Run};
-use crate::api::duration;
-use crate::core::units::{Millis, Time};
+use muster_api::duration;
+use muster_model::units::{Millis, Time};
 use serde_json::Value;
 
 pub(super) const PREFIX: &str = "simulate.muster.dev/";

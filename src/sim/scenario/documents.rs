@@ -6,7 +6,7 @@
 use super::behaviour::PREFIX;
 use super::path::Path;
 use super::problems::Place;
-use crate::api::yaml;
+use muster_api::yaml;
 use serde_json::Value;
 
 /// One YAML document of a file.

@@ -6,7 +6,7 @@
 use super::behaviour::{Behaviour, PREFIX};
 use super::kinds::Kind;
 use super::path::Path;
-use crate::api::kinds::Kind as Watched;
+use muster_api::kinds::Kind as Watched;
 use serde_json::Value;
 
 /// What cannot be edited, and in words what can.

@@ -7,7 +7,7 @@ use super::edits;
 use super::kinds::{Kind, Known};
 use super::model::{Entry, Object};
 use super::problems::Problems;
-use crate::core::units::Time;
+use muster_model::units::Time;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,11 @@
 //! A scenario as plain data. Copies are stamped and jobs are expanded; nothing is checked here.
 
-use crate::core::model::{
+use crate::outside::AnswerRule;
+use muster_model::units::{Millis, Time};
+use muster_model::{
     ClaimSpec, DisruptionBudgetSpec, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodSpec,
     PriorityClassSpec, QueueSpec, StorageEvent, TopologySpec,
 };
-use crate::core::units::{Millis, Time};
-use crate::sim::outside::AnswerRule;
 
 /// All that is to be played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! spares the compiler hundreds of decoders that nothing else needs.
 
 use super::path::Path;
-use crate::api::yaml::short;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_api::yaml::short;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 

@@ -1,9 +1,9 @@
 //! The books of the queues over time, as the scheduler keeps them.
 
 use super::series::{Point, Series};
-use crate::core::model::DEFAULT_QUEUE;
-use crate::core::state::{ClusterState, Flow};
-use crate::core::units::{Millis, Time};
+use muster_core::state::{ClusterState, Flow};
+use muster_model::DEFAULT_QUEUE;
+use muster_model::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many points a queue should have while a scenario is played.

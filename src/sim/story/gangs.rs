@@ -1,8 +1,8 @@
 //! One gang over time: in which state it was from when on, and what befell it.
 
-use crate::core::model::GangKey;
-use crate::core::state::ClusterState;
-use crate::core::units::Time;
+use muster_core::state::ClusterState;
+use muster_model::GangKey;
+use muster_model::units::Time;
 use std::sync::Arc;
 
 /// So many spans of a gang are kept.

@@ -14,10 +14,10 @@ pub use gangs::{GangStory, MAX_MARKS, MAX_SPANS, Mark, MarkKind, Seat, Span, Sta
 pub use places::{Places, Presence, Stay, Takes};
 pub use series::{Point, Series};
 
-use crate::core::engine::Evict;
-use crate::core::model::{EvictCause, GangKey};
-use crate::core::state::ClusterState;
-use crate::core::units::Time;
+use muster_core::state::ClusterState;
+use muster_model::Evict;
+use muster_model::units::Time;
+use muster_model::{EvictCause, GangKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -201,7 +201,7 @@ impl Story {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::{GangSpace, PodKey};
+    use muster_model::{GangSpace, PodKey};
 
     fn key(name: &str) -> GangKey {
         GangKey {

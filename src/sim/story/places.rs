@@ -3,8 +3,8 @@
 //!
 //! What is kept is bounded: from a time on nothing more is taken down, and the picture says so.
 
-use crate::core::model::{Amounts, Labels, NodeSpec};
-use crate::core::units::Time;
+use muster_model::units::Time;
+use muster_model::{Amounts, Labels, NodeSpec};
 use std::collections::BTreeMap;
 
 /// So many stays of pods on nodes are kept.

@@ -1,6 +1,6 @@
 //! Values over time: kept where they change, and thinned out where they change too often.
 
-use crate::core::units::Time;
+use muster_model::units::Time;
 
 /// Values from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

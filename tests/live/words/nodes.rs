@@ -2,9 +2,9 @@
 
 use crate::live::{Cluster, PODS, condition, deny, eventually, pod, text};
 use muster::core::framework::Filter;
-use muster::core::model::{Operator, Requirement, Term};
 use muster::core::plugins::scoring::Arguments;
 use muster::core::plugins::{Added, registry};
+use muster::model::{Operator, Requirement, Term};
 use muster_devcluster::fake_node;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use muster::core::framework::{
     Ask, BindVerdict, Binder, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Reason, Spot,
     WaitingPods,
 };
-use muster::core::model::Point;
-use muster::core::units::{Millis, Time};
+use muster::model::Point;
+use muster::model::units::{Millis, Time};
 use std::sync::Arc;
 
 /// What they wait for.

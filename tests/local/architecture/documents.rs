@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The names of the direct dependencies in a Cargo.toml, whichever section they are in.
-fn dependencies(manifest: &str) -> BTreeSet<String> {
+pub(crate) fn dependencies(manifest: &str) -> BTreeSet<String> {
     let mut inside = false;
     let mut names = BTreeSet::new();
     for line in manifest.lines() {
@@ -23,19 +23,12 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
     names
 }
 
-/// The direct dependencies of the workspace.
+/// The direct dependencies of the workspace, without its own crates.
 fn all_dependencies() -> BTreeSet<String> {
     let mut all = dependencies(&read("Cargo.toml"));
     all.extend(dependencies(&read("hack/devcluster/Cargo.toml")));
+    all.retain(|name| !name.starts_with("muster-"));
     all
-}
-
-/// The same as they are called in the code.
-pub(crate) fn crate_names() -> Vec<String> {
-    all_dependencies()
-        .iter()
-        .map(|name| name.replace('-', "_"))
-        .collect()
 }
 
 /// The first literal after each call of `name(`.

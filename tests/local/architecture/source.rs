@@ -2,7 +2,7 @@
 //!
 //! Not a compiler: it knows comments, literals, `use` trees, inline modules and plain paths.
 
-/// A path that a source names, in full from the crate's root, or from an outside crate.
+/// A path that a source names, in full from its crate's root or from an outside crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
     /// From 1.
@@ -21,14 +21,13 @@ enum Token {
 }
 
 /// All paths that a source names: those of its `use` lines, and those in its code that begin with
-/// `crate`, `super`, `self` or one of the crates given. `module` is where the source stands:
-/// `["crate", "core", "state"]` for `src/core/state/mod.rs`.
-pub(crate) fn mentions(text: &str, module: &[&str], crates: &[String]) -> Vec<Mention> {
+/// `crate`, `super` or `self`. `module` is where the source stands: `["crate", "state"]` for
+/// `src/core/state/mod.rs`.
+pub(crate) fn mentions(text: &str, module: &[&str]) -> Vec<Mention> {
     let tokens = tokens(text);
     let mut reader = Reader {
         tokens: &tokens,
         at: 0,
-        crates,
         found: Vec::new(),
         module: module.iter().map(|one| (*one).to_owned()).collect(),
     };
@@ -39,7 +38,6 @@ pub(crate) fn mentions(text: &str, module: &[&str], crates: &[String]) -> Vec<Me
 struct Reader<'a> {
     tokens: &'a [(Token, usize)],
     at: usize,
-    crates: &'a [String],
     found: Vec<Mention>,
     module: Vec<String>,
 }
@@ -131,8 +129,7 @@ impl Reader<'_> {
     fn plain_path(&mut self) {
         let line = self.tokens[self.at].1;
         let first = self.word(0).unwrap_or_default();
-        let known = ["crate", "super", "self"].contains(&first)
-            || self.crates.iter().any(|one| one == first);
+        let known = ["crate", "super", "self"].contains(&first);
         if !known || self.token(1) != Some(&Token::PathSeparator) {
             self.at += 1;
             return;
@@ -246,8 +243,7 @@ mod tests {
     use super::*;
 
     fn paths(text: &str, module: &[&str]) -> Vec<String> {
-        let crates = ["serde_json".to_owned()];
-        let found = mentions(text, module, &crates);
+        let found = mentions(text, module);
         found.iter().map(|one| one.path.join("::")).collect()
     }
 
@@ -268,10 +264,10 @@ mod tests {
 
     #[test]
     fn paths_in_the_code_count_as_well() {
-        let text = "fn f() -> crate::live::X { let a: super::b::C = serde_json::json!(1); a.b() }";
+        let text = "fn f() -> crate::live::X { let a: super::b::C = super::d!(1); a.b() }";
         assert_eq!(
             paths(text, &["crate", "core", "a"]),
-            ["crate::live::X", "crate::core::b::C", "serde_json::json"]
+            ["crate::live::X", "crate::core::b::C", "crate::core::d"]
         );
     }
 
@@ -283,7 +279,7 @@ mod tests {
             paths(text, &["crate", "a", "b"]),
             ["crate::a::b", "crate::a::g", "crate::a::h"]
         );
-        let tests = mentions(text, &["crate", "a", "b"], &[]);
+        let tests = mentions(text, &["crate", "a", "b"]);
         assert_eq!(
             tests.iter().map(|one| one.in_tests).collect::<Vec<_>>(),
             [true, true, false]
@@ -300,7 +296,7 @@ const R: &str = r#"use crate::e; " "#;
 const C: char = '"'; const Q: char = '\'';
 use crate::f;
 "##;
-        let found = mentions(text, &["crate"], &[]);
+        let found = mentions(text, &["crate"]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             (found[0].line, found[0].path.join("::").as_str()),

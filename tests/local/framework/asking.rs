@@ -1,12 +1,13 @@
 //! What plugins ask outside: a decision waits for it as a whole, and is undone as a whole.
 
 use super::{Spy, binds, group, pod, scheduler, why};
-use muster::core::engine::{Effect, Scheduler};
-use muster::core::model::{
+use muster::core::engine::Scheduler;
+use muster::model::Effect;
+use muster::model::units::Time;
+use muster::model::{
     About, Answer, BindOutcome, Counted, Event, GangSpace, NamespaceChoice, NodeSpec, PodKey,
     PodQuery, PodSpec, Point, Question, QuestionId, ShapeSpec, SpreadRule,
 };
-use muster::core::units::Time;
 use std::sync::Arc;
 
 /// What a cycle orders, in words.

@@ -3,19 +3,20 @@
 
 mod asking;
 
-use muster::core::engine::{Effect, Policy, Scheduler};
+use muster::core::engine::{Policy, Scheduler};
 use muster::core::framework::{
     Ask, BindVerdict, Binder, Context, EventHandler, Filter, GangDomains, Permit, PermitVerdict,
     Plugin, PostBind, PostFilter, PreBind, PreBindVerdict, PreEnqueue, PreFilter, PreFilterVerdict,
     PreScore, QueueSort, Reason, Reserve, ReserveVerdict, Scope, Score, Spot, Store, Verdict,
     WaitingPods, Weighted,
 };
-use muster::core::model::{
+use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Shape};
+use muster::model::Effect;
+use muster::model::units::{Millis, Time};
+use muster::model::{
     BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, Point,
     ShapeSpec, Why,
 };
-use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Shape};
-use muster::core::units::{Millis, Time};
 use std::sync::{Arc, Mutex};
 
 /// Speaks at every point, and writes down what it was asked.

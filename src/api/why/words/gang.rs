@@ -2,11 +2,11 @@
 
 use super::time::{Clock, span};
 use super::{Page, books, kept, list, many, protected, spared, worth};
-use crate::api::why::{
+use crate::why::{
     Asked, Could, Disruption, Gang, Held, KeptFor, Members, Near, NodeCount, Packed, Place,
     PlaceHolder, Runs, Short, Start, Waits,
 };
-use crate::core::model::counted;
+use muster_model::counted;
 
 /// A gang's explanation in words. Its first line is the condition of its PodGroup.
 #[must_use]

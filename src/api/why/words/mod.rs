@@ -11,7 +11,7 @@ pub use gang::gang;
 pub use queue::queue;
 
 use super::types::{Protection, QueueBooks, SparedCount};
-use crate::core::model::counted;
+use muster_model::counted;
 use std::fmt::Write;
 use time::Clock;
 

@@ -2,8 +2,8 @@
 
 use super::time::Clock;
 use super::{Page, books, kept, list, many, number, protected, until, worth};
-use crate::api::why::{Child, Holder, Lender, Queue};
-use crate::core::model::counted;
+use crate::why::{Child, Holder, Lender, Queue};
+use muster_model::counted;
 
 /// A queue's explanation in words. Its first line sums it up.
 #[must_use]

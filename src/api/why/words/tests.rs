@@ -1,14 +1,14 @@
 //! The sentences, one by one.
 
 use super::*;
-use crate::api::why::convert;
-use crate::api::why::{
+use crate::why::convert;
+use crate::why::{
     Asked, ClockKind, Closest, ConditionSaid, Could, Disruption, Gang, KeptFor, Lack, Members,
     Near, NearLimit, NodeCount, Packed, Place, PlaceHolder, Queue, RoomHeld, Runs, Short, Start,
     Waits,
 };
-use crate::core::engine::{Claim, HangsOn, Lost, Spared};
-use crate::core::units::Time;
+use muster_core::engine::{Claim, HangsOn, Lost, Spared};
+use muster_model::units::Time;
 
 fn waiting() -> Gang {
     Gang {
@@ -45,7 +45,7 @@ fn waiting() -> Gang {
         }),
         waits: Some(Waits {
             position: Some(3),
-            ahead: crate::api::why::Ahead {
+            ahead: crate::why::Ahead {
                 count: Some(2),
                 first: vec!["ml/a".to_owned(), "ml/b".to_owned()],
                 held_back: None,

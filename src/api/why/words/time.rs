@@ -1,6 +1,6 @@
 //! Points and spans of time as people say them.
 
-use crate::api::why::ClockKind;
+use crate::why::ClockKind;
 use jiff::Timestamp;
 
 /// What times are counted from, and what time it is.

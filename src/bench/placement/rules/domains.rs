@@ -1,6 +1,6 @@
 //! Which of the domains of one height comes first.
 
-use crate::core::framework::{DomainOrder, DomainRoom, Inside, Plugin};
+use muster_core::framework::{DomainOrder, DomainRoom, Inside, Plugin};
 
 /// Best fit: the domain with least room (source: Slurm's topology/tree takes the lowest switch that
 /// fits, and of its leaves those that fit best).

@@ -6,9 +6,9 @@
 mod domains;
 mod scores;
 
-use crate::core::engine::Policy;
-use crate::core::framework::{DomainOrder, Score, Weighted};
 use domains::{EmptiestDomain, FirstDomain, FullestDomain, TightestDomain};
+use muster_core::engine::Policy;
+use muster_core::framework::{DomainOrder, Score, Weighted};
 use scores::{BestFit, Binpack, FirstFit, Spread};
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Which node is the best for a pod.
 
-use crate::core::framework::{Context, Plugin, Scope, Score};
-use crate::core::plugins::{Weights, registry};
-use crate::core::resources::Dimension;
-use crate::core::state::{Id, NodeId, NodeSet, Shape};
+use muster_core::framework::{Context, Plugin, Scope, Score};
+use muster_core::plugins::{Weights, registry};
+use muster_core::state::{Id, NodeId, NodeSet, Shape};
+use muster_model::resources::Dimension;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Numbers drawn by lot, in integers only, so that they are the same everywhere.
 
-use crate::core::units::Millis;
-use crate::sim::random::Random;
+use muster_model::units::Millis;
+use muster_sim::random::Random;
 
 /// Draws for workloads.
 #[derive(Clone, Debug)]

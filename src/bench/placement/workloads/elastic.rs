@@ -3,7 +3,7 @@
 use super::super::cluster::{Cluster, Kind};
 use super::draw::Draw;
 use super::{Job, World, arrivals, offers, resources};
-use crate::core::units::Time;
+use muster_model::units::Time;
 
 /// 256 nodes of 64 cores in racks of 16. A gang has a minimum of 2 to 64 pods, and one, two or four times
 /// as many pods; the largest minimum fills two racks. Who is beyond a minimum makes room for minima

@@ -3,7 +3,7 @@
 use super::super::cluster::{Cluster, Kind};
 use super::draw::Draw;
 use super::{GPU, Job, World, arrivals, offers, resources};
-use crate::core::units::Time;
+use muster_model::units::Time;
 
 /// 96 nodes for CPU work, 32 with much memory, 64 with four GPUs and 64 with eight; nothing but requests
 /// keeps CPU work off the nodes with GPUs. GPU work asks for 110 % of the GPUs: pods with one to eight of

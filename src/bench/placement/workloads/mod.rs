@@ -6,13 +6,13 @@ mod mixed;
 mod whole_nodes;
 
 use super::cluster::{Cluster, amount};
-use crate::core::model::{
+use draw::Draw;
+use muster_model::units::{Millis, Time};
+use muster_model::{
     Amounts, GangKey, GangRef, GangSpace, GangSpec, PodKey, PodSpec, ShapeSpec, TopologyWish,
 };
-use crate::core::units::{Millis, Time};
-use crate::sim::random::Random;
-use crate::sim::scenario::{Entry, Object, PodPlan, Run, Scenario};
-use draw::Draw;
+use muster_sim::random::Random;
+use muster_sim::scenario::{Entry, Object, PodPlan, Run, Scenario};
 
 /// What arrives on which cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -3,7 +3,7 @@
 use super::super::cluster::{BLOCK, Cluster, Kind, RACK};
 use super::draw::Draw;
 use super::{Job, World, arrivals, offers, resources};
-use crate::core::units::Time;
+use muster_model::units::Time;
 
 /// Hosts at one switch, and switches in a block: a fat tree of three levels of switches with 16 ports
 /// has 16 blocks of 8 x 8 hosts.

@@ -2,13 +2,13 @@
 //! at those who may, and not at all of them.
 
 use super::Term;
-use crate::core::state::{GangId, Id};
-use crate::core::units::Time;
+use crate::state::{GangId, Id};
+use muster_model::units::Time;
 use std::collections::BTreeSet;
 
 /// The gangs of one queue that hold nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::core::actions) struct Holders {
+pub(in crate::actions) struct Holders {
     all: BTreeSet<(i32, GangId)>,
     /// With members beyond their minimum, or on the way to it: what those are worth to others is known
     /// in a moment.
@@ -34,7 +34,7 @@ impl Holders {
     }
 
     /// How many there are.
-    pub(in crate::core::actions) fn len(&self) -> usize {
+    pub(in crate::actions) fn len(&self) -> usize {
         self.all.len()
     }
 
@@ -43,40 +43,37 @@ impl Holders {
     }
 
     /// How many have a lifetime that ends.
-    pub(in crate::core::actions) fn ending(&self) -> usize {
+    pub(in crate::actions) fn ending(&self) -> usize {
         self.ends.len()
     }
 
     /// All of them, the least important first.
-    pub(in crate::core::actions) fn all(&self) -> impl Iterator<Item = GangId> {
+    pub(in crate::actions) fn all(&self) -> impl Iterator<Item = GangId> {
         self.all.iter().map(|(_, gang)| *gang)
     }
 
     /// Those less important than this.
-    pub(in crate::core::actions) fn below(&self, priority: i32) -> impl Iterator<Item = GangId> {
+    pub(in crate::actions) fn below(&self, priority: i32) -> impl Iterator<Item = GangId> {
         let below = self.all.iter().take_while(move |(one, _)| *one < priority);
         below.map(|(_, gang)| *gang)
     }
 
     /// Those with members beyond their minimum or on the way to it, if they are not more important
     /// than this.
-    pub(in crate::core::actions) fn unsettled(
-        &self,
-        priority: i32,
-    ) -> impl Iterator<Item = GangId> {
+    pub(in crate::actions) fn unsettled(&self, priority: i32) -> impl Iterator<Item = GangId> {
         let all = self.unsettled.iter();
         let up_to = all.take_while(move |(one, _)| *one <= priority);
         up_to.map(|(_, gang)| *gang)
     }
 
     /// Those whose lifetime has ended by then, the first first.
-    pub(in crate::core::actions) fn ended(&self, by: Time) -> impl Iterator<Item = GangId> {
+    pub(in crate::actions) fn ended(&self, by: Time) -> impl Iterator<Item = GangId> {
         let ended = self.ends.iter().take_while(move |(end, _)| *end <= by);
         ended.map(|(_, gang)| *gang)
     }
 
     /// When the next lifetime ends after this, and whose.
-    pub(in crate::core::actions) fn next_end(&self, after: Time) -> Option<(Time, GangId)> {
+    pub(in crate::actions) fn next_end(&self, after: Time) -> Option<(Time, GangId)> {
         let from = (Time(after.0.saturating_add(1)), GangId::from_index(0));
         self.ends.range(from..).next().copied()
     }
@@ -85,7 +82,7 @@ impl Holders {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::state::QueueId;
+    use crate::state::QueueId;
 
     fn term(priority: i32, end: Option<u64>, unsettled: bool) -> Term {
         Term {

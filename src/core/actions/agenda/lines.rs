@@ -2,7 +2,7 @@
 //! counted in.
 
 use super::OrderKey;
-use crate::core::state::{GangId, QueueId};
+use crate::state::{GangId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The line of each queue.
@@ -105,8 +105,8 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::actions::agenda::{Lane, MAX_RANKS};
-    use crate::core::state::Id;
+    use crate::actions::agenda::{Lane, MAX_RANKS};
+    use crate::state::Id;
 
     fn key(rank: i64, gang: usize) -> OrderKey {
         OrderKey {

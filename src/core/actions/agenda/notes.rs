@@ -3,12 +3,12 @@
 use super::super::preempt::RoomNote;
 use super::queued::Lane;
 use super::taken::Taken;
-use crate::core::actions::LostSums;
-use crate::core::actions::record::{Asked, Disruption, KeptFor, Short};
-use crate::core::fairness::Blocked;
-use crate::core::model::{EvictCause, GangKey, Why};
-use crate::core::state::{GangId, Id, NodeId, QueueId, Setback};
-use crate::core::units::Time;
+use crate::actions::LostSums;
+use crate::actions::record::{Asked, Disruption, KeptFor, Short};
+use crate::fairness::Blocked;
+use crate::state::{GangId, Id, NodeId, QueueId, Setback};
+use muster_model::units::Time;
+use muster_model::{EvictCause, GangKey, Why};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
@@ -83,7 +83,7 @@ pub struct StuckRelease {
 pub struct Restless {
     /// The mark of the nodes meanwhile ([`Nodes::mark`]).
     ///
-    /// [`Nodes::mark`]: crate::core::state::Nodes::mark
+    /// [`Nodes::mark`]: crate::state::Nodes::mark
     pub mark: u64,
     /// How many.
     pub changes: u32,
@@ -102,7 +102,7 @@ pub struct Progress {
     pub why: Option<Why>,
     /// The mark of the nodes when that was found out ([`Nodes::mark`]).
     ///
-    /// [`Nodes::mark`]: crate::core::state::Nodes::mark
+    /// [`Nodes::mark`]: crate::state::Nodes::mark
     pub words_mark: u64,
     /// What its members hoped for of other pods then, where it is like no other gang.
     pub hope: u64,
@@ -181,7 +181,7 @@ impl Progress {
     }
 
     /// What an earlier try came to does not hold any more.
-    pub(in crate::core::actions) fn forget_try(&mut self) {
+    pub(in crate::actions) fn forget_try(&mut self) {
         (self.held_back, self.short, self.kept_for) = (None, None, None);
     }
 }

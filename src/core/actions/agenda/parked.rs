@@ -1,39 +1,39 @@
 //! Gangs that were tried in vain, in order, and by what they want.
 
 use super::OrderKey;
-use crate::core::actions::reservation::{Claimant, Stay, Views};
-use crate::core::state::{GangId, Limit, QueueId, ShapeId, View};
-use crate::core::units::Time;
+use crate::actions::reservation::{Claimant, Stay, Views};
+use crate::state::{GangId, Limit, QueueId, ShapeId, View};
+use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 /// What a gang wants whose members are all equal and may go anywhere. Where one does not fit, no
 /// other with the same want does; and who goes first among them is a matter of order alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::core::actions) struct Want {
+pub(in crate::actions) struct Want {
     /// The shape of its members.
-    pub(in crate::core::actions) shape: ShapeId,
+    pub(in crate::actions) shape: ShapeId,
     /// What it may take of the room that is free.
-    pub(in crate::core::actions) view: View,
+    pub(in crate::actions) view: View,
     /// How many of them it wants at once.
-    pub(in crate::core::actions) size: u32,
+    pub(in crate::actions) size: u32,
     /// How close together they have to be.
-    pub(in crate::core::actions) limit: Option<Limit>,
+    pub(in crate::actions) limit: Option<Limit>,
 }
 
 /// What a want comes from, which does not change with time and with what is reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::core::actions) struct Likeness {
+pub(in crate::actions) struct Likeness {
     /// The shape of its members.
-    pub(in crate::core::actions) shape: ShapeId,
+    pub(in crate::actions) shape: ShapeId,
     /// How many of them it wants at once.
-    pub(in crate::core::actions) size: u32,
+    pub(in crate::actions) size: u32,
     /// The tier of its queue right below the cluster.
-    pub(in crate::core::actions) tier: i32,
+    pub(in crate::actions) tier: i32,
     /// For how long it would hold what it gets.
-    pub(in crate::core::actions) stay: Stay,
+    pub(in crate::actions) stay: Stay,
     /// How close together they have to be.
-    pub(in crate::core::actions) limit: Option<Limit>,
+    pub(in crate::actions) limit: Option<Limit>,
 }
 
 impl Likeness {
@@ -60,13 +60,13 @@ impl Likeness {
     }
 
     /// What one like that wants now.
-    pub(in crate::core::actions) fn want(&self, key: OrderKey, views: Views<'_>) -> Want {
+    pub(in crate::actions) fn want(&self, key: OrderKey, views: Views<'_>) -> Want {
         let (tier, stay) = (self.tier, self.stay);
         self.with(views.of(Claimant { key, tier, stay }))
     }
 
     /// What one like that wants if it may take so much of the room.
-    pub(in crate::core::actions) const fn with(&self, view: View) -> Want {
+    pub(in crate::actions) const fn with(&self, view: View) -> Want {
         let Self {
             shape, size, limit, ..
         } = *self;
@@ -227,4 +227,4 @@ fn firsts_of(
 }
 
 /// How far those with a want have had their turn, by queue.
-pub(in crate::core::actions) type After = BTreeMap<QueueId, OrderKey>;
+pub(in crate::actions) type After = BTreeMap<QueueId, OrderKey>;

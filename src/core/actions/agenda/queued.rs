@@ -1,9 +1,9 @@
 //! Gangs to be tried, queue by queue, each queue in its order. Which queue is next is found out when
-//! it is asked, and not here: see [`Contest`](crate::core::fairness::Contest).
+//! it is asked, and not here: see [`Contest`](crate::fairness::Contest).
 
 use super::OrderKey;
-use crate::core::state::{GangId, QueueId};
-use crate::core::units::Time;
+use crate::state::{GangId, QueueId};
+use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where in its queue a gang stands.
@@ -19,15 +19,15 @@ pub enum Lane {
 
 /// Why nobody of a queue is tried from a place on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::core::actions) struct Block {
+pub(in crate::actions) struct Block {
     /// Who waits for it. Who comes before may be tried.
-    pub(in crate::core::actions) from: OrderKey,
+    pub(in crate::actions) from: OrderKey,
     /// What it waits for.
-    pub(in crate::core::actions) by: Awaited,
+    pub(in crate::actions) by: Awaited,
     /// Whether those in the lane [`Lane::Free`] wait for it, too.
-    pub(in crate::core::actions) all: bool,
+    pub(in crate::actions) all: bool,
     /// When it ends by itself.
-    pub(in crate::core::actions) until: Option<Time>,
+    pub(in crate::actions) until: Option<Time>,
 }
 
 /// What the one waits for behind whom all others of its queue wait.
@@ -266,8 +266,8 @@ impl Queued {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::actions::agenda::MAX_RANKS;
-    use crate::core::state::Id;
+    use crate::actions::agenda::MAX_RANKS;
+    use crate::state::Id;
 
     fn key(rank: i64, queue: usize, lane: Lane) -> OrderKey {
         OrderKey {

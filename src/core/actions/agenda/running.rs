@@ -1,20 +1,20 @@
 //! Gangs that hold nodes, by when they can be made to leave: what reservations are reckoned from.
 
 use super::holders::Holders;
-use crate::core::state::{GangId, QueueId};
-use crate::core::units::Time;
+use crate::state::{GangId, QueueId};
+use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Since when a gang has run, when its lifetime ends, and by what others may have it give way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::core::actions) struct Term {
-    pub(in crate::core::actions) start: Time,
+pub(in crate::actions) struct Term {
+    pub(in crate::actions) start: Time,
     /// `None`: never.
-    pub(in crate::core::actions) end: Option<Time>,
-    pub(in crate::core::actions) queue: QueueId,
-    pub(in crate::core::actions) priority: i32,
+    pub(in crate::actions) end: Option<Time>,
+    pub(in crate::actions) queue: QueueId,
+    pub(in crate::actions) priority: i32,
     /// It has members beyond its minimum, or is on the way to that.
-    pub(in crate::core::actions) unsettled: bool,
+    pub(in crate::actions) unsettled: bool,
 }
 
 /// All of them.

@@ -1,6 +1,6 @@
 //! How often a gang made room for others, and for whom: so that nobody has to again and again.
 
-use crate::core::units::{Millis, Time};
+use muster_model::units::{Millis, Time};
 
 /// What counts is what happened within so long.
 const WINDOW: Millis = Millis(3_600_000);

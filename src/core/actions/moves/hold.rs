@@ -2,16 +2,16 @@
 //! for a bounded time.
 
 use super::search::Moved;
-use crate::core::actions::Cycle;
-use crate::core::state::{GangId, Kept, NodeId};
-use crate::core::units::{Millis, Time};
+use crate::actions::Cycle;
+use crate::state::{GangId, Kept, NodeId};
+use muster_model::units::{Millis, Time};
 use std::collections::BTreeSet;
 
 /// A place that is held for a gang that was moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::core::actions) struct Hold {
-    pub(in crate::core::actions) slot: usize,
-    pub(in crate::core::actions) nodes: BTreeSet<NodeId>,
+pub(in crate::actions) struct Hold {
+    pub(in crate::actions) slot: usize,
+    pub(in crate::actions) nodes: BTreeSet<NodeId>,
     until: Time,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn hold(cx: &mut Cycle<'_>, moved: &Moved, slot: usize, span: Millis)
 }
 
 /// Holds nothing for a gang any more: it has a place, or stays where it is, or is gone.
-pub(in crate::core::actions) fn drop_hold(cx: &mut Cycle<'_>, gang_id: GangId) {
+pub(in crate::actions) fn drop_hold(cx: &mut Cycle<'_>, gang_id: GangId) {
     if let Some(hold) = cx.agenda.moves.holds.remove(&gang_id) {
         cx.state.keep(hold.slot, None);
         cx.state.note_room(hold.nodes);
@@ -43,7 +43,7 @@ pub(in crate::core::actions) fn drop_hold(cx: &mut Cycle<'_>, gang_id: GangId) {
 }
 
 /// Gives up the places of those who have not come back in time.
-pub(in crate::core::actions) fn drop_late_holds(cx: &mut Cycle<'_>) {
+pub(in crate::actions) fn drop_late_holds(cx: &mut Cycle<'_>) {
     let now = cx.now;
     let holds = cx.agenda.moves.holds.iter();
     let late: Vec<GangId> = holds

@@ -18,9 +18,9 @@ use super::preempt::{RoomNote, Spending};
 use super::record::Lost;
 use super::reservation::Reserved;
 use super::{Cycle, release, reservation};
-use crate::core::model::{Why, counted};
-use crate::core::state::{GangId, HOLDS, NodeId, SLOTS, View};
-use crate::core::units::{Millis, Time};
+use crate::state::{GangId, HOLDS, NodeId, SLOTS, View};
+use muster_model::units::{Millis, Time};
+use muster_model::{Why, counted};
 use search::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 

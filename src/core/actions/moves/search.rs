@@ -1,14 +1,15 @@
 //! The plan: who is moved where, so that the waiting gang has a place.
 
 use super::who::Candidate;
-use crate::core::actions::Cycle;
-use crate::core::actions::preempt::{has_room_on, still_suit, who_asks};
-use crate::core::fairness;
-use crate::core::framework::{Profile, Profiles};
-use crate::core::placement::{Demand, Placer};
-use crate::core::resources::Tally;
-use crate::core::state::{GangId, NodeId, PodId};
-use crate::core::transaction::{Checkpoint, Statement};
+use crate::actions::Cycle;
+use crate::actions::preempt::{has_room_on, still_suit, who_asks};
+use crate::fairness;
+use crate::framework::{Profile, Profiles};
+use crate::placement::Demand;
+use crate::placement::Placer;
+use crate::state::{GangId, NodeId, PodId};
+use crate::transaction::{Checkpoint, Statement};
+use muster_model::resources::Tally;
 use std::cmp::Reverse;
 
 /// So many sets of gangs to be moved are tried in which the waiting gang has a place.

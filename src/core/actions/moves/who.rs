@@ -1,10 +1,10 @@
 //! Which gangs may be moved.
 
 use super::MoveLimits;
-use crate::core::actions::preempt::Judge;
-use crate::core::actions::{Cycle, Stage};
-use crate::core::model::Reservation;
-use crate::core::state::{Gang, GangId, NodeId, PodId, Standing};
+use crate::actions::preempt::Judge;
+use crate::actions::{Cycle, Stage};
+use crate::state::{Gang, GangId, NodeId, PodId, Standing};
+use muster_model::Reservation;
 use std::collections::BTreeSet;
 
 /// Only so many gangs of a queue are looked at.

@@ -2,19 +2,19 @@
 //! is no wall, but who stays within all of them goes first (source: Kubernetes'
 //! `FilterVictimsWithPDBViolation`).
 
-use crate::core::state::{ClusterState, PodId};
+use crate::state::{ClusterState, PodId};
 use std::collections::BTreeMap;
 
 /// What is left of each budget while victims are chosen.
 #[derive(Debug)]
-pub(in crate::core::actions) struct Spending<'a> {
+pub(in crate::actions) struct Spending<'a> {
     state: &'a ClusterState,
     /// By namespace and name, for those of which something was taken.
     left: BTreeMap<(&'a str, &'a str), i64>,
 }
 
 impl<'a> Spending<'a> {
-    pub(in crate::core::actions) const fn new(state: &'a ClusterState) -> Self {
+    pub(in crate::actions) const fn new(state: &'a ClusterState) -> Self {
         Self {
             state,
             left: BTreeMap::new(),
@@ -22,13 +22,13 @@ impl<'a> Spending<'a> {
     }
 
     /// Whether there is no budget at all.
-    pub(in crate::core::actions) fn is_idle(&self) -> bool {
+    pub(in crate::actions) fn is_idle(&self) -> bool {
         !self.state.has_budgets()
     }
 
     /// Takes these pods away; says which budgets, by namespace and name, have less than nothing left
     /// for them.
-    pub(in crate::core::actions) fn spend(&mut self, pods: &[PodId]) -> Vec<(&'a str, &'a str)> {
+    pub(in crate::actions) fn spend(&mut self, pods: &[PodId]) -> Vec<(&'a str, &'a str)> {
         let mut violated = Vec::new();
         for pod in pods.iter().filter_map(|id| self.state.pod(*id)) {
             for budget in self.state.budgets_of(pod) {

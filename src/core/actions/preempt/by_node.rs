@@ -8,13 +8,15 @@
 use super::budgets::Spending;
 use super::plan::{NoPlan, Plan};
 use super::victims::Unit;
-use crate::core::actions::Cycle;
-use crate::core::framework::{Profile, Reason};
-use crate::core::model::digest;
-use crate::core::placement::{Demand, Diagnosis, Placer};
-use crate::core::state::{ClusterState, GangId, NodeId, PodId};
-use crate::core::transaction::Statement;
-use crate::core::units::Time;
+use crate::actions::Cycle;
+use crate::framework::{Profile, Reason};
+use crate::placement::Demand;
+use crate::placement::Diagnosis;
+use crate::placement::Placer;
+use crate::state::{ClusterState, GangId, NodeId, PodId};
+use crate::transaction::Statement;
+use muster_model::digest;
+use muster_model::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

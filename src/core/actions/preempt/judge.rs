@@ -2,15 +2,15 @@
 //! words (source: mission, "Preemption").
 
 use super::leaving::leaving;
-use crate::core::actions::partial::repairs_until;
-use crate::core::actions::reservation::{self, GRACE};
-use crate::core::actions::{Agenda, Sight, Stage};
-use crate::core::framework::Profiles;
-use crate::core::model::{CRITICAL_PRIORITY, Lifetime, is_critical_class};
-use crate::core::placement::Demand;
-use crate::core::resources::Tally;
-use crate::core::state::{ClusterState, Eviction, Gang, GangId, Pod, Queue, QueueId, Standing};
-use crate::core::units::{Millis, Time};
+use crate::actions::partial::repairs_until;
+use crate::actions::reservation::{self, GRACE};
+use crate::actions::{Agenda, Sight, Stage};
+use crate::framework::Profiles;
+use crate::placement::Demand;
+use crate::state::{ClusterState, Eviction, Gang, GangId, Pod, Queue, QueueId, Standing};
+use muster_model::resources::Tally;
+use muster_model::units::{Millis, Time};
+use muster_model::{CRITICAL_PRIORITY, Lifetime, is_critical_class};
 use std::collections::BTreeMap;
 
 /// For so long after the API server refused to delete one of its members, a gang is not asked again.
@@ -351,7 +351,7 @@ impl<'a> Judge<'a> {
 
     /// Why nothing is asked of it, whoever asks: it has just started, is critical for the system, may not be
     /// deleted, or a plugin spares it.
-    pub(in crate::core::actions) fn protects(&self, id: GangId, gang: &Gang) -> Option<Spared> {
+    pub(in crate::actions) fn protects(&self, id: GangId, gang: &Gang) -> Option<Spared> {
         self.is_protected(id, gang)
     }
 
@@ -465,7 +465,7 @@ fn started_at(agenda: &Agenda, id: GangId, gang: &Gang) -> Option<Time> {
 }
 
 /// When a gang that has started is not protected any more; `None`: never.
-pub(in crate::core) fn ends_at(agenda: &Agenda, id: GangId, gang: &Gang) -> Option<Time> {
+pub(crate) fn ends_at(agenda: &Agenda, id: GangId, gang: &Gang) -> Option<Time> {
     match gang.lifetime {
         Lifetime::Unlimited => None,
         Lifetime::Limited(span) => Some(started_at(agenda, id, gang)? + span),

@@ -1,11 +1,11 @@
 //! Who is on the way off a node already.
 
-use crate::core::actions::Agenda;
-use crate::core::state::{ClusterState, Eviction, PodId};
+use crate::actions::Agenda;
+use crate::state::{ClusterState, Eviction, PodId};
 use std::collections::BTreeSet;
 
 /// The pods that take room on a node and are on their way off it.
-pub(in crate::core::actions) fn leaving(state: &ClusterState, agenda: &Agenda) -> BTreeSet<PodId> {
+pub(in crate::actions) fn leaving(state: &ClusterState, agenda: &Agenda) -> BTreeSet<PodId> {
     let released = agenda.releasing().filter_map(|gang| state.gang(gang));
     let released = released.flat_map(|gang| gang.members.iter().copied());
     let goes = |id: &PodId| {

@@ -16,19 +16,19 @@ mod shares;
 mod victims;
 
 pub(super) use budgets::Spending;
-pub(in crate::core) use judge::ends_at;
+pub(crate) use judge::ends_at;
 pub use judge::{Asker, Claim, Judge, Spared, Verdict};
 pub(super) use leaving::leaving;
 pub use note::{RoomCounts, RoomNote};
-pub(in crate::core) use victims::surplus;
+pub(crate) use victims::surplus;
 
 use super::partial::repairs_until;
 use super::record::{Asked, Lost};
 use super::{Cycle, release};
-use crate::core::framework::Preemption;
-use crate::core::model::{Evict, EvictCause, Why, counted};
-use crate::core::state::{Eviction, GangId, NodeId, PodId};
-use crate::core::units::{Millis, Time};
+use crate::framework::Preemption;
+use crate::state::{Eviction, GangId, NodeId, PodId};
+use muster_model::units::{Millis, Time};
+use muster_model::{Evict, EvictCause, Why, counted};
 use plan::{NoPlan, Plan};
 pub(super) use plan::{has_room_on, still_suit, who_asks};
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ use victims::{Candidates, Unit, count};
 /// How many plans are made in one cycle; who finds none left is looked at in the next.
 const MAX_PLANS: u64 = 8;
 /// Only so many of each queue have plans made: who is behind them waits for these.
-pub(in crate::core) const HEADS: u32 = 8;
+pub(crate) const HEADS: u32 = 8;
 /// So often others are sent away in vain for a gang; then it waits before that is done again,
 const IN_VAIN: u32 = 3;
 /// for so long at first, twice as long each time,

@@ -4,12 +4,13 @@
 //! put back, the most harm first.
 
 use super::victims::Unit;
-use crate::core::actions::Cycle;
-use crate::core::framework::Profile;
-use crate::core::placement::{Demand, Placer};
-use crate::core::plugins::keeps_apart;
-use crate::core::state::{ClusterState, GangId, NodeId, PodId, QueryId, Shape, Standing};
-use crate::core::transaction::Statement;
+use crate::actions::Cycle;
+use crate::framework::Profile;
+use crate::placement::Demand;
+use crate::placement::Placer;
+use crate::plugins::keeps_apart;
+use crate::state::{ClusterState, GangId, NodeId, PodId, QueryId, Shape, Standing};
+use crate::transaction::Statement;
 use std::collections::BTreeSet;
 
 /// How many victims, the most harm first, are tried to be spared by placing the gang elsewhere: those
@@ -269,7 +270,7 @@ impl Search<'_, '_> {
 }
 
 /// Those of some who were placed whose place depends on more than what is free there.
-pub(in crate::core::actions) fn who_asks(
+pub(in crate::actions) fn who_asks(
     state: &ClusterState,
     profile: &Profile,
     places: &[(PodId, NodeId)],
@@ -282,7 +283,7 @@ pub(in crate::core::actions) fn who_asks(
 }
 
 /// Whether the places of some who were placed suit them still, now that others are back.
-pub(in crate::core::actions) fn still_suit(
+pub(in crate::actions) fn still_suit(
     statement: &mut Statement<'_>,
     placer: &mut Placer,
     profile: &Profile,
@@ -321,7 +322,7 @@ fn volumes_conflict(state: &ClusterState, shape: &Shape, node: NodeId) -> bool {
 }
 
 /// Whether a pod has room on a node on which it was before.
-pub(in crate::core::actions) fn has_room_on(state: &ClusterState, id: PodId, node: NodeId) -> bool {
+pub(in crate::actions) fn has_room_on(state: &ClusterState, id: PodId, node: NodeId) -> bool {
     let Some(shape) = state.shape_of(id) else {
         return false;
     };

@@ -3,8 +3,8 @@
 
 use super::judge::Judge;
 use super::victims::Unit;
-use crate::core::resources::Tally;
-use crate::core::state::{ClusterState, QueueId};
+use crate::state::{ClusterState, QueueId};
+use muster_model::resources::Tally;
 use std::collections::BTreeMap;
 
 /// What other queues hold, and what they may keep.

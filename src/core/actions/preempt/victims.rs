@@ -3,14 +3,14 @@
 use super::budgets::Spending;
 use super::judge::{Between, Claim, Judge, Spared, Verdict};
 use super::shares::Shares;
-use crate::core::actions::Cycle;
-use crate::core::actions::agenda::Holders;
-use crate::core::actions::record::SparedGangs;
-use crate::core::model::Lifetime;
-use crate::core::state::{
+use crate::actions::Cycle;
+use crate::actions::agenda::Holders;
+use crate::actions::record::SparedGangs;
+use crate::state::{
     ClusterState, Gang, GangId, Pod, PodId, QueueId, ShapeId, Standing, Subgroup, Turn, take_turns,
 };
-use crate::core::units::{Millis, Time};
+use muster_model::Lifetime;
+use muster_model::units::{Millis, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -294,7 +294,7 @@ type Created = (Time, PodId);
 
 /// The members of a gang beyond its minimum, the latest first; of equal ones, the highest rank goes in the
 /// turn of the latest.
-pub(in crate::core) fn surplus(state: &ClusterState, gang: &Gang) -> Vec<(Created, PodId)> {
+pub(crate) fn surplus(state: &ClusterState, gang: &Gang) -> Vec<(Created, PodId)> {
     // Who is still on the way to a node does not stand in for who leaves one.
     let mut spare = gang.secured().saturating_sub(gang.min_available()) as usize;
     let mut all = Vec::new();

@@ -13,7 +13,6 @@ mod onto;
 mod search;
 mod views;
 
-pub use onto::OntoKept;
 pub(super) use onto::onto_kept;
 pub(super) use views::{Claimant, Stay, Views};
 
@@ -21,10 +20,10 @@ use super::agenda::{Agenda, OrderKey, Restless, Stage, Term};
 use super::preempt::ends_at;
 use super::record::KeptFor;
 use super::{Cycle, moves, refresh::order_key, refresh::queue};
-use crate::core::model::{Lifetime, QueueOrder, Reservation as Policy, counted};
-use crate::core::resources::Tally;
-use crate::core::state::{ClusterState, GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
-use crate::core::units::{Millis, Time};
+use crate::state::{ClusterState, GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
+use muster_model::resources::Tally;
+use muster_model::units::{Millis, Time};
+use muster_model::{Lifetime, QueueOrder, Reservation as Policy, counted};
 use search::Found;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,7 +94,7 @@ impl Reserved {
     }
 
     /// Where it is kept in the state.
-    pub(in crate::core::actions) const fn slot(&self) -> usize {
+    pub(in crate::actions) const fn slot(&self) -> usize {
         self.slot
     }
 

@@ -1,29 +1,14 @@
 //! Who goes onto nodes that are kept whole for others, for whoever checks that they may.
 
 use super::{Cycle, tier_of};
-use crate::core::actions::agenda::OrderKey;
-use crate::core::model::GangKey;
-use crate::core::state::{GangId, NodeId};
-use crate::core::units::Time;
+use crate::actions::agenda::OrderKey;
+use crate::state::{GangId, NodeId};
+use muster_model::OntoKept;
 use std::collections::BTreeSet;
-
-/// A gang was placed on nodes that are kept whole for another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OntoKept {
-    /// Who was placed.
-    pub gang: GangKey,
-    /// For whom the nodes are kept.
-    pub kept_for: GangKey,
-    /// From when it is to have them; `None`: nobody knows.
-    pub at: Option<Time>,
-    /// Whether who was placed goes before it: it is ahead of it in their queue, or reserved before it, or
-    /// is of a higher tier.
-    pub goes_before: bool,
-}
 
 /// For whom nodes are kept whole onto which a gang is being placed that begins now, and stood here in its
 /// queue before it was.
-pub(in crate::core::actions) fn onto_kept(
+pub(in crate::actions) fn onto_kept(
     cx: &Cycle<'_>,
     gang_id: GangId,
     key: OrderKey,

@@ -1,13 +1,14 @@
 //! The earliest time at which a gang has a place, and where.
 
 use super::{Cycle, Reserved};
-use crate::core::actions::preempt::leaving;
-use crate::core::framework::Profile;
-use crate::core::placement::{Demand, Placer};
-use crate::core::resources::Tally;
-use crate::core::state::{GangId, NodeId, PodId, Standing};
-use crate::core::transaction::{Checkpoint, Statement};
-use crate::core::units::Time;
+use crate::actions::preempt::leaving;
+use crate::framework::Profile;
+use crate::placement::Demand;
+use crate::placement::Placer;
+use crate::state::{GangId, NodeId, PodId, Standing};
+use crate::transaction::{Checkpoint, Statement};
+use muster_model::resources::Tally;
+use muster_model::units::Time;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 

@@ -1,15 +1,15 @@
 //! What a gang may take of the room that is free: who heads a queue is not to be delayed by it.
 
 use super::Reserved;
-use crate::core::actions::agenda::OrderKey;
-use crate::core::actions::moves::Moves;
-use crate::core::state::{GangId, QueueId, View};
-use crate::core::units::{Millis, Time};
+use crate::actions::agenda::OrderKey;
+use crate::actions::moves::Moves;
+use crate::state::{GangId, QueueId, View};
+use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;
 
 /// For how long a gang would hold what it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::core::actions) enum Stay {
+pub(in crate::actions) enum Stay {
     /// Nothing that is kept keeps it from room: it is partly bound and has to be completed.
     Completes,
     /// No reservation keeps it from room: it gives it back at any time.
@@ -22,24 +22,24 @@ pub(in crate::core::actions) enum Stay {
 
 /// Who asks for room.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::core::actions) struct Claimant {
-    pub(in crate::core::actions) key: OrderKey,
+pub(in crate::actions) struct Claimant {
+    pub(in crate::actions) key: OrderKey,
     /// The tier of its queue right below the cluster.
-    pub(in crate::core::actions) tier: i32,
-    pub(in crate::core::actions) stay: Stay,
+    pub(in crate::actions) tier: i32,
+    pub(in crate::actions) stay: Stay,
 }
 
 /// The places that are reserved now.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::core::actions) struct Views<'a> {
-    pub(in crate::core::actions) reserved: &'a BTreeMap<GangId, Reserved>,
-    pub(in crate::core::actions) moves: &'a Moves,
-    pub(in crate::core::actions) now: Time,
+pub(in crate::actions) struct Views<'a> {
+    pub(in crate::actions) reserved: &'a BTreeMap<GangId, Reserved>,
+    pub(in crate::actions) moves: &'a Moves,
+    pub(in crate::actions) now: Time,
 }
 
 impl Views<'_> {
     /// What somebody may take.
-    pub(in crate::core::actions) fn of(&self, who: Claimant) -> View {
+    pub(in crate::actions) fn of(&self, who: Claimant) -> View {
         let Claimant { key, tier, stay } = who;
         let (end, starts) = match stay {
             Stay::Completes => return View::OPEN,
@@ -64,7 +64,7 @@ impl Views<'_> {
 
     /// Where the one stands that has reserved in a queue: those ahead of it may take more than those
     /// behind it.
-    pub(in crate::core::actions) fn head_of(&self, queue: QueueId) -> Option<OrderKey> {
+    pub(in crate::actions) fn head_of(&self, queue: QueueId) -> Option<OrderKey> {
         let keys = self.reserved.values().map(|one| one.key);
         keys.filter(|key| key.queue == queue).min()
     }

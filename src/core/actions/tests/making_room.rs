@@ -1,8 +1,8 @@
 //! Who may have to go for a gang, in which order, and how little of it is asked for.
 
 use super::*;
-use crate::core::actions::preempt::make_room;
-use crate::core::model::EvictCause;
+use crate::actions::preempt::make_room;
+use muster_model::EvictCause;
 
 /// One queue: `large` has two pods more than it needs, `low` and `lower` are less important than who
 /// comes, and `peer` is not.

@@ -8,13 +8,13 @@ mod reserving;
 
 use super::agenda::Stage;
 use super::{Agenda, Cycle, Orders, allocate, fire_timers, refresh, wake_parked};
-use crate::core::framework::{Profile, Profiles};
-use crate::core::model::testing::{group, key, node, pod};
-use crate::core::model::{BindOutcome, Event, EvictOutcome, GangSpec, PodSpec};
-use crate::core::placement::Placer;
-use crate::core::plugins::registry::default_profile;
-use crate::core::state::{ClusterState, GangId, NodeId};
-use crate::core::units::{Millis, Time};
+use crate::framework::{Profile, Profiles};
+use crate::placement::Placer;
+use crate::plugins::registry::default_profile;
+use crate::state::{ClusterState, GangId, NodeId};
+use muster_model::testing::{group, key, node, pod};
+use muster_model::units::{Millis, Time};
+use muster_model::{BindOutcome, Event, EvictOutcome, GangSpec, PodSpec};
 use std::collections::BTreeSet;
 
 /// What actions work on, without an engine around them.

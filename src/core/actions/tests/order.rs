@@ -1,9 +1,9 @@
 //! Who is next, who is put aside, and who is woken by what.
 
 use super::*;
-use crate::core::actions::admit::admit;
-use crate::core::actions::refresh::order_key;
-use crate::core::model::DEFAULT_QUEUE;
+use crate::actions::admit::admit;
+use crate::actions::refresh::order_key;
+use muster_model::DEFAULT_QUEUE;
 
 #[test]
 fn the_head_of_a_queue_is_the_most_important_then_the_first() {

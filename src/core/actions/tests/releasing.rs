@@ -1,10 +1,10 @@
 //! Taking a gang off its nodes: who is evicted, who is asked back, how often, and what comes after.
 
 use super::*;
-use crate::core::actions::back_off::back_off_from_release;
-use crate::core::actions::recall::recall;
-use crate::core::actions::release::{is_needless, release};
-use crate::core::model::{Evict, EvictCause, PodKey};
+use crate::actions::back_off::back_off_from_release;
+use crate::actions::recall::recall;
+use crate::actions::release::{is_needless, release};
+use muster_model::{Evict, EvictCause, PodKey};
 
 impl World {
     fn bound(&mut self, pod: &PodKey) {

@@ -1,10 +1,10 @@
 //! A place in the future for the head of a queue, and who may pass it.
 
 use super::*;
-use crate::core::actions::refresh::order_key;
-use crate::core::actions::reservation::{Claimant, Stay, Views};
-use crate::core::resources::Dimension;
-use crate::core::state::{Id, View};
+use crate::actions::refresh::order_key;
+use crate::actions::reservation::{Claimant, Stay, Views};
+use crate::state::{Id, View};
+use muster_model::resources::Dimension;
 
 /// `runs` holds six of ten CPUs for a minute, and `head` waits for eight.
 fn world() -> (World, GangId) {
@@ -79,7 +79,7 @@ fn a_reservation_that_is_cancelled_keeps_nothing() {
         views.head_of(world.state.queue_of(head))
     };
     assert_eq!(views(&world).map(|key| key.gang), Some(head));
-    world.act(|cx| crate::core::actions::cancel_reservation(cx, head));
+    world.act(|cx| crate::actions::cancel_reservation(cx, head));
     assert_eq!(views(&world), None);
     let (changed, _) = world.take_in();
     assert_eq!(changed.len(), 1, "its node is room again");

@@ -1,10 +1,10 @@
 //! What a queue is entitled to, and what it has.
 
-use crate::core::actions::Sight;
-use crate::core::fairness;
-use crate::core::placement::amount_in_words;
-use crate::core::resources::Dimension;
-use crate::core::state::{Queue, QueueId};
+use crate::actions::Sight;
+use crate::fairness;
+use crate::placement::amount_in_words;
+use crate::state::{Queue, QueueId};
+use muster_model::resources::Dimension;
 
 /// The books of a queue. Worth is in millionths of a core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,12 +4,12 @@ use super::Eyes;
 use super::books::{self, Books};
 use super::running::{self, Runs};
 use super::waiting::{self, Waits};
-use crate::core::actions::{Disruption, Stage};
-use crate::core::engine::plan::{Condition, GangPhase};
-use crate::core::engine::words;
-use crate::core::model::{GangKey, Lifetime};
-use crate::core::state::{GangId, Standing};
-use crate::core::units::Time;
+use crate::actions::{Disruption, Stage};
+use crate::engine::words;
+use crate::state::{GangId, Standing};
+use muster_model::units::Time;
+use muster_model::{Condition, GangPhase};
+use muster_model::{GangKey, Lifetime};
 
 /// Why a gang is where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,9 +22,9 @@ pub use waiting::{
 };
 
 use super::Scheduler;
-use crate::core::actions::{Asker, Judge, Sight};
-use crate::core::model::{GangKey, GangSpace};
-use crate::core::units::Time;
+use crate::actions::{Asker, Judge, Sight};
+use muster_model::units::Time;
+use muster_model::{GangKey, GangSpace};
 
 /// So many names of a kind are told at most.
 pub(super) const NAMES: usize = 5;
@@ -96,7 +96,7 @@ impl Scheduler {
     /// The pod of this name that is a gang of its own. Looks at all gangs.
     #[must_use]
     pub fn pod_named(&self, namespace: &str, name: &str) -> Option<GangKey> {
-        let called = |gang: &crate::core::state::Gang| {
+        let called = |gang: &crate::state::Gang| {
             let pod = gang.members.first().and_then(|id| self.state.pod(*id));
             gang.is_single() && pod.is_some_and(|pod| pod.key.name == name)
         };

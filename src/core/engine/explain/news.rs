@@ -2,11 +2,12 @@
 //! time, so that to explain never takes long. Nobody who does not ask pays for it.
 
 use super::{Eyes, GangExplanation, QueueExplanation, gang, queue};
-use crate::core::actions::Sight;
-use crate::core::engine::{SHOWN_POSITIONS, Scheduler};
-use crate::core::model::GangKey;
-use crate::core::state::{GangId, QueueId};
-use crate::core::units::{Millis, Time};
+use crate::actions::Sight;
+use crate::engine::Scheduler;
+use crate::state::{GangId, QueueId};
+use muster_model::GangKey;
+use muster_model::SHOWN_POSITIONS;
+use muster_model::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ pub enum Explained {
 
 /// What is to be explained anew.
 #[derive(Debug, Default)]
-pub(in crate::core::engine) struct News {
+pub(in crate::engine) struct News {
     gangs: BTreeSet<GangId>,
     queues: BTreeSet<QueueId>,
     /// Gangs that are gone.
@@ -49,18 +50,18 @@ pub(in crate::core::engine) struct News {
 
 impl News {
     /// Something happened to a gang.
-    pub(in crate::core::engine) fn note_gang(&mut self, id: GangId, queue: Option<QueueId>) {
+    pub(in crate::engine) fn note_gang(&mut self, id: GangId, queue: Option<QueueId>) {
         self.gangs.insert(id);
         self.queues.extend(queue);
     }
 
     /// Something changed in the books of a queue.
-    pub(in crate::core::engine) fn note_queue(&mut self, id: QueueId) {
+    pub(in crate::engine) fn note_queue(&mut self, id: QueueId) {
         self.queues.insert(id);
     }
 
     /// A gang is gone, and its number may be given to another.
-    pub(in crate::core::engine) fn forget(&mut self, id: GangId) {
+    pub(in crate::engine) fn forget(&mut self, id: GangId) {
         self.gangs.remove(&id);
         if let Some((key, queue)) = self.gangs_told.remove(&id) {
             self.gone.push(key);

@@ -3,11 +3,11 @@
 use super::books::{self, Books};
 use super::running::{Protection, another_queue, protection};
 use super::{Eyes, NAMES};
-use crate::core::actions::{Asker, Sight, SparedGangs, surplus};
-use crate::core::engine::plan::Condition;
-use crate::core::engine::words;
-use crate::core::state::{Gang, GangId, Queue, QueueId};
-use crate::core::units::Time;
+use crate::actions::{Asker, Sight, SparedGangs, surplus};
+use crate::engine::words;
+use crate::state::{Gang, GangId, Queue, QueueId};
+use muster_model::Condition;
+use muster_model::units::Time;
 use std::cmp::Reverse;
 
 /// So many gangs that hold something are told.

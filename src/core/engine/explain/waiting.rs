@@ -1,10 +1,10 @@
 //! What a gang waits for, who is ahead of it, and who might make room.
 
 use super::NAMES;
-use crate::core::actions::{self, HEADS, KeptFor, RoomNote, Sight, Stage, ends_at, repairs_until};
-use crate::core::placement::amount_in_words;
-use crate::core::state::{GangId, PodId};
-use crate::core::units::Time;
+use crate::actions::{self, HEADS, KeptFor, RoomNote, Sight, Stage, ends_at, repairs_until};
+use crate::placement::amount_in_words;
+use crate::state::{GangId, PodId};
+use muster_model::units::Time;
 use std::collections::BTreeSet;
 
 /// What a gang waits for.
@@ -352,7 +352,7 @@ fn short(sight: Sight<'_>, id: GangId) -> Option<Short> {
         nodes: diagnosis.map_or(0, |one| one.nodes),
         reasons: diagnosis.map_or_else(Vec::new, |one| {
             let reasons = one.reasons.iter().take(4 * NAMES);
-            let words = |(reason, count): (&crate::core::framework::Reason, &usize)| {
+            let words = |(reason, count): (&crate::framework::Reason, &usize)| {
                 (reason.describe(state.dimensions()), *count)
             };
             reasons.map(words).collect()

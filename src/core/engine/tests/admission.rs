@@ -11,7 +11,7 @@ fn a_gang_whose_queue_is_deleted_keeps_no_room_from_others() {
     };
     for leave in [
         Event::QueueDeleted("team".into()),
-        Event::GangDeleted(key("a"), crate::core::model::Source::Muster),
+        Event::GangDeleted(key("a"), muster_model::Source::Muster),
     ] {
         let mut story = Story::new();
         story.node("n", 4);
@@ -42,7 +42,7 @@ fn a_definition_that_does_not_count_changes_nothing() {
     });
     story.define(GangSpec {
         min_resources: room(1),
-        source: crate::core::model::Source::Volcano,
+        source: muster_model::Source::Volcano,
         ..group("a")
     });
     story.define(GangSpec {

@@ -2,7 +2,7 @@
 
 use super::jobs::{Job, job, story};
 use super::*;
-use crate::core::model::{QueueOrder, Reservation};
+use muster_model::{QueueOrder, Reservation};
 
 /// A job with a lifetime in seconds.
 const fn lasting<'a>(name: &'a str, cpus: i64, seconds: u64) -> Job<'a> {

@@ -1,7 +1,7 @@
 //! From a bind to a whole gang, or to its release.
 
 use super::*;
-use crate::core::state::MAX_SETBACKS;
+use crate::state::MAX_SETBACKS;
 
 #[test]
 fn succeeded_members_count_even_when_they_are_deleted() {

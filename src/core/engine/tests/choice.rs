@@ -1,7 +1,7 @@
 //! Gangs of several subgroups that are bound to domains: one of all choices of domains is found.
 
 use super::*;
-use crate::core::model::TopologyWish;
+use muster_model::TopologyWish;
 use proptest::prelude::*;
 
 /// Members of one subgroup.

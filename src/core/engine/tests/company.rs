@@ -2,13 +2,12 @@
 //! node.
 
 use super::*;
-use crate::core::framework::{Reason, Store};
-use crate::core::model::{
-    Labels, METADATA_NAME, NamespaceChoice, NamespaceSpec, NodeSpec, PodTerm,
-};
-use crate::core::placement::{Placer, diagnose};
-use crate::core::plugins::registry::default_profile;
-use crate::core::state::{ClusterState, PodId};
+use crate::framework::{Reason, Store};
+use crate::placement::Placer;
+use crate::placement::diagnose;
+use crate::plugins::registry::default_profile;
+use crate::state::{ClusterState, PodId};
+use muster_model::{Labels, METADATA_NAME, NamespaceChoice, NamespaceSpec, NodeSpec, PodTerm};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

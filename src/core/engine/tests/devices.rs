@@ -1,7 +1,7 @@
 //! Nodes with devices are spared by those who ask for none.
 
 use super::*;
-use crate::core::model::NodeSpec;
+use muster_model::NodeSpec;
 
 const GPU: &str = "example.com/gpu";
 

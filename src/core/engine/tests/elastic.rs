@@ -1,7 +1,7 @@
 //! Gangs that grow, shrink, lose members and get them back.
 
 use super::*;
-use crate::core::actions::PATIENCE;
+use crate::actions::PATIENCE;
 
 /// A gang of this minimum that asks to be repaired for 60 s.
 fn repaired(name: &str, min: u32) -> GangSpec {

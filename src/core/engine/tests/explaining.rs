@@ -1,10 +1,10 @@
 //! Every gang that waits has an answer, and it is what was decided.
 
 use super::*;
-use crate::core::framework::{Plugin, VictimFilter};
-use crate::core::model::Lifetime;
-use crate::core::resources::CORE;
-use crate::core::state::{ClusterState, Gang};
+use crate::framework::{Plugin, VictimFilter};
+use crate::state::{ClusterState, Gang};
+use muster_model::Lifetime;
+use muster_model::resources::CORE;
 
 /// A story with two queues of equal weight, whose gangs may hold as much as they like.
 fn story() -> Story {
@@ -481,10 +481,7 @@ fn what_is_gone_is_said_to_be_gone() {
     story.gang("one", "left", 1, 1, GangSpec::default());
     story.come_to_rest();
     explained(&mut story);
-    story.tell(Event::GangDeleted(
-        key("one"),
-        crate::core::model::Source::Muster,
-    ));
+    story.tell(Event::GangDeleted(key("one"), muster_model::Source::Muster));
     story.tell(Event::PodDeleted(pod("one-0", Some("one"), 1).key));
     story.tell(Event::QueueDeleted("left".to_owned()));
     story.come_to_rest();

@@ -1,7 +1,7 @@
 //! Pods of their own in queues, and who is evicted for whom.
 
 use super::*;
-use crate::core::model::EvictCause;
+use muster_model::EvictCause;
 
 /// A story with a queue beside `default`; both may hold as much as they like.
 pub(super) fn story() -> Story {

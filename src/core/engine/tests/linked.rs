@@ -1,7 +1,7 @@
 //! Gangs whose members are to be near each other in a network of links.
 
 use super::*;
-use crate::core::model::{HOSTNAME, Labels, Level, Link, NodeSpec, TopologySpec, TopologyWish};
+use muster_model::{HOSTNAME, Labels, Level, Link, NodeSpec, TopologySpec, TopologyWish};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

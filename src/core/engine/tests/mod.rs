@@ -25,8 +25,9 @@ mod whole;
 mod words;
 
 use super::*;
-use crate::core::model::testing::{group, key, node, pod};
-use crate::core::model::{
+use muster_model::testing::{group, key, node, pod};
+use muster_model::{Bind, Evict, GangPhase, Outcome, SHOWN_POSITIONS, SpanKind, TopologyStatus};
+use muster_model::{
     DisruptionBudgetSpec, EvictOutcome, GangSpace, GangSpec, LabelCondition, LabelRequirement,
     LabelSelector, PodKey, PodLabels, PodPhase, PodSpec, PriorityClassSpec, QueueSpec,
     SubgroupSpec,

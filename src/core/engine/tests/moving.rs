@@ -2,7 +2,7 @@
 
 use super::jobs::story;
 use super::*;
-use crate::core::model::Reservation;
+use muster_model::Reservation;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -204,7 +204,7 @@ fn a_gang_that_was_moved_or_for_which_others_were_rests() {
     story.tell(Event::PodDeleted(story.key("large-0")));
     story.tell(Event::GangDeleted(
         key("large"),
-        crate::core::model::Source::Muster,
+        muster_model::Source::Muster,
     ));
     story.submit(PodSpec {
         ours: false,
@@ -255,7 +255,7 @@ fn who_is_thought_off_its_nodes_is_there_again_when_the_statement_is_dropped() {
     let mut state = state;
     let before = format!("{:?}", state.find_gang(&key("g")).map(|id| &state[id]));
     {
-        let mut statement = crate::core::transaction::Statement::new(&mut state);
+        let mut statement = crate::transaction::Statement::new(&mut state);
         for pod in &pods {
             statement.displace(*pod);
         }

@@ -1,8 +1,8 @@
 //! Gangs whose members are to be near each other, and gangs that want nodes for themselves.
 
 use super::*;
-use crate::core::model::{HOSTNAME, Labels, Level, NodeSpec, TopologySpec, TopologyWish};
-use crate::core::resources::CORE;
+use muster_model::resources::CORE;
+use muster_model::{HOSTNAME, Labels, Level, NodeSpec, TopologySpec, TopologyWish};
 use proptest::prelude::*;
 
 fn level(label: &str, hops: u32) -> Level {

@@ -1,7 +1,7 @@
 //! Topologies of other projects: HyperNodes by their members, and which topology counts for whom.
 
 use super::*;
-use crate::core::model::{
+use muster_model::{
     HYPER_NODES, HyperNodeSpec, Labels, Level, NamePattern, NodeChoice, NodeSpec, Origin,
     TopologySpec, TopologyWish,
 };

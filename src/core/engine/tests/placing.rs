@@ -1,7 +1,7 @@
 //! Who gets a place, and in which order.
 
 use super::*;
-use crate::core::framework::{Permit, PermitVerdict, Plugin, Reason, Spot, WaitingPods};
+use crate::framework::{Permit, PermitVerdict, Plugin, Reason, Spot, WaitingPods};
 
 #[test]
 fn a_gang_starts_whole_or_not_at_all() {
@@ -282,7 +282,7 @@ fn of_equal_gangs_the_one_heard_of_first_goes_first_whatever_its_name_was_used_f
     // The id of "used" is free again, and goes to the next gang.
     story.tell(Event::GangDeleted(
         key("used"),
-        crate::core::model::Source::Muster,
+        muster_model::Source::Muster,
     ));
     story.step();
     for name in ["first", "second", "used"] {

@@ -2,8 +2,8 @@
 
 use super::jobs::{job, story};
 use super::*;
-use crate::core::model::{NodeImage, Preferences, Preferred, ProfileId, Requirement, Term};
-use crate::core::model::{Operator, Taint, TaintEffect};
+use muster_model::{NodeImage, Preferences, Preferred, ProfileId, Requirement, Term};
+use muster_model::{Operator, Taint, TaintEffect};
 
 /// One in which pods of profile 1 are scheduled as by kube-scheduler.
 fn two_profiles() -> Story {

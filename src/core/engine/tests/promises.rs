@@ -1,7 +1,7 @@
 //! Backfill never delays the head of a queue: random days on small clusters.
 
 use super::*;
-use crate::core::model::{QueueOrder, Reservation, Source};
+use muster_model::{QueueOrder, Reservation, Source};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Gangs whose members are numbered: who is next to whom.
 
 use super::*;
-use crate::core::engine::Neighbours;
-use crate::core::model::{HOSTNAME, Labels, Level, NodeSpec, Rank, TopologySpec};
+use muster_model::Neighbours;
+use muster_model::{HOSTNAME, Labels, Level, NodeSpec, Rank, TopologySpec};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

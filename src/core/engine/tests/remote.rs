@@ -2,9 +2,9 @@
 //! long, and that one that does not answer stops nobody else.
 
 use super::*;
-use crate::core::framework::Remote;
-use crate::core::model::{Answer, Body, NodeVerdicts, Question, RemoteAnswer, RemotePoint};
-use crate::core::plugins::join;
+use crate::framework::Remote;
+use crate::plugins::join;
+use muster_model::{Answer, Body, NodeVerdicts, Question, RemoteAnswer, RemotePoint};
 
 fn remote(name: &str, points: &[RemotePoint]) -> Remote {
     Remote {

@@ -2,7 +2,7 @@
 
 use super::jobs::{Job, job, story};
 use super::*;
-use crate::core::actions::RoomNote;
+use crate::actions::RoomNote;
 
 /// A job that may be asked to go at any time.
 const fn free<'a>(name: &'a str, queue: &'a str, cpus: i64) -> Job<'a> {
@@ -44,7 +44,7 @@ impl Story {
         });
     }
 
-    fn counts(&self) -> crate::core::actions::RoomCounts {
+    fn counts(&self) -> crate::actions::RoomCounts {
         self.scheduler.stats().room
     }
 }

@@ -1,7 +1,7 @@
 //! Pods with volumes.
 
 use super::*;
-use crate::core::model::{
+use muster_model::{
     AccessModes, Answer, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec, CsiNodeSpec,
     Disk, HOSTNAME, Handle, NodeSpec, Operator, PodVolume, Question, Requirement,
     StorageCapacitySpec, StorageClassSpec, StorageEvent, Term, VolumeSpec,
@@ -239,10 +239,7 @@ fn a_claim_for_one_pod_is_used_by_one_at_a_time() {
     story.user("g0", Some("g"), &[by_claim("c")]);
     story.user("g1", Some("g"), &[by_claim("c")]);
     assert!(story.run().is_empty(), "members of a gang see each other");
-    story.tell(Event::GangDeleted(
-        key("g"),
-        crate::core::model::Source::Muster,
-    ));
+    story.tell(Event::GangDeleted(key("g"), muster_model::Source::Muster));
     story.group("g", 1);
     assert_eq!(names(&story.run()), ["g0"]);
     story.tell(Event::PodDeleted(pod("g0", None, 1).key));

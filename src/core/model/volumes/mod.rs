@@ -10,7 +10,7 @@ pub use needs::{Attach, Reach, VolumeNeeds, VolumePlace, VolumeWant};
 pub use task::{VOLUME_BINDING, VolumeDeed, VolumeTask};
 
 use super::{NodeSelector, Requirement, Term};
-use crate::core::model::Labels;
+use crate::Labels;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

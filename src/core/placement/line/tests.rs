@@ -1,12 +1,12 @@
 //! Members with ranks on nodes of any choice, lined up; and the shortest line by trying all.
 
 use super::*;
-use crate::core::model::testing::{group, node, pod};
-use crate::core::model::{
+use crate::state::Place;
+use muster_model::testing::{group, node, pod};
+use muster_model::units::Time;
+use muster_model::{
     BindOutcome, Event, HOSTNAME, Labels, Level, NodeSpec, PodSpec, Rank, TopologySpec,
 };
-use crate::core::state::Place;
-use crate::core::units::Time;
 use proptest::prelude::*;
 
 /// A host in a rack of a block; without labels it is in neither.

@@ -3,18 +3,16 @@
 
 use super::super::Placer;
 use super::super::domain::Domain;
-use crate::core::framework::{
-    Context, Filter, Mates, Plugin, Profile, Reason, Scope, Store, Verdict,
-};
-use crate::core::model::{
+use crate::framework::{Context, Filter, Mates, Plugin, Profile, Reason, Scope, Store, Verdict};
+use crate::plugins::registry::default_profile;
+use crate::state::{ClusterState, NodeId, Shape};
+use crate::transaction::Statement;
+use muster_model::units::Time;
+use muster_model::{
     Counted, Event, LabelCondition, LabelRequirement, LabelSelector, Labels, NamespaceChoice,
     NodeSpec, Operator, PodKey, PodLabels, PodPhase, PodQuery, PodSpec, Requirement, SpreadRule,
     Taint, Term, Toleration, TolerationOperator, label_in,
 };
-use crate::core::plugins::registry::default_profile;
-use crate::core::state::{ClusterState, NodeId, Shape};
-use crate::core::transaction::Statement;
-use crate::core::units::Time;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;

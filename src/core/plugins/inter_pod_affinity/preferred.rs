@@ -1,20 +1,20 @@
 //! The same plugin after all filters: beside which other pods a pod had better be.
 
-use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
-use crate::core::model::Reads;
-use crate::core::state::{Id, KeyId, NodeSet, Rules, Shape, ValueId};
-use crate::core::units::Double;
+use crate::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
+use crate::state::{Id, KeyId, NodeSet, Rules, Shape, ValueId};
+use muster_model::Reads;
+use muster_model::units::Double;
 
 /// Scores by the preferred terms of pod affinity and anti-affinity, of the pod and of those that have a
 /// place, and by the required affinity of the latter (source: kube-scheduler's `InterPodAffinity`).
 #[derive(Debug)]
-pub(in crate::core::plugins) struct PreferredTerms {
+pub(in crate::plugins) struct PreferredTerms {
     /// What each required term of a pod with a place weighs that is about this one
     /// (`hardPodAffinityWeight`).
-    pub(in crate::core::plugins) required: i64,
+    pub(in crate::plugins) required: i64,
     /// Whether others' terms count only for pods that have preferred terms of their own
     /// (`ignorePreferredTermsOfExistingPods`).
-    pub(in crate::core::plugins) own_only: bool,
+    pub(in crate::plugins) own_only: bool,
 }
 
 impl Plugin for PreferredTerms {

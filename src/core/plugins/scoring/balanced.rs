@@ -1,15 +1,15 @@
 //! `NodeResourcesBalancedAllocation`: the node whose resources the pod brings nearest to being used alike.
 
 use super::resources::{Counting, ResourceWeight, requests_none, uses};
-use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
-use crate::core::state::{NodeId, NodeSet, Shape};
-use crate::core::units::Double;
+use crate::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
+use crate::state::{NodeId, NodeSet, Shape};
+use muster_model::units::Double;
 
 /// Scores a node by how much further apart, or nearer, the used parts of its resources are with the pod
 /// (source: kube-scheduler's plugin of this name). A node that it makes no difference to scores 75.
 #[derive(Debug)]
-pub(in crate::core::plugins) struct NodeResourcesBalancedAllocation {
-    pub(in crate::core::plugins) resources: Vec<ResourceWeight>,
+pub(in crate::plugins) struct NodeResourcesBalancedAllocation {
+    pub(in crate::plugins) resources: Vec<ResourceWeight>,
 }
 
 impl Plugin for NodeResourcesBalancedAllocation {

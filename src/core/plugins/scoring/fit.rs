@@ -1,10 +1,10 @@
 //! `NodeResourcesFit` as a score: how much of a node is requested with the pod on it.
 
 use super::resources::{Counting, ResourceWeight, Use, uses};
-use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
-use crate::core::model::Reads;
-use crate::core::plugins::node_resources;
-use crate::core::state::{NodeId, NodeSet, Shape};
+use crate::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
+use crate::plugins::node_resources;
+use crate::state::{NodeId, NodeSet, Shape};
+use muster_model::Reads;
 
 /// All of a resource, in percent.
 pub const MAX_UTILIZATION: i64 = 100;
@@ -32,9 +32,9 @@ pub struct Point {
 /// Scores a node by how much of each resource is requested there with the pod (source:
 /// kube-scheduler's `NodeResourcesFit`, `scoringStrategy`).
 #[derive(Debug)]
-pub(in crate::core::plugins) struct FitScore {
-    pub(in crate::core::plugins) strategy: Strategy,
-    pub(in crate::core::plugins) resources: Vec<ResourceWeight>,
+pub(in crate::plugins) struct FitScore {
+    pub(in crate::plugins) strategy: Strategy,
+    pub(in crate::plugins) resources: Vec<ResourceWeight>,
 }
 
 impl Plugin for FitScore {

@@ -1,15 +1,15 @@
 //! `ImageLocality`: the node that has the pod's images already.
 
-use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
-use crate::core::model::{Reads, digest};
-use crate::core::state::{Image, NodeId, NodeSet, Shape};
-use crate::core::units::Double;
+use crate::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
+use crate::state::{Image, NodeId, NodeSet, Shape};
+use muster_model::units::Double;
+use muster_model::{Reads, digest};
 
 /// Scores a node by the size of the pod's images that it has, each by the part of all nodes that have it,
 /// so that an image on a single node does not draw all pods there (source: kube-scheduler's plugin of
 /// this name).
 #[derive(Debug)]
-pub(in crate::core::plugins) struct ImageLocality;
+pub(in crate::plugins) struct ImageLocality;
 
 impl Plugin for ImageLocality {
     fn name(&self) -> &'static str {

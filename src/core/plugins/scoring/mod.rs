@@ -1,7 +1,7 @@
 //! kube-scheduler's scores, in whole numbers and with its results (docs/kubernetes-parity.md, "Scores").
 //!
 //! What a score needs to know of a pod beyond what filters look at is in its shape's
-//! [`Preferences`](crate::core::model::Preferences), and only where a profile scores by it.
+//! [`Preferences`](muster_model::Preferences), and only where a profile scores by it.
 
 mod balanced;
 mod fit;

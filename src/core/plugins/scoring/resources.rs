@@ -1,8 +1,8 @@
 //! Which resources a score looks at, and how much of each is requested.
 
-use crate::core::framework::Context;
-use crate::core::resources::Dimension;
-use crate::core::state::NodeId;
+use crate::framework::Context;
+use crate::state::NodeId;
+use muster_model::resources::Dimension;
 
 /// A resource and how much it counts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,16 +1,16 @@
 //! `VolumeBinding` as a score: how much of the storage that a pod's claims would get is asked for.
 
 use super::{MAX_UTILIZATION, fit::part};
-use crate::core::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
-use crate::core::model::{VOLUME_BINDING, VolumeNeeds, VolumeWant};
-use crate::core::state::{ClusterState, NodeId, NodeSet, Shape, VolumeSource};
+use crate::framework::{Context, MAX_SCORE, Plugin, Scope, Score};
+use crate::state::{ClusterState, NodeId, NodeSet, Shape, VolumeSource};
+use muster_model::{VOLUME_BINDING, VolumeNeeds, VolumeWant};
 use std::collections::BTreeMap;
 
 /// Scores a node by the storage that claims without a volume would get there: the less of a volume, or of
 /// what a CSIStorageCapacity offers, they ask for the better (source: kube-scheduler's plugin of this name,
 /// gate `StorageCapacityScoring`, and its default `shape`).
 #[derive(Debug)]
-pub(in crate::core::plugins) struct StorageCapacity;
+pub(in crate::plugins) struct StorageCapacity;
 
 impl Plugin for StorageCapacity {
     fn name(&self) -> &'static str {

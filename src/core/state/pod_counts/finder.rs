@@ -2,7 +2,7 @@
 //! label with a value that a query insists on.
 
 use super::super::ids::QueryId;
-use crate::core::model::{LabelCondition, LabelRequirement, PodQuery};
+use muster_model::{LabelCondition, LabelRequirement, PodQuery};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A query that insists on one of more values than this is looked for by its namespace alone.

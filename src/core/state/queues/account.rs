@@ -1,9 +1,9 @@
 //! What a queue's gangs hold, and have held lately.
 
-use crate::core::model::Lifetime;
-use crate::core::resources::{Request, Tally, Weights};
-use crate::core::state::ids::GangId;
-use crate::core::units::{Millis, Time, decayed};
+use crate::state::ids::GangId;
+use muster_model::Lifetime;
+use muster_model::resources::{Request, Tally, Weights};
+use muster_model::units::{Millis, Time, decayed};
 use std::collections::BTreeMap;
 
 /// What gangs hold on nodes, and what is set aside for them.
@@ -42,7 +42,7 @@ impl Holdings {
     }
 
     /// Adds what one gang holds, and what of that is only held for it.
-    pub(in crate::core::state) fn change_by(
+    pub(in crate::state) fn change_by(
         &mut self,
         lifetime: Lifetime,
         (amounts, nominated): (&Tally, &Tally),

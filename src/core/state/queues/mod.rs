@@ -7,9 +7,9 @@ pub use account::{Account, Flow, Holdings};
 pub use tree::{MAX_DEPTH, Misplaced};
 
 use super::ids::{GangId, QueueId, Slab};
-use crate::core::model::{Amounts, DEFAULT_QUEUE, Lifetime, QueueSpec};
-use crate::core::resources::{Dimension, Request, Tally, Weights};
-use crate::core::units::{Millis, Time};
+use muster_model::resources::{Dimension, Request, Tally, Weights};
+use muster_model::units::{Millis, Time};
+use muster_model::{Amounts, DEFAULT_QUEUE, Lifetime, QueueSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -609,7 +609,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::state::ids::Id;
+    use crate::state::ids::Id;
 
     #[test]
     fn the_default_queue_exists_by_itself_and_survives_deletion() {

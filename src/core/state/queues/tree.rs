@@ -1,7 +1,7 @@
 //! Queues as a tree: who is whose parent, and what is wrong with that.
 
 use super::{Queue, Queues};
-use crate::core::state::ids::QueueId;
+use crate::state::ids::QueueId;
 use std::collections::BTreeSet;
 use std::fmt;
 

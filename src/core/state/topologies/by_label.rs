@@ -1,8 +1,8 @@
 //! Which nodes have a label with a value, for the labels that somebody asks for.
 
-use crate::core::model::Labels;
-use crate::core::state::ids::NodeId;
-use crate::core::state::nodes::Nodes;
+use crate::state::ids::NodeId;
+use crate::state::nodes::Nodes;
+use muster_model::Labels;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes by label and value.

@@ -5,9 +5,9 @@
 //! node, and stays measured.
 
 use super::links::{Links, NAMED, NO_PATH};
-use crate::core::model::{Link, counted};
-use crate::core::state::ids::{Id, NodeId, PortId};
-use crate::core::state::node_set::NodeSet;
+use crate::state::ids::{Id, NodeId, PortId};
+use crate::state::node_set::NodeSet;
+use muster_model::{Link, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many ports are measured: the hops between as many take 134 MB.

@@ -6,9 +6,9 @@
 //! looked at, and no more.
 
 use super::by_label::ByLabel;
-use crate::core::model::{HyperNodeSpec, Labels, Level, MAX_TIERS, NodeChoice, level_of_tier};
-use crate::core::state::ids::NodeId;
-use crate::core::state::nodes::Nodes;
+use crate::state::ids::NodeId;
+use crate::state::nodes::Nodes;
+use muster_model::{HyperNodeSpec, Labels, Level, MAX_TIERS, NodeChoice, level_of_tier};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

@@ -5,7 +5,7 @@
 //! else. So what is searched by petgraph is a graph of the switches that differ, which has a few
 //! hundred vertices where there are thousands of nodes.
 
-use crate::core::model::{Link, counted};
+use muster_model::{Link, counted};
 use petgraph::algo::{dijkstra, spfa};
 use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::unionfind::UnionFind;

@@ -13,11 +13,11 @@ pub use tree::{Common, Domain, Tree};
 
 use super::ids::{Id, NodeId, Slab, TopologyId};
 use super::nodes::Nodes;
-use crate::core::model::{
+use hyper_nodes::HyperNodes;
+use muster_model::{
     HOSTNAME, HYPER_NODES, HyperNodeSpec, Origin, TopologySpec, TopologyWish, counted,
     level_of_tier,
 };
-use hyper_nodes::HyperNodes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A topology.

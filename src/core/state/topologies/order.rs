@@ -6,7 +6,7 @@
 //! borders as there are domains, less one, and none crosses fewer.
 
 use super::{Network, NodeId, Nodes, Topology, Tree};
-use crate::core::model::natural;
+use muster_model::natural;
 use std::cmp::Ordering;
 
 impl Topology {
@@ -66,10 +66,10 @@ fn by_domain(tree: &Tree, one: NodeId, other: NodeId) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::testing::node;
-    use crate::core::model::{Event, HOSTNAME, Labels, Level, NodeSpec, TopologySpec};
-    use crate::core::state::ClusterState;
-    use crate::core::units::Time;
+    use crate::state::ClusterState;
+    use muster_model::testing::node;
+    use muster_model::units::Time;
+    use muster_model::{Event, HOSTNAME, Labels, Level, NodeSpec, TopologySpec};
 
     #[test]
     fn nodes_are_in_the_order_of_their_domains_and_then_of_their_names() {

@@ -3,9 +3,9 @@
 //! A domain is known by its path: a rack `r1` in block `a` and a rack `r1` in block `b` are two
 //! domains. Who has none of the labels, or not all of them, is in no domain.
 
-use crate::core::model::{HOSTNAME, Labels, Level};
-use crate::core::state::ids::{DomainId, Id, NodeId, Slab};
-use crate::core::state::node_set::NodeSet;
+use crate::state::ids::{DomainId, Id, NodeId, Slab};
+use crate::state::node_set::NodeSet;
+use muster_model::{HOSTNAME, Labels, Level};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes with the same values of the labels of some levels, from the widest on.

@@ -4,9 +4,9 @@ use super::choice::Source;
 use super::free::{CapacityIndex, FreeVolumes};
 use super::places::NodeVolumes;
 use super::{PodVolumes, Volumes};
-use crate::core::model::ClaimKey;
-use crate::core::state::ClusterState;
-use crate::core::state::ids::NodeId;
+use crate::state::ClusterState;
+use crate::state::ids::NodeId;
+use muster_model::ClaimKey;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
@@ -19,7 +19,7 @@ fn same<T: PartialEq + Debug>(what: &str, noted: &T, found: &T) -> Result<(), St
 
 impl ClusterState {
     /// Checks what is kept of volumes.
-    pub(in crate::core::state) fn audit_volumes(&self) -> Result<(), String> {
+    pub(in crate::state) fn audit_volumes(&self) -> Result<(), String> {
         let volumes = &self.volumes;
         for (id, known) in &volumes.pods {
             let Some(pod) = self.pods.get(*id) else {

@@ -4,10 +4,8 @@
 //! `FindMatchingVolume`. What was chosen for those who were placed before counts.
 
 use super::Volumes;
-use crate::core::model::{
-    ClaimKey, Labels, Requirement, Term, VolumeNeeds, VolumeSpec, VolumeWant,
-};
-use crate::core::state::ids::{GangId, NodeId, PodId};
+use crate::state::ids::{GangId, NodeId, PodId};
+use muster_model::{ClaimKey, Labels, Requirement, Term, VolumeNeeds, VolumeSpec, VolumeWant};
 
 /// A node that is asked about.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use super::objects::Stir;
 use super::{PodVolumes, Volumes};
-use crate::core::model::{HOSTNAME, PodSpec, StorageEvent};
-use crate::core::state::ClusterState;
-use crate::core::state::ids::{Id, NodeId, PodId};
+use crate::state::ClusterState;
+use crate::state::ids::{Id, NodeId, PodId};
+use muster_model::{HOSTNAME, PodSpec, StorageEvent};
 use std::collections::BTreeSet;
 
 impl ClusterState {
@@ -14,7 +14,7 @@ impl ClusterState {
         &self.volumes
     }
 
-    pub(in crate::core::state) fn storage_event(&mut self, event: StorageEvent) {
+    pub(in crate::state) fn storage_event(&mut self, event: StorageEvent) {
         let stir = self.volumes.take(event);
         self.reshape_all(&stir.pods);
         self.stir_nodes(&stir);
@@ -69,14 +69,14 @@ impl ClusterState {
 
     /// Fills in what a pod's volumes ask for, so that news of it does not look as if it had another
     /// shape.
-    pub(in crate::core::state) fn fill_in_volumes(&self, id: PodId, spec: &mut PodSpec) {
+    pub(in crate::state) fn fill_in_volumes(&self, id: PodId, spec: &mut PodSpec) {
         if !spec.volumes.is_empty() {
             spec.shape.constraints.volumes = self.volumes.needs(id).cloned();
         }
     }
 
     /// Takes note of a pod's volumes.
-    pub(in crate::core::state) fn register_volumes(&mut self, id: PodId, of: PodVolumesOf) {
+    pub(in crate::state) fn register_volumes(&mut self, id: PodId, of: PodVolumesOf) {
         let known = self.volumes.pods.get(&id);
         if known.is_some_and(|known| known.volumes == of.0.volumes) {
             return;
@@ -95,7 +95,7 @@ impl ClusterState {
     }
 
     /// Forgets a pod's volumes.
-    pub(in crate::core::state) fn unregister_volumes(&mut self, id: PodId) {
+    pub(in crate::state) fn unregister_volumes(&mut self, id: PodId) {
         if self.volumes.pods.contains_key(&id) {
             self.volumes.discount(id);
             let others = self.volumes.unregister(id);
@@ -136,14 +136,14 @@ impl ClusterState {
     }
 
     /// Counts a pod's volumes on its node.
-    pub(in crate::core::state) fn count_volumes(&mut self, id: PodId, node: NodeId) {
+    pub(in crate::state) fn count_volumes(&mut self, id: PodId, node: NodeId) {
         if !self.volumes.pods.is_empty() {
             self.volumes.count(id, node);
         }
     }
 
     /// Does not count them any more.
-    pub(in crate::core::state) fn discount_volumes(&mut self, id: PodId) {
+    pub(in crate::state) fn discount_volumes(&mut self, id: PodId) {
         if !self.volumes.pods.is_empty() {
             self.volumes.discount(id);
         }
@@ -151,7 +151,7 @@ impl ClusterState {
 
     /// Chooses volumes for a pod that is put on a node, or gives back what was chosen for one that is
     /// taken off.
-    pub(in crate::core::state) fn choose_volumes(&mut self, id: PodId, node: Option<NodeId>) {
+    pub(in crate::state) fn choose_volumes(&mut self, id: PodId, node: Option<NodeId>) {
         if self.volumes.pods.is_empty() {
             return;
         }
@@ -169,10 +169,10 @@ impl ClusterState {
 
 /// What of a pod's spec is about its volumes.
 #[derive(Debug)]
-pub(in crate::core::state) struct PodVolumesOf(PodVolumes);
+pub(in crate::state) struct PodVolumesOf(PodVolumes);
 
 impl PodVolumesOf {
-    pub(in crate::core::state) fn new(spec: &mut PodSpec) -> Self {
+    pub(in crate::state) fn new(spec: &mut PodSpec) -> Self {
         let volumes = std::mem::take(&mut spec.volumes);
         if volumes.is_empty() {
             return Self(PodVolumes::default());

@@ -1,6 +1,6 @@
 //! Volumes that nobody has, and room for new ones: found by class and by what a node is labelled with.
 
-use crate::core::model::{
+use muster_model::{
     ClaimKey, HOSTNAME, Labels, Operator, Requirement, StorageCapacitySpec, VolumeSpec,
 };
 use std::collections::{BTreeMap, BTreeSet};

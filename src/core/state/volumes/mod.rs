@@ -18,11 +18,11 @@ pub use choice::{Chosen, Source, Unmet};
 pub(super) use events::PodVolumesOf;
 
 use super::ids::{NodeId, PodId};
-use crate::core::model::{
+use free::{CapacityIndex, FreeVolumes};
+use muster_model::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, PodVolume,
     StorageCapacitySpec, StorageClassSpec, VolumeNeeds, VolumeSpec,
 };
-use free::{CapacityIndex, FreeVolumes};
 use places::NodeVolumes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What a pod's volumes ask of its node, from claims, volumes and classes as they are now.
 
 use super::{PodVolumes, Volumes};
-use crate::core::model::{
+use muster_model::{
     AccessModes, Attach, BindingMode, ClaimKey, ClaimSpec, Disk, PodVolume, Reach, VolumeNeeds,
     VolumePlace, VolumeSpec, VolumeWant,
 };

@@ -2,11 +2,11 @@
 
 use super::free::{FreeVolumes, pin_of};
 use super::{PodVolumes, Volumes};
-use crate::core::model::{
+use crate::state::ids::PodId;
+use muster_model::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, StorageCapacitySpec,
     StorageClassSpec, StorageEvent, VolumeSpec,
 };
-use crate::core::state::ids::PodId;
 use std::collections::BTreeSet;
 
 /// What news of storage means for others.

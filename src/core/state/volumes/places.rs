@@ -2,9 +2,9 @@
 
 use super::Volumes;
 use super::choice::{Source, Unmet, Where};
-use crate::core::model::{ClaimKey, Disk, PodVolume, VolumeNeeds};
-use crate::core::state::ClusterState;
-use crate::core::state::ids::{GangId, NodeId, PodId};
+use crate::state::ClusterState;
+use crate::state::ids::{GangId, NodeId, PodId};
+use muster_model::{ClaimKey, Disk, PodVolume, VolumeNeeds};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What pods have on one node.

@@ -1,14 +1,14 @@
 //! Whatever comes in whatever order: what is kept is what a recount gives, and what was tried leaves
 //! nothing behind.
 
-use crate::core::model::testing::{node, pod};
-use crate::core::model::{
+use crate::state::{ClusterState, Id, NodeId, Place, PodId};
+use muster_model::testing::{node, pod};
+use muster_model::units::Time;
+use muster_model::{
     AccessModes, AttachmentSpec, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec,
     CsiNodeSpec, Disk, Event, HOSTNAME, Handle, NodeSpec, Operator, PodSpec, PodVolume,
     Requirement, StorageCapacitySpec, StorageClassSpec, StorageEvent, Term, VolumeSpec,
 };
-use crate::core::state::{ClusterState, Id, NodeId, Place, PodId};
-use crate::core::units::Time;
 use proptest::prelude::*;
 
 fn key(index: u8) -> ClaimKey {

@@ -8,7 +8,6 @@ mod why;
 
 pub use why::{Desk, FORWARDED};
 
-use crate::cluster::{Health, Metrics, health::Role};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,6 +17,7 @@ use axum::routing::get;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use muster_cluster::{Health, Metrics, health::Role};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};

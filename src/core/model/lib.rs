@@ -1,19 +1,22 @@
-//! What the core is told: plain data about nodes, pods, gangs and queues.
+//! What the core is told and what it orders: plain data about nodes, pods, gangs and queues, with
+//! quantities and times as integers.
 //!
-//! These types carry names and strings, as news from outside does. [`super::state`] interns them
-//! into ids. Nothing here decides anything.
+//! These types carry names and strings, as news from outside does; the core's state interns them into
+//! ids. Nothing here decides anything. Who only carries news in and orders out needs no more than this.
 
 mod budget;
 mod constraints;
 pub mod digest;
 mod effect;
 mod event;
+mod exemptions;
 mod features;
 mod gang;
 mod hyper_node;
 mod image;
 mod natural;
 mod node;
+mod plan;
 mod pod;
 mod pod_rules;
 mod profile;
@@ -21,11 +24,14 @@ mod question;
 mod queue;
 mod rank;
 mod remote;
+pub mod resources;
 mod spread;
-#[cfg(test)]
-pub(in crate::core) mod testing;
+mod status;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod text;
 mod topology;
+pub mod units;
 mod volumes;
 mod why;
 
@@ -36,6 +42,7 @@ pub use constraints::{
 };
 pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome};
+pub use exemptions::Exemptions;
 pub use features::NodeFeatures;
 pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
 pub use hyper_node::{
@@ -44,6 +51,7 @@ pub use hyper_node::{
 pub use image::NodeImage;
 pub use natural::natural;
 pub use node::NodeSpec;
+pub use plan::{Decision, Effect, HeldPlace, Neighbours, OntoKept, Outcome, Plan, Span, SpanKind};
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use pod_rules::{
     Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm, WeightedPodTerm,
@@ -61,6 +69,10 @@ pub use remote::{
     RemoteQuestion,
 };
 pub use spread::SpreadRule;
+pub use status::{
+    Condition, GangPhase, GangStatus, PHASES, QueueStatus, SHOWN_POSITIONS, TopologyDoubt,
+    TopologyStatus,
+};
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
 pub use volumes::{

@@ -22,12 +22,11 @@ mod roads;
 mod spread;
 mod volumes;
 
-use super::engine::Plan;
-use super::framework::{Profile, Profiles};
-use super::model::Event;
-use super::plugins::registry::{leaves_uneven, overcommits, takes_unfit_nodes};
-use super::units::Time;
 use account::Account;
+use muster_model::Event;
+use muster_model::Exemptions;
+use muster_model::Plan;
+use muster_model::units::Time;
 
 /// A plan that must not be, in words.
 pub type Note = String;
@@ -36,33 +35,16 @@ pub type Note = String;
 #[derive(Debug, Default)]
 pub struct Linter {
     account: Account,
-    allowed: Allowed,
-}
-
-/// What is allowed because nothing is configured that looks at it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Allowed {
-    /// A node may get more than it offers.
-    overcommit: bool,
-    /// Pods may be spread less evenly than they ask for.
-    uneven: bool,
-    /// A pod may get a node that its fields rule out.
-    unfit: bool,
+    exempt: Exemptions,
 }
 
 impl Linter {
-    /// One that holds a scheduler with these profiles to all that they look at.
+    /// One that holds a scheduler to all but this.
     #[must_use]
-    pub fn of(profiles: Profiles<'_>) -> Self {
-        let of_any = |broken: fn(&Profile) -> bool| profiles.iter().any(broken);
+    pub fn of(exempt: Exemptions) -> Self {
         let mut account = Account::default();
-        account.leave_unchecked(profiles.unchecked());
-        let allowed = Allowed {
-            overcommit: of_any(overcommits),
-            uneven: of_any(leaves_uneven),
-            unfit: of_any(takes_unfit_nodes),
-        };
-        Self { account, allowed }
+        account.leave_unchecked(&exempt.unchecked);
+        Self { account, exempt }
     }
 
     /// Takes one piece of news, before or after the scheduler does.
@@ -74,7 +56,7 @@ impl Linter {
     /// given.
     #[must_use]
     pub fn look(&mut self, plan: &Plan, now: Time) -> Vec<Note> {
-        checks::look(&mut self.account, plan, self.allowed, now)
+        checks::look(&mut self.account, plan, &self.exempt, now)
     }
 }
 

@@ -1,56 +1,11 @@
-//! What a cycle says to do. A plan leaves no choice to whoever carries it out.
+//! What is said on objects of how they are: statuses of PodGroups, Queues and Topologies, as data.
 
-use crate::core::actions::{Decision, HeldPlace, OntoKept, Span};
-use crate::core::model::{Bind, Evict, GangKey, PodKey, PodWaits, Question, QuestionId, Source};
-use crate::core::units::Time;
+use crate::units::Time;
+use crate::{GangKey, Source};
 
-/// The outcome of one cycle.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// What to do, in this order where two effects touch the same object. Effects on different
-    /// objects may be carried out at the same time.
-    pub effects: Vec<Effect>,
-    /// One line per gang on which something was decided, for the log.
-    pub decisions: Vec<Decision>,
-    /// What is over and took how long, for histograms.
-    pub spans: Vec<Span>,
-    /// Places that are held from now on for decisions that wait, or not any more, in the order in which
-    /// that was decided: for the linter.
-    pub held: Vec<HeldPlace>,
-    /// Who is placed onto nodes that are kept whole for others, for the linter.
-    pub onto_kept: Vec<OntoKept>,
-    /// When the next cycle is due if no event comes before; `None`: only an event can matter.
-    pub wake_at: Option<Time>,
-    /// The cycle stopped at its bound with work left: call it again at once.
-    pub more: bool,
-}
-
-/// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Bind a pod. Answered by [`Event::BindResult`](crate::core::model::Event::BindResult).
-    Bind(Bind),
-    /// Give back the bind of this pod if it is not sent yet. Not answered itself: the bind is.
-    Recall(PodKey),
-    /// Delete a pod, with its uid as precondition. Answered by
-    /// [`Event::EvictResult`](crate::core::model::Event::EvictResult).
-    Evict(Evict),
-    /// Ask somebody outside. Answered by [`Event::Answer`](crate::core::model::Event::Answer).
-    Ask(Question),
-    /// Nobody waits for the answer to this question any more: who works on it may stop. Not answered
-    /// itself: the question is.
-    GiveUp(QuestionId),
-    /// Say on a pod why it waits: condition `PodScheduled=False` and an event.
-    PodWaits(PodWaits),
-    /// Write a PodGroup's status. Only the latest one per PodGroup matters.
-    GangStatus(GangStatus),
-    /// Write a Queue's status. Only the latest one per queue matters.
-    QueueStatus(QueueStatus),
-    /// A Topology's status is another than before.
-    TopologyStatus(TopologyStatus),
-    /// Something odd about a topology of another project, on which nothing is written.
-    TopologyDoubt(TopologyDoubt),
-}
+/// A position is shown to the first so many of a queue: when the first one leaves, no more
+/// statuses than these have to be written.
+pub const SHOWN_POSITIONS: u32 = 50;
 
 /// The status of one PodGroup object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +31,7 @@ pub struct GangStatus {
     /// Members that ended badly.
     pub failed: u32,
     /// Place among those of its queue that wait for a place, from 1; `None` when it does not wait,
-    /// or is behind more than [`SHOWN_POSITIONS`](super::SHOWN_POSITIONS) others.
+    /// or is behind more than [`SHOWN_POSITIONS`] others.
     pub position: Option<u32>,
     /// When it will start at the latest, in whole seconds, if those in its way end by the end of their
     /// lifetimes; `None` when it does not wait, or nobody knows.
@@ -199,6 +154,6 @@ pub struct Condition {
     pub status: bool,
     /// CamelCase, typed.
     pub reason: &'static str,
-    /// In words; at most [`MAX_MESSAGE`](crate::core::model::MAX_MESSAGE) bytes.
+    /// In words; at most [`MAX_MESSAGE`](crate::MAX_MESSAGE) bytes.
     pub message: String,
 }

@@ -41,7 +41,7 @@ impl Effort {
     }
 
     /// Takes so much, and says whether there was enough.
-    pub(super) const fn spend(&mut self, units: u64) -> bool {
+    pub const fn spend(&mut self, units: u64) -> bool {
         let enough = self.0 >= units;
         self.0 = self.0.saturating_sub(units);
         enough

@@ -28,9 +28,9 @@ pub use release::Released;
 pub use report::{Report, Scheduled};
 pub use statistics::Latency;
 
-use crate::cluster::client::Transport;
-use crate::cluster::encoding::Encoding;
 use kube::Client;
+use muster_cluster::client::Transport;
+use muster_cluster::encoding::Encoding;
 use objects::Objects;
 use observe::{Observer, Seen};
 use preempt::Preempt;

@@ -139,7 +139,7 @@ impl Weights {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::resources::Request;
+    use crate::resources::Request;
 
     fn tally(cpus: i64, memory: i64) -> Tally {
         let mut tally = Tally::default();

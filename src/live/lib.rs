@@ -6,17 +6,18 @@
 
 mod engine;
 
-use crate::api::Reading;
-use crate::cluster::encoding::Encodings;
-use crate::cluster::health::{Health, Role};
-use crate::cluster::lanes::{Answerers, Context, Lanes};
-use crate::cluster::lease::{Lease, LeaseOptions};
-use crate::cluster::watch::{self, Outlet};
-use crate::cluster::{self, Explanations, Fence, Metrics, NEWS_BOUND, access};
-use crate::core::engine::{Policy, Scheduler};
-use crate::core::lint::Linter;
 use engine::Engine;
 use kube::Client;
+use muster_api::Reading;
+use muster_cluster::encoding::Encodings;
+use muster_cluster::health::{Health, Role};
+use muster_cluster::lanes::{Answerers, Context, Lanes};
+use muster_cluster::lease::{Lease, LeaseOptions};
+use muster_cluster::watch::{self, Outlet};
+use muster_cluster::{Explanations, Fence, Metrics, NEWS_BOUND, access};
+use muster_core::engine::{Policy, Scheduler};
+use muster_core::plugins::registry::exemptions;
+use muster_lint::Linter;
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ const EVENTS_WITHIN: Duration = Duration::from_millis(200);
 pub enum Error {
     /// The lease was lost.
     #[error(transparent)]
-    Cluster(#[from] cluster::Error),
+    Cluster(#[from] muster_cluster::Error),
     /// The engine could not be started.
     #[error("the engine could not be started: {0}")]
     EngineStart(std::io::Error),
@@ -139,7 +140,7 @@ async fn lead(
         encodings,
     };
     let watches = watch::start(&options.reader, &reading, &outlet);
-    let linter = cfg!(debug_assertions).then(|| Linter::of(options.policy.profiles()));
+    let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(options.policy.profiles())));
     let mut scheduler = Scheduler::new(options.policy);
     scheduler.keep_explaining();
     let engine = Engine {
@@ -180,7 +181,7 @@ async fn wind_down(lanes: &Lanes, fence: &Fence) {
 }
 
 /// How the lease was lost; without one it never is.
-async fn hold(lease: Option<&mut Lease>) -> cluster::Error {
+async fn hold(lease: Option<&mut Lease>) -> muster_cluster::Error {
     match lease {
         Some(lease) => lease.hold().await,
         None => pending().await,
