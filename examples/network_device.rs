@@ -16,7 +16,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use muster::cli::Extensions;
-use muster::cluster::lanes::{Answerer, Outside, WriteError};
+use muster::cluster::answerer::{Answerer, Outside, WriteError};
 use muster::core::framework::{
     Ask, EventHandler, Plugin, PreBind, PreBindVerdict, Profile, Reason, Reserve, ReserveVerdict,
     Spot, WaitingPods,

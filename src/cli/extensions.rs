@@ -1,6 +1,7 @@
 //! What a program adds that has Muster in it: plugins, and who answers what they ask.
 
-use muster_cluster::lanes::{Answerer, Answerers};
+use muster_cluster::answerer::Answerer;
+use muster_cluster::lanes::Answerers;
 use muster_config::{ConfigError, SchedulerConfiguration};
 use muster_core::engine::Policy;
 use muster_core::framework::{Addition, Profile};

@@ -7,6 +7,7 @@
 //! Nothing here decides anything about pods.
 
 pub mod access;
+pub mod answerer;
 pub mod asking;
 pub mod attempt;
 pub mod binding;

@@ -4,7 +4,7 @@
 //! Everything may be done again: what stands there already is not written. Nothing is undone, as in
 //! kube-scheduler: a volume that is for a claim, and a claim whose volume is being made, stay so.
 
-use super::lanes::{Answerer, Outside, WriteError};
+use crate::answerer::{Answerer, Outside, WriteError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1 as core;

@@ -5,15 +5,12 @@
 
 use super::Context;
 use crate::News;
+use crate::answerer::{Answerer, Outside};
 use crate::asking::Asking;
-use crate::fence::Fence;
 use crate::volumes::VolumeBinder;
-use futures::future::BoxFuture;
-use kube::Client;
 use muster_model::units::Time;
 use muster_model::{Answer, Body, Event, Question, QuestionId, VOLUME_BINDING};
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -22,14 +19,6 @@ use tokio::time::{sleep_until, timeout};
 
 /// Questions to one addressee at once.
 const IN_FLIGHT: usize = 64;
-
-/// Somebody who answers questions. It goes by the name of a plugin, and may be asked the same several
-/// times: to do what is done already, and to undo what was never done, is a yes.
-pub trait Answerer: Send + Sync {
-    /// Answers one question, or undoes one ([`Question::undoes`]). Takes as long as the question may at
-    /// most; then it is dropped where it is.
-    fn answer<'a>(&'a self, question: &'a Question, outside: &'a Outside) -> BoxFuture<'a, Answer>;
-}
 
 /// Who answers, by name.
 #[derive(Clone)]
@@ -57,10 +46,7 @@ impl Answerers {
             let message = format!("nobody answers for {name}");
             return Answer::Failed { message };
         };
-        let outside = Outside {
-            client: context.client.clone(),
-            fence: context.fence.clone(),
-        };
+        let outside = Outside::new(context.client.clone(), context.fence.clone());
         let at_most = Duration::from_millis(question.at_most.0);
         let answered = timeout(at_most, answerer.answer(question, &outside)).await;
         answered.unwrap_or_else(|_| Answer::Failed {
@@ -72,54 +58,6 @@ impl Answerers {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
-}
-
-/// What those who answer work with.
-#[derive(Clone)]
-pub struct Outside {
-    client: Client,
-    fence: Fence,
-}
-
-impl Outside {
-    /// A client for the API server that sends nothing while this process may not write. It repeats
-    /// nothing by itself.
-    #[must_use]
-    pub const fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// Sends a write, if one may be sent: so that nobody takes over while it may still happen.
-    ///
-    /// # Errors
-    /// What came of it, or that nothing may be sent, in words.
-    pub async fn write<T>(
-        &self,
-        request: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<T, WriteError> {
-        let Some(sending) = self.fence.begin() else {
-            return Err(WriteError::NotNow);
-        };
-        let answer = request.await;
-        match &answer {
-            Ok(_) => sending.ended(),
-            // Behind a server's error, the write may still be on its way.
-            Err(kube::Error::Api(status)) if status.code < 500 => sending.ended(),
-            Err(_) => {}
-        }
-        answer.map_err(WriteError::Answered)
-    }
-}
-
-/// Why a write did not succeed.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// Another instance may be writing.
-    #[error("this instance may not write now")]
-    NotNow,
-    /// What came of it.
-    #[error(transparent)]
-    Answered(kube::Error),
 }
 
 /// The lane's intake and its workings. Clones share both.

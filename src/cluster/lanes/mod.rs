@@ -17,7 +17,7 @@ mod requests;
 mod send;
 mod slow;
 
-pub use ask::{Answerer, Answerers, Outside, WriteError};
+pub use ask::Answerers;
 pub use evict::eviction;
 pub use requests::{Made, bind as binding};
 

@@ -2,7 +2,8 @@
 
 use super::together::Together;
 use super::{Endpoint, Extender, Limits, Plugin, Tls, Verbs};
-use crate::lanes::{Answerer, Answerers, Outside};
+use crate::answerer::{Answerer, Outside};
+use crate::lanes::Answerers;
 use crate::{Clock, Error, Metrics};
 use futures::future::BoxFuture;
 use http::Uri;

@@ -36,9 +36,12 @@ const LAYERS: [(&str, Layers<'_>); 2] = [
     ("src/core/model", &[&["units"], &["resources"]]),
 ];
 
-/// Files and folders that still use each other in a circle.
-const TANGLED: [&str; 19] = [
+/// Files and folders that still use each other in a circle. Decoding keeps of annotations only those
+/// that a convention reads, and conventions read what was decoded.
+const TANGLED: [&str; 21] = [
     "src/core/actions/",
+    "src/api/conventions/",
+    "src/api/slim/",
     "src/api/convert/pod.rs",
     "src/api/convert/preferences.rs",
     "src/api/said.rs",

@@ -2,6 +2,8 @@
 //!
 //! Not a compiler: it knows comments, literals, `use` trees, inline modules and plain paths.
 
+use std::collections::BTreeSet;
+
 /// A path that a source names, in full from its crate's root or from an outside crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
@@ -21,13 +23,15 @@ enum Token {
 }
 
 /// All paths that a source names: those of its `use` lines, and those in its code that begin with
-/// `crate`, `super` or `self`. `module` is where the source stands: `["crate", "state"]` for
+/// `crate`, `super`, `self` or a module that it declares. `module` is where the source stands: `["crate", "state"]` for
 /// `src/core/state/mod.rs`.
 pub(crate) fn mentions(text: &str, module: &[&str]) -> Vec<Mention> {
     let tokens = tokens(text);
     let mut reader = Reader {
         tokens: &tokens,
         at: 0,
+        children: declared(&tokens),
+        depth: module.len(),
         found: Vec::new(),
         module: module.iter().map(|one| (*one).to_owned()).collect(),
     };
@@ -35,9 +39,25 @@ pub(crate) fn mentions(text: &str, module: &[&str]) -> Vec<Mention> {
     reader.found
 }
 
+/// The modules that a source declares and that stand in files of their own.
+fn declared(tokens: &[(Token, usize)]) -> BTreeSet<String> {
+    let found = tokens.windows(3).filter_map(|three| match three {
+        [
+            (Token::Word(word), _),
+            (Token::Word(name), _),
+            (Token::Sign(';'), _),
+        ] => (word == "mod").then(|| name.clone()),
+        _ => None,
+    });
+    found.collect()
+}
+
 struct Reader<'a> {
     tokens: &'a [(Token, usize)],
     at: usize,
+    children: BTreeSet<String>,
+    /// How many names the file's own module has.
+    depth: usize,
     found: Vec<Mention>,
     module: Vec<String>,
 }
@@ -129,7 +149,7 @@ impl Reader<'_> {
     fn plain_path(&mut self) {
         let line = self.tokens[self.at].1;
         let first = self.word(0).unwrap_or_default();
-        let known = ["crate", "super", "self"].contains(&first);
+        let known = ["crate", "super", "self"].contains(&first) || self.children.contains(first);
         if !known || self.token(1) != Some(&Token::PathSeparator) {
             self.at += 1;
             return;
@@ -153,6 +173,7 @@ impl Reader<'_> {
             None => return,
             Some("crate") => base.truncate(1),
             Some("self" | "super") => {}
+            Some(child) if self.children.contains(child) => base.truncate(self.depth),
             Some(_) => base.clear(),
         }
         while let Some(word) = rest.next_if(|word| ["crate", "self", "super"].contains(&&**word)) {
@@ -283,6 +304,15 @@ mod tests {
         assert_eq!(
             tests.iter().map(|one| one.in_tests).collect::<Vec<_>>(),
             [true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_child_is_a_path_of_its_own() {
+        let text = "mod a; pub use a::X; fn f() { a::b::g(); c::h() } mod tests { use a::Y; }";
+        assert_eq!(
+            paths(text, &["crate", "m"]),
+            ["crate::m::a::X", "crate::m::a::b::g", "crate::m::a::Y"]
         );
     }
 
