@@ -1,6 +1,6 @@
 //! What a control plane shall have, and how it is started.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use crate::api::{self, Api};
 use crate::files::{self, User};
 use crate::home::Home;
+use crate::options::Options;
 use crate::pki::Pki;
 use crate::plane::ControlPlane;
 use crate::programs::Role;
@@ -25,22 +26,21 @@ const AUDIT: &str = include_str!("../audit.yaml");
 /// What to start; see [`ControlPlane::builder`]. Everything optional is off.
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
-    kwok: bool,
-    controller_manager: bool,
-    kube_scheduler: bool,
-    pub(crate) upstream_pod_groups: bool,
-    pub(crate) node_lifecycle: bool,
-    pub(crate) audit: bool,
-    users: Vec<(String, Vec<String>)>,
-    pub(crate) api_server_flags: Vec<String>,
-    dir: Option<PathBuf>,
+    options: Options,
+}
+
+impl ControlPlane {
+    /// What to start; end with [`Builder::start`].
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
 }
 
 impl Builder {
     /// Runs kwok: bound pods on fake nodes start, end and go.
     #[must_use]
     pub fn kwok(mut self, on: bool) -> Self {
-        self.kwok = on;
+        self.options.kwok = on;
         self
     }
 
@@ -48,14 +48,14 @@ impl Builder {
     /// disruption budgets.
     #[must_use]
     pub fn controller_manager(mut self, on: bool) -> Self {
-        self.controller_manager = on;
+        self.options.controller_manager = on;
         self
     }
 
     /// Runs kube-scheduler, for pods whose scheduler is `default-scheduler`.
     #[must_use]
     pub fn kube_scheduler(mut self, on: bool) -> Self {
-        self.kube_scheduler = on;
+        self.options.kube_scheduler = on;
         self
     }
 
@@ -63,7 +63,7 @@ impl Builder {
     /// feature gate GenericWorkload everywhere.
     #[must_use]
     pub fn upstream_pod_groups(mut self, on: bool) -> Self {
-        self.upstream_pod_groups = on;
+        self.options.upstream_pod_groups = on;
         self
     }
 
@@ -71,14 +71,14 @@ impl Builder {
     /// is not Ready. Needs kwok and the controller manager.
     #[must_use]
     pub fn node_lifecycle(mut self, on: bool) -> Self {
-        self.node_lifecycle = on;
+        self.options.node_lifecycle = on;
         self
     }
 
     /// Writes down who wrote what and when; see [`ControlPlane::audit`].
     #[must_use]
     pub fn audit(mut self, on: bool) -> Self {
-        self.audit = on;
+        self.options.audit = on;
         self
     }
 
@@ -86,7 +86,7 @@ impl Builder {
     /// [`ControlPlane::kubeconfig_of`].
     #[must_use]
     pub fn user(mut self, name: &str, groups: &[&str]) -> Self {
-        self.users.push((
+        self.options.users.push((
             name.to_owned(),
             groups.iter().map(ToString::to_string).collect(),
         ));
@@ -96,7 +96,7 @@ impl Builder {
     /// Adds a flag to kube-apiserver's.
     #[must_use]
     pub fn api_server_flag(mut self, flag: &str) -> Self {
-        self.api_server_flags.push(flag.to_owned());
+        self.options.api_server_flags.push(flag.to_owned());
         self
     }
 
@@ -105,7 +105,7 @@ impl Builder {
     /// the test fails.
     #[must_use]
     pub fn dir(mut self, dir: &Path) -> Self {
-        self.dir = Some(dir.to_owned());
+        self.options.dir = Some(dir.to_owned());
         self
     }
 
@@ -115,7 +115,7 @@ impl Builder {
     /// When a program is missing or does not start; the error says what to do,
     /// or ends with the log.
     pub fn start(&self) -> Result<ControlPlane> {
-        if self.node_lifecycle && !(self.kwok && self.controller_manager) {
+        if self.options.node_lifecycle && !(self.options.kwok && self.options.controller_manager) {
             bail!("node_lifecycle needs kwok and the controller manager");
         }
         let mut attempt = 1;
@@ -128,7 +128,7 @@ impl Builder {
     }
 
     fn try_start(&self) -> Result<ControlPlane> {
-        let home = Home::create(self.dir.as_deref())?;
+        let home = Home::create(self.options.dir.as_deref())?;
         let dir = home.path().to_owned();
         let pki = Pki::create(&dir)?;
         let users = self.users()?;
@@ -154,27 +154,31 @@ impl Builder {
         plane.run(Role::Etcd, task, Some(data))?;
         plane.wait_for("etcd", START_LIMIT, || ports::listens(etcd))?;
 
-        if self.audit {
+        if self.options.audit {
             files::write(&dir.join(files::AUDIT_POLICY), AUDIT)?;
         }
-        let task = flags::api_server(self, &dir, &pki, etcd, api_server);
+        let task = flags::api_server(&self.options, &dir, &pki, etcd, api_server);
         plane.run(Role::ApiServer, task, None)?;
         plane.wait_until_ready(START_LIMIT)?;
 
         // The rest starts side by side.
         let mut listening = Vec::new();
-        if self.controller_manager {
+        if self.options.controller_manager {
             let port = ports::free()?;
-            let task = flags::controller_manager(self, &dir, &pki, port);
+            let task = flags::controller_manager(&self.options, &dir, &pki, port);
             plane.run(Role::ControllerManager, task, None)?;
             listening.push(port);
         }
-        if self.kube_scheduler {
+        if self.options.kube_scheduler {
             let port = ports::free()?;
-            plane.run(Role::Scheduler, flags::scheduler(self, &dir, port), None)?;
+            plane.run(
+                Role::Scheduler,
+                flags::scheduler(&self.options, &dir, port),
+                None,
+            )?;
             listening.push(port);
         }
-        if self.kwok {
+        if self.options.kwok {
             let port = ports::free()?;
             let stages = dir.join("stages.yaml");
             files::write(&stages, &self.stages())?;
@@ -188,7 +192,11 @@ impl Builder {
     }
 
     fn stages(&self) -> String {
-        let more = if self.node_lifecycle { HEARTBEAT } else { "" };
+        let more = if self.options.node_lifecycle {
+            HEARTBEAT
+        } else {
+            ""
+        };
         [STAGES, more].join("---\n")
     }
 
@@ -196,7 +204,7 @@ impl Builder {
     fn users(&self) -> Result<Vec<User>> {
         let admin = ("admin".to_owned(), vec!["system:masters".to_owned()]);
         let mut users = Vec::new();
-        for (name, groups) in std::iter::once(&admin).chain(&self.users) {
+        for (name, groups) in std::iter::once(&admin).chain(&self.options.users) {
             // They go into a CSV file as they are.
             if groups
                 .iter()

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::builder::Builder;
 use crate::files;
 use crate::nodes;
+use crate::options::Options;
 use crate::pki::Pki;
 
 /// The controllers that the tests' objects need.
@@ -56,7 +56,7 @@ pub(crate) fn etcd(data: &Path, client_port: u16, peer_port: u16) -> Vec<String>
 }
 
 pub(crate) fn api_server(
-    options: &Builder,
+    options: &Options,
     dir: &Path,
     pki: &Pki,
     etcd_port: u16,
@@ -107,7 +107,7 @@ pub(crate) fn api_server(
 }
 
 pub(crate) fn controller_manager(
-    options: &Builder,
+    options: &Options,
     dir: &Path,
     pki: &Pki,
     port: u16,
@@ -131,14 +131,14 @@ pub(crate) fn controller_manager(
     flags
 }
 
-pub(crate) fn scheduler(options: &Builder, dir: &Path, port: u16) -> Vec<String> {
+pub(crate) fn scheduler(options: &Options, dir: &Path, port: u16) -> Vec<String> {
     let mut flags = client(options, dir, port);
     flags.extend(owned(["--kube-api-qps=5000", "--kube-api-burst=5000"]));
     flags
 }
 
 /// What the controller manager and the scheduler have in common.
-fn client(options: &Builder, dir: &Path, port: u16) -> Vec<String> {
+fn client(options: &Options, dir: &Path, port: u16) -> Vec<String> {
     let mut flags = vec![
         path_flag("kubeconfig", &dir.join("kubeconfig")),
         format!("--secure-port={port}"),

@@ -29,6 +29,7 @@ mod files;
 mod flags;
 mod home;
 mod nodes;
+mod options;
 mod pki;
 mod plane;
 mod ports;

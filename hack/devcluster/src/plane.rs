@@ -14,7 +14,6 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::api::Api;
-use crate::builder::Builder;
 use crate::files::{self, User};
 use crate::home::Home;
 use crate::process::{Process, Task};
@@ -37,11 +36,6 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// What to start; end with [`Builder::start`].
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     pub(crate) fn new(home: Home, url: String, users: Vec<User>, api: Api) -> Self {
         Self {
             processes: BTreeMap::new(),
@@ -67,7 +61,7 @@ impl ControlPlane {
         self.dir().join("kubeconfig")
     }
 
-    /// The kubeconfig of a user added by [`Builder::user`].
+    /// The kubeconfig of a user added by [`Builder::user`](crate::Builder::user).
     ///
     /// # Errors
     /// When no such user was added.
@@ -167,7 +161,7 @@ impl ControlPlane {
         self.api.get(path)
     }
 
-    /// Who wrote what so far, if [`Builder::audit`] asked for it: one Event of `audit.k8s.io/v1`
+    /// Who wrote what so far, if [`Builder::audit`](crate::Builder::audit) asked for it: one Event of `audit.k8s.io/v1`
     /// for each write that was answered, in this order.
     ///
     /// # Errors

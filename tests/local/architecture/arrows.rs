@@ -70,12 +70,19 @@ struct Source {
     text: String,
 }
 
-/// The folders that are crates.
+/// The folders in which a crate begins.
 fn crates() -> Vec<String> {
     let manifest = read("Cargo.toml");
     let paths = manifest.split("{ path = \"").skip(1);
     let paths = paths.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()));
-    paths.filter(|path| path.starts_with("src/")).collect()
+    let root = |path: String| {
+        if path.starts_with("src/") {
+            path
+        } else {
+            format!("{path}/src")
+        }
+    };
+    paths.map(root).collect()
 }
 
 /// A file as a module: `src/core/state/mod.rs` is `state` of the crate in `src/core`.
@@ -178,7 +185,7 @@ fn in_circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<&'a str>
 
 fn all() -> Vec<Source> {
     let crates = crates();
-    let files = sources("src").into_iter();
+    let files = ["src", "hack"].into_iter().flat_map(sources);
     files
         .filter_map(|(file, text)| placed(&file, &text, &crates))
         .collect()
