@@ -28,7 +28,7 @@ const BUG: u8 = 3;
 
 /// A gang scheduler for Kubernetes that binds pods itself and can say why.
 #[derive(Debug, Parser)]
-#[command(name = "muster", version, about, propagate_version = true)]
+#[command(name = "muster", version, propagate_version = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
