@@ -20,6 +20,7 @@ mod label_domains;
 mod label_index;
 mod membership;
 mod near;
+mod node_facts;
 mod node_set;
 mod nodes;
 mod nominations;
@@ -48,8 +49,9 @@ pub use ids::{
 pub use kept::{HOLDS, Kept, SLOTS, View};
 pub use label_domains::LabelDomains;
 pub use near::Near;
+pub use node_facts::NodeFacts;
 pub use node_set::NodeSet;
-pub use nodes::{NodeFacts, Nodes};
+pub use nodes::Nodes;
 pub use pending::{Class, Pending, Turn, take_turns};
 pub use pod_counts::{NearPods, PodCounts, Pull, Rules};
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Setback, Standing};

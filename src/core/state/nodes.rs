@@ -8,26 +8,14 @@ use super::appeal::Appeal;
 use super::ids::{Id, NodeId, PodId};
 use super::kept::Kept;
 use super::label_index::LabelIndex;
+use super::node_facts::NodeFacts;
 use super::node_set::{LANES, NodeSet};
 use super::pods::Pod;
 use super::shapes::{Shape, Shapes};
 use super::touched::Touched;
 use indexmap::IndexMap;
 use muster_model::resources::{Dimension, Dimensions, Request, WIDTH};
-use muster_model::{Constraints, HostPort, Labels, NodeFeatures, NodeSpec, Taint, digest};
-
-/// What filters look at that does not depend on usage.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeFacts {
-    /// Labels.
-    pub labels: Labels,
-    /// Taints.
-    pub taints: Vec<Taint>,
-    /// Cordoned.
-    pub unschedulable: bool,
-    /// What the kubelet declares.
-    pub features: NodeFeatures,
-}
+use muster_model::{Constraints, HostPort, Labels, NodeSpec, digest};
 
 /// One resource over all nodes. Both columns have whole words of nodes.
 #[derive(Clone, Debug, Default)]
@@ -161,18 +149,13 @@ impl Nodes {
         let (grew, shrank) = self.set_allocatable(id, &amounts, dimensions.len());
         let offers = |one: Dimension| dimensions.is_device(one) && amounts[one.index()] > 0;
         self.with_devices.set(id, dimensions.iter().any(offers));
-        let facts = NodeFacts {
-            labels: spec.labels,
-            taints: spec.taints,
-            unschedulable: spec.unschedulable,
-            features: spec.features,
-        };
         let appeals = self.appeal.set_images(id, &spec.images);
         let row = &mut self.rows[id.index()];
         row.deleted = false;
-        let changed = row.facts != facts;
+        let changed = !row.facts.are_those_of(&spec);
         if changed || appeared {
             self.version += 1;
+            let facts = NodeFacts::from(spec);
             self.appeal.set_taints(id, &facts.taints);
             self.by_label.change(id, &row.facts.labels, &facts.labels);
             row.facts = facts;
@@ -198,13 +181,7 @@ impl Nodes {
     /// The node that is there, if it is to be another for filters by what it now says of itself.
     pub(super) fn changing(&self, spec: &NodeSpec) -> Option<NodeId> {
         let id = self.find(&spec.name);
-        id.filter(|id| {
-            let facts = self.facts(*id);
-            self.present.contains(*id)
-                && (facts.labels != spec.labels
-                    || facts.taints != spec.taints
-                    || facts.unschedulable != spec.unschedulable)
-        })
+        id.filter(|id| self.present.contains(*id) && !self.facts(*id).are_those_of(spec))
     }
 
     /// Forgets what a node offered. Its pods stay counted until they are gone themselves.

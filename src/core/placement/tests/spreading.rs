@@ -10,8 +10,8 @@ use crate::transaction::Statement;
 use muster_model::units::Time;
 use muster_model::{
     Counted, Event, LabelCondition, LabelRequirement, LabelSelector, Labels, NamespaceChoice,
-    NodeSpec, Operator, PodKey, PodLabels, PodPhase, PodQuery, PodSpec, Requirement, SpreadRule,
-    Taint, Term, Toleration, TolerationOperator, label_in,
+    NodeFeatures, NodeSpec, Operator, PodKey, PodLabels, PodPhase, PodQuery, PodSpec, Requirement,
+    SpreadRule, Taint, Term, Toleration, TolerationOperator, label_in,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -156,6 +156,7 @@ enum Step {
         zone: Option<&'static str>,
         red: bool,
         taint: Option<&'static str>,
+        declares: bool,
     },
     NodeGone(u8),
     Pod {
@@ -180,8 +181,8 @@ fn step() -> impl Strategy<Value = Step> {
     let taint = prop::sample::select(vec![None, None, None, Some("soft"), Some("hard")]);
     let app = prop::sample::select(vec!["x", "x", "y", "z"]);
     prop_oneof![
-        4 => (0..NODES, zone, any::<bool>(), taint).prop_map(
-            |(node, zone, red, taint)| Step::Node { node, zone, red, taint }),
+        4 => (0..NODES, zone, any::<bool>(), taint, any::<bool>()).prop_map(
+            |(node, zone, red, taint, declares)| Step::Node { node, zone, red, taint, declares }),
         1 => (0..NODES).prop_map(Step::NodeGone),
         6 => (
             0..PODS, 0..NODES, prop::bool::weighted(0.2), app,
@@ -243,6 +244,7 @@ impl World {
                 zone,
                 red,
                 taint,
+                declares,
             } => {
                 let name = format!("n{node}");
                 let color = if *red { "red" } else { "blue" };
@@ -256,6 +258,7 @@ impl World {
                     name: name.clone(),
                     labels: all,
                     taints: taint.into_iter().collect(),
+                    features: NodeFeatures::BIND_MOUNT_OPTIONS.when(*declares),
                     allocatable: vec![("cpu".to_owned(), 3_000), ("pods".to_owned(), 9)],
                     ..NodeSpec::default()
                 };
@@ -433,5 +436,35 @@ proptest! {
             world.compare(&state, &mut placer, (&profile, &asking))?;
             world.state = state;
         }
+    }
+}
+
+#[test]
+fn a_node_counts_once_whatever_of_it_changes() {
+    let (profile, asking) = (default_profile(), asking());
+    let (mut world, mut placer) = (World::new(), Placer::default());
+    let node = |zone, red, taint, declares| Step::Node {
+        node: 0,
+        zone: Some(zone),
+        red,
+        taint,
+        declares,
+    };
+    world.take(&node("1", false, None, false));
+    world.take(&Step::Place(0));
+    placer.begin_cycle(&world.state);
+    // Spreads are kept once somebody asked.
+    world
+        .compare(&world.state, &mut placer, (&profile, &asking))
+        .unwrap();
+    for changed in [
+        node("1", false, None, true),
+        node("1", true, None, true),
+        node("1", true, Some("soft"), true),
+        node("2", true, Some("soft"), true),
+        node("2", true, Some("soft"), true),
+    ] {
+        world.take(&changed);
+        world.state.audit().unwrap();
     }
 }
