@@ -6,6 +6,7 @@ mod support;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
+use muster::model::Object;
 use muster::model::units::Time;
 use muster::model::{
     Event, LabelCondition, LabelRequirement, LabelSelector, Labels, NamespaceChoice, NodeSpec,
@@ -33,7 +34,7 @@ fn cluster() -> Scheduler {
             labels: labels.into(),
             ..plain
         };
-        scheduler.apply(Time::ZERO, Event::Node(spec));
+        scheduler.apply(Time::ZERO, Event::is(spec));
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
@@ -56,14 +57,14 @@ fn about(app: &str, key: &str) -> PodTerm {
 fn with_terms(events: Vec<Event>, app: &str, near: &[PodTerm], apart: &[PodTerm]) -> Vec<Event> {
     let labels = PodLabels::new(&Labels::from([("app".to_owned(), app.to_owned())]));
     let change = |event| {
-        let Event::Pod(mut spec) = event else {
+        let Event::Is(Object::Pod(mut spec)) = event else {
             return event;
         };
         spec.labels = labels.clone();
         spec.shape.requests = vec![("cpu".to_owned(), 500)];
         spec.shape.pods.affinity = near.to_vec();
         spec.shape.pods.anti_affinity = apart.to_vec();
-        Event::Pod(spec)
+        Event::is(*spec)
     };
     events.into_iter().map(change).collect()
 }

@@ -15,6 +15,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use muster::core::engine::Scheduler;
 use muster::model::Bind;
 use muster::model::Event;
+use muster::model::ObjectKey;
 use muster::model::units::Time;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -132,7 +133,7 @@ fn waiting(criterion: &mut Criterion) {
             for _ in 0..times {
                 let ends = running.pop_back().expect("one that runs");
                 let attempts = scheduler.stats().attempts;
-                let news = vec![Event::PodDeleted(ends.pod)];
+                let news = vec![Event::Gone(ObjectKey::Pod(ends.pod))];
                 let start = Instant::now();
                 let binds = clock.hear(&mut scheduler, news);
                 took += start.elapsed();

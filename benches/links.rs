@@ -10,6 +10,8 @@ mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
+use muster::model::Object;
+use muster::model::ObjectKey;
 use muster::model::units::Time;
 use muster::model::{Event, Link, NodeSpec, TopologySpec, TopologyWish};
 use std::time::{Duration, Instant};
@@ -84,12 +86,12 @@ fn torus() -> Vec<Link> {
 }
 
 fn topology(links: Vec<Link>) -> Event {
-    Event::Topology(Box::new(TopologySpec {
+    Event::is(TopologySpec {
         name: "net".to_owned(),
         uid: "uid-of-net".to_owned(),
         links,
         ..TopologySpec::default()
-    }))
+    })
 }
 
 /// Five thousand nodes, of which so many of a thousand are in use, by lot.
@@ -110,7 +112,7 @@ fn world(links: &[Link], in_use: usize) -> Scheduler {
 fn gang(most: u32) -> (Vec<Event>, Vec<Event>) {
     let mut come = gang_of(SIZE, CORES);
     for event in &mut come {
-        if let Event::Gang(spec) = event {
+        if let Event::Is(Object::Gang(spec)) = event {
             spec.topology = Some(TopologyWish {
                 max_hops: Some(most),
                 ..TopologyWish::default()
@@ -118,8 +120,10 @@ fn gang(most: u32) -> (Vec<Event>, Vec<Event>) {
         }
     }
     let go = come.iter().filter_map(|event| match event {
-        Event::Pod(pod) => Some(Event::PodDeleted(pod.key.clone())),
-        Event::Gang(gang) => Some(Event::GangDeleted(gang.key.clone(), gang.source)),
+        Event::Is(Object::Pod(pod)) => Some(Event::Gone(ObjectKey::Pod(pod.key.clone()))),
+        Event::Is(Object::Gang(gang)) => {
+            Some(Event::Gone(ObjectKey::Gang(gang.key.clone(), gang.source)))
+        }
         _ => None,
     });
     let go = go.collect();
@@ -145,12 +149,12 @@ fn graph(criterion: &mut Criterion) {
         let mut scheduler = world(&links, 500);
         group.bench_function(format!("{name}/a-node-goes-and-comes"), |bench| {
             bench.iter(|| {
-                scheduler.apply(Time::ZERO, Event::NodeDeleted(host(0)));
+                scheduler.apply(Time::ZERO, Event::Gone(ObjectKey::Node(host(0))));
                 let node = NodeSpec {
                     name: host(0),
                     ..NodeSpec::default()
                 };
-                scheduler.apply(Time::ZERO, Event::Node(node));
+                scheduler.apply(Time::ZERO, Event::is(node));
             });
         });
         for (words, in_use, most, fits) in [

@@ -11,6 +11,8 @@ mod support;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
+use muster::model::Object;
+use muster::model::ObjectKey;
 use muster::model::units::{Millis, Time};
 use muster::model::{Event, GangSpec, PodSpec, QueueSpec};
 use std::time::{Duration, Instant};
@@ -23,7 +25,9 @@ fn filling(criterion: &mut Criterion) {
     const JOBS: usize = 32_000;
     const QUEUES: usize = 10;
     let events = fair_jobs(JOBS, QUEUES);
-    let pods = events.iter().filter(|one| matches!(one, Event::Pod(_)));
+    let pods = events
+        .iter()
+        .filter(|one| matches!(one, Event::Is(Object::Pod(_))));
     let pods = pods.count();
     let mut group = criterion.benchmark_group("filling/32000-jobs-in-10-queues");
     group
@@ -56,10 +60,10 @@ fn tell(scheduler: &mut Scheduler, events: Vec<Event>) {
 /// Of 200 queues in four levels each has four below it, as far as they go.
 fn tree() -> Vec<Event> {
     let in_tree = |(index, event)| match event {
-        Event::Queue(spec) if index >= 4 => Event::Queue(Box::new(QueueSpec {
+        Event::Is(Object::Queue(spec)) if index >= 4 => Event::is(QueueSpec {
             parent: Some(support::queue_name((index - 4) / 4)),
             ..*spec
-        })),
+        }),
         other => other,
     };
     queues(200).into_iter().enumerate().map(in_tree).collect()
@@ -68,14 +72,14 @@ fn tree() -> Vec<Event> {
 /// Gives everybody a lifetime of an hour.
 fn lasting(event: Event) -> Event {
     match event {
-        Event::Gang(spec) => Event::Gang(Box::new(GangSpec {
+        Event::Is(Object::Gang(spec)) => Event::is(GangSpec {
             lifetime: Some(HOUR),
             ..*spec
-        })),
-        Event::Pod(spec) => Event::Pod(Box::new(PodSpec {
+        }),
+        Event::Is(Object::Pod(spec)) => Event::is(PodSpec {
             lifetime: Some(HOUR),
             ..*spec
-        })),
+        }),
         other => other,
     }
 }
@@ -111,10 +115,10 @@ fn waiting(criterion: &mut Criterion) {
                 let mut took = Duration::ZERO;
                 for turn in 0..times {
                     let index = usize::try_from(turn).expect("a few") % ON;
-                    let Event::Pod(pod) = &small[index] else {
+                    let Event::Is(Object::Pod(pod)) = &small[index] else {
                         panic!("a pod");
                     };
-                    let gone = Event::PodDeleted(pod.key.clone());
+                    let gone = Event::Gone(ObjectKey::Pod(pod.key.clone()));
                     let start = Instant::now();
                     let placed = clock.hear(&mut scheduler, vec![gone]);
                     took += start.elapsed();

@@ -4,6 +4,7 @@ mod support;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
+use muster::model::Object;
 use muster::model::units::Time;
 use muster::model::{
     Counted, Event, HOSTNAME, LabelCondition, LabelRequirement, LabelSelector, NamespaceChoice,
@@ -23,7 +24,7 @@ fn cluster() -> Scheduler {
         let zone = format!("zone-{}", index % 3);
         node.labels.insert("zone".to_owned(), zone);
         node.labels.insert(HOSTNAME.to_owned(), node.name.clone());
-        scheduler.apply(Time::ZERO, Event::Node(node));
+        scheduler.apply(Time::ZERO, Event::is(node));
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
@@ -35,7 +36,7 @@ fn spread_over(key: &str) -> Vec<Event> {
     let labels = PodLabels::new(&[(label.clone(), app.clone())].into());
     let mut pods = small(PODS);
     for event in &mut pods {
-        if let Event::Pod(pod) = event {
+        if let Event::Is(Object::Pod(pod)) = event {
             pod.labels = labels.clone();
             let namespaces = vec![NamespaceChoice::only(&pod.key.namespace)];
             let requirement = LabelRequirement {

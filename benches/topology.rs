@@ -10,6 +10,8 @@ mod support;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use muster::core::engine::Scheduler;
+use muster::model::Object;
+use muster::model::ObjectKey;
 use muster::model::units::Time;
 use muster::model::{Event, Labels, Level, NodeSpec, TopologySpec, TopologyWish};
 use std::time::{Duration, Instant};
@@ -42,10 +44,10 @@ fn tree(nodes: usize, with_topology: bool) -> Scheduler {
             levels: LEVELS.map(level).to_vec(),
             ..TopologySpec::default()
         };
-        scheduler.apply(Time::ZERO, Event::Topology(Box::new(spec)));
+        scheduler.apply(Time::ZERO, Event::is(spec));
     }
     for index in 0..nodes {
-        scheduler.apply(Time::ZERO, Event::Node(at(index)));
+        scheduler.apply(Time::ZERO, Event::is(at(index)));
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
@@ -65,7 +67,7 @@ fn half_full(nodes: usize) -> Scheduler {
 /// Has all PodGroups ask for one domain of a level.
 fn bound_to_level(mut events: Vec<Event>, label: &str) -> Vec<Event> {
     for event in &mut events {
-        if let Event::Gang(spec) = event {
+        if let Event::Is(Object::Gang(spec)) = event {
             spec.topology = Some(TopologyWish {
                 required_level: Some(label.to_owned()),
                 ..TopologyWish::default()
@@ -89,8 +91,10 @@ fn search(criterion: &mut Criterion) {
         let go: Vec<Event> = come
             .iter()
             .filter_map(|event| match event {
-                Event::Pod(pod) => Some(Event::PodDeleted(pod.key.clone())),
-                Event::Gang(gang) => Some(Event::GangDeleted(gang.key.clone(), gang.source)),
+                Event::Is(Object::Pod(pod)) => Some(Event::Gone(ObjectKey::Pod(pod.key.clone()))),
+                Event::Is(Object::Gang(gang)) => {
+                    Some(Event::Gone(ObjectKey::Gang(gang.key.clone(), gang.source)))
+                }
                 _ => None,
             })
             .collect();

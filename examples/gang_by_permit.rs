@@ -12,6 +12,8 @@ use muster::core::framework::{
     EventHandler, Permit, PermitVerdict, Plugin, Profile, Spot, WaitingPods,
 };
 use muster::core::state::{ClusterState, Place, Pod, PodId};
+use muster::model::Object;
+use muster::model::ObjectKey;
 use muster::model::units::{Millis, Time};
 use muster::model::{Event, PodKey, label_in};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,11 +99,11 @@ impl Permit for GangByPermit {
 impl EventHandler for GangByPermit {
     fn on_event(&self, state: &ClusterState, event: &Event, _: &mut WaitingPods) {
         match event {
-            Event::Pod(spec) if spec.phase.is_terminal() => self.forget(&spec.key),
-            Event::PodDeleted(pod) => self.forget(pod),
-            Event::Pod(_) | Event::BindResult(..) => {
+            Event::Is(Object::Pod(spec)) if spec.phase.is_terminal() => self.forget(&spec.key),
+            Event::Gone(ObjectKey::Pod(pod)) => self.forget(pod),
+            Event::Is(Object::Pod(_)) | Event::BindResult(..) => {
                 let key = match event {
-                    Event::Pod(spec) => &spec.key,
+                    Event::Is(Object::Pod(spec)) => &spec.key,
                     Event::BindResult(key, _) => key,
                     _ => return,
                 };

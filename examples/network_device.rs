@@ -22,6 +22,8 @@ use muster::core::framework::{
     Spot, WaitingPods,
 };
 use muster::core::state::{ClusterState, GangId, Place};
+use muster::model::Object;
+use muster::model::ObjectKey;
 use muster::model::units::Millis;
 use muster::model::{About, Answer, Event, PodKey, Point, Question, label_in};
 use serde_json::json;
@@ -127,8 +129,8 @@ impl EventHandler for NetworkDevice {
     fn on_event(&self, state: &ClusterState, event: &Event, _: &mut WaitingPods) {
         match event {
             // Also what another scheduler bound before this one started.
-            Event::Pod(spec) if spec.phase.is_terminal() => self.give_back(&spec.key),
-            Event::Pod(spec) => {
+            Event::Is(Object::Pod(spec)) if spec.phase.is_terminal() => self.give_back(&spec.key),
+            Event::Is(Object::Pod(spec)) => {
                 let pod = state.find_pod(&spec.key).and_then(|id| state.pod(id));
                 let has_one = pod.is_some_and(|pod| {
                     matches!(pod.place, Place::Bound(_)) && label_in(&pod.labels, LABEL).is_some()
@@ -137,7 +139,7 @@ impl EventHandler for NetworkDevice {
                     self.taken().by.insert(spec.key.clone());
                 }
             }
-            Event::PodDeleted(pod) => self.give_back(pod),
+            Event::Gone(ObjectKey::Pod(pod)) => self.give_back(pod),
             _ => {}
         }
     }

@@ -8,6 +8,7 @@
 
 use muster::core::engine::{Explained, GangExplanation, Scheduler};
 use muster::lint::Linter;
+use muster::model::ObjectKey;
 use muster::model::units::{Millis, Time};
 use muster::model::{
     BindOutcome, Counted, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
@@ -214,7 +215,7 @@ impl World {
                     key: "t".into(),
                     ..Taint::default()
                 };
-                self.tell(Event::Node(NodeSpec {
+                self.tell(Event::is(NodeSpec {
                     name: format!("n{index}"),
                     labels: Labels::from([
                         ("rack".to_owned(), (index % 2).to_string()),
@@ -225,7 +226,7 @@ impl World {
                     ..NodeSpec::default()
                 }));
             }
-            Step::NodeGone(index) => self.tell(Event::NodeDeleted(format!("n{index}"))),
+            Step::NodeGone(index) => self.tell(Event::Gone(ObjectKey::Node(format!("n{index}")))),
             Step::Group {
                 index,
                 min,
@@ -243,7 +244,10 @@ impl World {
                 ..group(index)
             }),
             Step::GroupGone(index) => {
-                self.tell(Event::GangDeleted(group_key(index), Source::Muster));
+                self.tell(Event::Gone(ObjectKey::Gang(
+                    group_key(index),
+                    Source::Muster,
+                )));
             }
             Step::Pod {
                 index,
@@ -254,7 +258,7 @@ impl World {
             } => self.submit(index, group, cpus, (gated, company)),
             Step::PodGone(index) => {
                 if let Some(pod) = self.pods.remove(&index) {
-                    self.tell(Event::PodDeleted(pod.key));
+                    self.tell(Event::Gone(ObjectKey::Pod(pod.key)));
                 }
             }
             Step::PodEnds { index, well } => {
@@ -265,7 +269,7 @@ impl World {
                         PodPhase::Failed
                     };
                     let pod = pod.clone();
-                    self.tell(Event::Pod(Box::new(pod)));
+                    self.tell(Event::is(pod));
                 }
             }
             Step::Queue(there) => {
@@ -275,12 +279,8 @@ impl World {
                     over_share: 2_000,
                     ..QueueSpec::default()
                 };
-                let gone = Event::QueueDeleted("q".into());
-                self.tell(if there {
-                    Event::Queue(Box::new(spec))
-                } else {
-                    gone
-                });
+                let gone = Event::Gone(ObjectKey::Queue("q".into()));
+                self.tell(if there { Event::is(spec) } else { gone });
             }
             Step::Topology(there) => {
                 let spec = TopologySpec {
@@ -292,12 +292,8 @@ impl World {
                     }],
                     ..TopologySpec::default()
                 };
-                let gone = Event::TopologyDeleted("racks".into());
-                self.tell(if there {
-                    Event::Topology(Box::new(spec))
-                } else {
-                    gone
-                });
+                let gone = Event::Gone(ObjectKey::Topology("racks".into()));
+                self.tell(if there { Event::is(spec) } else { gone });
             }
             Step::Answer(how) => self.answer(how),
             Step::Cycle { later_ms } => {
@@ -309,14 +305,14 @@ impl World {
     }
 
     fn define(&mut self, spec: GangSpec) {
-        self.tell(Event::Gang(Box::new(spec)));
+        self.tell(Event::is(spec));
     }
 
     fn submit(&mut self, index: u8, group: Option<u8>, cpus: u8, (gated, company): (bool, u8)) {
         if let Some(known) = self.pods.get_mut(&index) {
             known.gates.clear();
             let pod = known.clone();
-            return self.tell(Event::Pod(Box::new(pod)));
+            return self.tell(Event::is(pod));
         }
         self.births += 1;
         let name = group_key(group.unwrap_or(0)).name;
@@ -360,7 +356,7 @@ impl World {
             ..PodSpec::default()
         };
         self.pods.insert(index, pod.clone());
-        self.tell(Event::Pod(Box::new(pod)));
+        self.tell(Event::is(pod));
     }
 
     fn answer(&mut self, how: u8) {
@@ -401,7 +397,7 @@ impl World {
                 self.tell(Event::EvictResult(evict.pod.clone(), outcome));
                 if gone {
                     self.pods.retain(|_, pod| pod.key != evict.pod);
-                    self.tell(Event::PodDeleted(evict.pod));
+                    self.tell(Event::Gone(ObjectKey::Pod(evict.pod)));
                 }
             }
             _ => {}
@@ -597,7 +593,7 @@ proptest! {
         let placed = |extra: bool| {
             let mut world = World::default();
             if extra {
-                world.tell(Event::Node(NodeSpec {
+                world.tell(Event::is(NodeSpec {
                     name: "zz".into(),
                     allocatable: vec![("cpu".into(), 1), ("pods".into(), 1)],
                     ..NodeSpec::default()

@@ -4,6 +4,7 @@
 
 use muster::core::engine::Scheduler;
 use muster::lint::Linter;
+use muster::model::ObjectKey;
 use muster::model::units::{Millis, Time};
 use muster::model::{
     BindOutcome, DisruptionBudgetSpec, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
@@ -73,17 +74,17 @@ impl World {
             gangs: BTreeMap::new(),
         };
         for name in QUEUES {
-            world.tell(Event::Queue(Box::new(QueueSpec {
+            world.tell(Event::is(QueueSpec {
                 name: name.into(),
                 uid: name.into(),
                 over_share: 1_000_000,
                 // For the head of a queue gangs past their lifetime go in turns: another rule.
                 reservation: Reservation::None,
                 ..QueueSpec::default()
-            })));
+            }));
         }
         for (index, cpus) in nodes.iter().enumerate() {
-            world.tell(Event::Node(NodeSpec {
+            world.tell(Event::is(NodeSpec {
                 name: format!("n{index}"),
                 allocatable: vec![("cpu".into(), cpus * 1000), ("pods".into(), 110)],
                 ..NodeSpec::default()
@@ -98,7 +99,7 @@ impl World {
     }
 
     fn submit(&mut self, gang: &Gang) {
-        self.tell(Event::Gang(Box::new(GangSpec {
+        self.tell(Event::is(GangSpec {
             key: GangKey {
                 namespace: NS.into(),
                 space: GangSpace::Named,
@@ -110,7 +111,7 @@ impl World {
             priority: Some(gang.priority),
             lifetime: gang.lifetime.map(Millis),
             ..GangSpec::default()
-        })));
+        }));
         self.gangs.insert(gang.name.clone(), gang.clone());
         for member in 0..gang.members {
             self.make(gang, &gang.pod_name(member));
@@ -140,7 +141,7 @@ impl World {
             ..PodSpec::default()
         };
         self.pods.insert(name.to_owned(), spec.clone());
-        self.tell(Event::Pod(Box::new(spec)));
+        self.tell(Event::is(spec));
     }
 
     fn cycle(&mut self) -> Plan {
@@ -477,13 +478,13 @@ impl World {
             key: "app".into(),
             holds: LabelCondition::Exists,
         }];
-        self.tell(Event::DisruptionBudget(Box::new(DisruptionBudgetSpec {
+        self.tell(Event::is(DisruptionBudgetSpec {
             namespace: NS.into(),
             name: "budget".into(),
             selector: LabelSelector { requirements },
             allowed: u32::try_from(allowed).unwrap(),
             ..DisruptionBudgetSpec::default()
-        })));
+        }));
     }
 }
 
@@ -530,7 +531,7 @@ fn preemptions_come_to_an_end_and_nobody_evicts_who_had_it_go() {
                     let entry = gone.entry(gang.name.clone()).or_insert((0, by));
                     entry.0 += 1;
                     world.tell(Event::EvictResult(pod.clone(), EvictOutcome::Accepted));
-                    world.tell(Event::PodDeleted(pod.clone()));
+                    world.tell(Event::Gone(ObjectKey::Pod(pod.clone())));
                     world.make(&gang, &pod.name);
                 }
                 for (gang, (_, by)) in gone {

@@ -7,6 +7,8 @@
 #![allow(dead_code, reason = "each benchmark uses a part of it")]
 
 use muster::core::engine::Scheduler;
+use muster::model::Object;
+use muster::model::ObjectKey;
 use muster::model::units::Time;
 use muster::model::{Bind, Effect};
 use muster::model::{
@@ -38,7 +40,7 @@ const MIX: [(i64, i64); 8] = [
 pub(crate) fn cluster(nodes: usize) -> Scheduler {
     let mut scheduler = Scheduler::default();
     for index in 0..nodes {
-        scheduler.apply(Time::ZERO, Event::Node(node(index)));
+        scheduler.apply(Time::ZERO, Event::is(node(index)));
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
@@ -73,7 +75,7 @@ pub(crate) fn gpu_cluster(nodes: usize) -> Scheduler {
             ],
             ..NodeSpec::default()
         };
-        scheduler.apply(Time::ZERO, Event::Node(node));
+        scheduler.apply(Time::ZERO, Event::is(node));
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
@@ -93,17 +95,17 @@ pub(crate) fn gpu_gang(size: usize) -> Vec<Event> {
         priority: Some(9),
         ..group_spec(&name, size)
     };
-    let mut events = vec![Event::Gang(Box::new(spec))];
+    let mut events = vec![Event::is(spec)];
     events.extend((0..size).map(|member| gpu_pod(2_000_000 + member, 8, named(&name))));
     events
 }
 
 fn gpu_pod(index: usize, gpus: i64, gang: GangRef) -> Event {
-    let Event::Pod(mut spec) = pod(index, (gpus * 4_000, 0), gang) else {
+    let Event::Is(Object::Pod(mut spec)) = pod(index, (gpus * 4_000, 0), gang) else {
         panic!("a pod");
     };
     spec.shape.requests = vec![("cpu".to_owned(), gpus * 4_000), (GPU.to_owned(), gpus)];
-    Event::Pod(spec)
+    Event::is(*spec)
 }
 
 /// Pods on their own, of mixed sizes.
@@ -131,7 +133,7 @@ pub(crate) fn gangs(count: usize, size: usize) -> Vec<Event> {
 pub(crate) fn selecting(count: usize, label: &str, value: &str) -> Vec<Event> {
     let mut pods = singles(count);
     for (index, event) in pods.iter_mut().enumerate() {
-        let Event::Pod(spec) = event else {
+        let Event::Is(Object::Pod(spec)) = event else {
             panic!("a pod");
         };
         let value = format!("{value}{index}");
@@ -149,7 +151,7 @@ pub(crate) fn labelled_cluster(nodes: usize) -> Scheduler {
         let labels = (0..11).map(|label| (format!("example.com/label-{label}"), "same".to_owned()));
         node.labels.extend(labels);
         node.labels.insert(HOST.to_owned(), node.name.clone());
-        scheduler.apply(Time::ZERO, Event::Node(node));
+        scheduler.apply(Time::ZERO, Event::is(node));
     }
     assert_eq!(place(&mut scheduler), 0);
     scheduler
@@ -168,11 +170,11 @@ pub(crate) fn fillers(nodes: usize) -> Vec<Event> {
 /// Queues with names by number.
 pub(crate) fn queues(count: usize) -> Vec<Event> {
     let queue = |index| {
-        Event::Queue(Box::new(QueueSpec {
+        Event::is(QueueSpec {
             name: queue_name(index),
             uid: format!("uid-of-queue-{index}"),
             ..QueueSpec::default()
-        }))
+        })
     };
     (0..count).map(queue).collect()
 }
@@ -195,9 +197,9 @@ pub(crate) fn slot_fillers(nodes: usize) -> Vec<Event> {
 /// The same pod, as the API server shows it once it runs.
 pub(crate) fn bound_to(event: Event, node: &str) -> Event {
     match event {
-        Event::Pod(mut pod) => {
+        Event::Is(Object::Pod(mut pod)) => {
             pod.node = Some(node.to_owned());
-            Event::Pod(pod)
+            Event::is(*pod)
         }
         other => other,
     }
@@ -224,7 +226,7 @@ pub(crate) fn fair_jobs(count: usize, queues: usize) -> Vec<Event> {
             queue: Some(queue_name(index % queues)),
             ..group_spec(&name, size)
         };
-        events.push(Event::Gang(Box::new(spec)));
+        events.push(Event::is(spec));
         events.extend((pods..pods + size).map(|pod_index| pod(pod_index, request, named(&name))));
         pods += size;
     }
@@ -246,7 +248,7 @@ fn waiter(index: usize, queue: usize, priority: i32) -> [Event; 2] {
     };
     let memory = 1 + i64::try_from(index % 8).expect("less than eight");
     let pod = pod(3_000_000 + index, (SLOT_CPU, memory), named(&name));
-    [Event::Gang(Box::new(spec)), pod]
+    [Event::is(spec), pod]
 }
 
 /// A gang that comes to some place of some line, its key, and its end.
@@ -254,13 +256,13 @@ pub(crate) fn passer(draw: usize, queues: usize) -> (Vec<Event>, GangKey, Vec<Ev
     let index = 1_000_000 + draw;
     let priority = i32::try_from(draw % 3).expect("less than three") - 1;
     let come = waiter(index, draw * 7 % queues, priority);
-    let [Event::Gang(gang), Event::Pod(pod)] = &come else {
+    let [Event::Is(Object::Gang(gang)), Event::Is(Object::Pod(pod))] = &come else {
         panic!("a gang and its pod");
     };
     let key = gang.key.clone();
     let go = vec![
-        Event::PodDeleted(pod.key.clone()),
-        Event::GangDeleted(key.clone(), gang.source),
+        Event::Gone(ObjectKey::Pod(pod.key.clone())),
+        Event::Gone(ObjectKey::Gang(key.clone(), gang.source)),
     ];
     (come.to_vec(), key, go)
 }
@@ -352,7 +354,7 @@ fn named(gang: &str) -> GangRef {
 }
 
 fn group(name: &str, size: usize) -> Event {
-    Event::Gang(Box::new(group_spec(name, size)))
+    Event::is(group_spec(name, size))
 }
 
 fn group_spec(name: &str, size: usize) -> GangSpec {
@@ -369,7 +371,7 @@ fn group_spec(name: &str, size: usize) -> GangSpec {
 }
 
 fn pod(index: usize, (cpu, memory_gib): (i64, i64), gang: GangRef) -> Event {
-    Event::Pod(Box::new(PodSpec {
+    Event::is(PodSpec {
         key: PodKey {
             namespace: "bench".to_owned(),
             name: format!("pod-{index}"),
@@ -386,7 +388,7 @@ fn pod(index: usize, (cpu, memory_gib): (i64, i64), gang: GangRef) -> Event {
             ..ShapeSpec::default()
         },
         ..PodSpec::default()
-    }))
+    })
 }
 
 /// A linear congruential generator: the same pods on every machine and in every version.

@@ -10,13 +10,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use muster_api::duration;
 use muster_api::why::{self, ClockKind};
 use muster_core::engine::Policy;
+use muster_model::Object;
 use muster_model::units::Time;
 use muster_sim::driver::Driver;
 use muster_sim::network::Network;
 use muster_sim::page::page;
 use muster_sim::picture::{Subject, picture};
 use muster_sim::report::{Report, report, table};
-use muster_sim::scenario::{Object, Scenario, load_files};
+use muster_sim::scenario::{self, Scenario, load_files};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -152,7 +153,7 @@ fn check(scenario: &Scenario, arguments: &Arguments) -> anyhow::Result<()> {
     }
     let objects = scenario.entries.iter().map(|entry| &entry.object);
     let names = objects.filter_map(|object| match object {
-        Object::Topology(topology) => Some(topology.name.as_str()),
+        scenario::Played::Plain(Object::Topology(topology)) => Some(topology.name.as_str()),
         _ => None,
     });
     let names: BTreeSet<&str> = names.collect();
@@ -315,8 +316,8 @@ fn broken_rules(violations: &[String]) -> Option<String> {
 /// Counts pods that were started; silent where standard error is no terminal.
 fn progress_bar(scenario: &Scenario) -> ProgressBar {
     let pods = scenario.entries.iter().map(|entry| match &entry.object {
-        Object::Pod(_) => 1,
-        Object::Job(job) => job.pods.len(),
+        scenario::Played::Pod(_) => 1,
+        scenario::Played::Job(job) => job.pods.len(),
         _ => 0,
     });
     let bar = ProgressBar::new(pods.sum::<usize>() as u64);

@@ -11,8 +11,8 @@ use muster_api::said::Said;
 use muster_cluster::attempt::Answer;
 use muster_model::units::Time;
 use muster_model::{
-    ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey,
-    PodSpec, PriorityClassSpec, QueueSpec, Source, StorageEvent, TopologySpec,
+    ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, Object,
+    ObjectKey, ObjectKind, Objects, PodKey, PodSpec, QueueSpec, Source, TopologySpec,
 };
 use std::collections::BTreeMap;
 
@@ -73,35 +73,46 @@ impl Stream {
     ];
 }
 
-/// Where an object on which schedulers write is found.
-#[derive(Clone, Debug)]
-enum Object {
-    Pod(PodName),
-    Gang(GangKey, Source),
-    Queue(String),
-    Topology(String),
-}
-
 /// What the API server holds.
 #[derive(Debug, Default)]
 pub struct Server {
-    nodes: BTreeMap<String, NodeSpec>,
     pods: BTreeMap<PodName, Pod>,
-    gangs: BTreeMap<(GangKey, Source), GangSpec>,
-    queues: BTreeMap<String, QueueSpec>,
-    topologies: BTreeMap<String, TopologySpec>,
-    hyper_nodes: BTreeMap<String, HyperNodeSpec>,
-    classes: BTreeMap<String, PriorityClassSpec>,
-    namespaces: BTreeMap<String, NamespaceSpec>,
     budgets: BTreeMap<(String, String), BudgetPlan>,
     storage: Storage,
+    /// All other objects.
+    objects: Objects,
     /// Pods changed since it was last found out how many of them may go.
     budgets_are_old: bool,
     /// What objects say of what schedulers write on them.
     said: BTreeMap<Subject, Said>,
-    by_uid: BTreeMap<String, Object>,
+    /// The objects on which schedulers write.
+    by_uid: BTreeMap<String, ObjectKey>,
     uids: u64,
     news: Vec<(Stream, Told)>,
+}
+
+/// Under what it is kept what an object says, where schedulers write on it.
+fn subject_of(object: &Object) -> Option<Subject> {
+    match object {
+        Object::Gang(gang) => Some(Subject::Gang(gang.source, gang.uid.clone())),
+        Object::Queue(queue) => Some(Subject::Queue(queue.uid.clone())),
+        Object::Topology(topology) => {
+            let ours = topology.origin.is_ours();
+            ours.then(|| Subject::Topology(topology.uid.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Which watch tells of an object.
+const fn stream_of(kind: ObjectKind) -> Stream {
+    match kind {
+        ObjectKind::Node => Stream::Nodes,
+        ObjectKind::Pod => Stream::Pods,
+        ObjectKind::Gang => Stream::Gangs,
+        ObjectKind::Queue => Stream::Queues,
+        _ => Stream::Others,
+    }
 }
 
 /// The uid of what something is said of.
@@ -122,32 +133,34 @@ impl Server {
     /// What a list of this kind returns now.
     #[must_use]
     pub fn list(&self, stream: Stream) -> Vec<Told> {
+        let of = |kind| self.objects.of_kind(kind).map(|object| self.of(object));
         match stream {
-            Stream::Nodes => {
-                let nodes = self.nodes.values().cloned();
-                nodes.map(|node| Told::plain(Event::Node(node))).collect()
-            }
+            Stream::Nodes => of(ObjectKind::Node).collect(),
             Stream::Pods => self.pods.values().map(|pod| self.of_pod(pod)).collect(),
-            Stream::Gangs => self.gangs.values().map(|gang| self.of_gang(gang)).collect(),
-            Stream::Queues => {
-                let queues = self.queues.values();
-                queues.map(|queue| self.of_queue(queue)).collect()
-            }
+            Stream::Gangs => of(ObjectKind::Gang).collect(),
+            Stream::Queues => of(ObjectKind::Queue).collect(),
             Stream::Others => {
-                let classes = self.classes.values().cloned().map(Event::PriorityClass);
-                let namespaces = self.namespaces.values().cloned().map(Event::Namespace);
                 let budgets = self.budgets.values();
-                let budgets =
-                    budgets.map(|budget| Event::DisruptionBudget(Box::new(budget.spec.clone())));
-                let all = classes.chain(namespaces).chain(budgets);
-                let topologies = self.topologies.values();
-                let topologies = topologies.map(|topology| self.of_topology(topology));
-                let hyper_nodes = self.hyper_nodes.values().cloned().map(Box::new);
-                let all = all.chain(hyper_nodes.map(Event::HyperNode));
-                let storage = self.storage.list().map(Box::new).map(Event::Storage);
-                let all = all.chain(storage);
-                all.map(Told::plain).chain(topologies).collect()
+                let budgets = budgets.map(|budget| Event::is(budget.spec.clone()));
+                let storage = self.storage.list().map(Event::Is);
+                let all = of(ObjectKind::PriorityClass).chain(of(ObjectKind::Namespace));
+                let all = all.chain(budgets.map(Told::plain));
+                let all = all.chain(of(ObjectKind::HyperNode));
+                let all = all.chain(storage.map(Told::plain));
+                all.chain(of(ObjectKind::Topology)).collect()
             }
+        }
+    }
+
+    /// What a watch tells of an object.
+    fn of(&self, object: &Object) -> Told {
+        let says = subject_of(object).map(|subject| {
+            let said = self.said_of(&subject);
+            (subject, Some(said))
+        });
+        Told {
+            event: Event::Is(object.clone()),
+            says,
         }
     }
 
@@ -157,36 +170,8 @@ impl Server {
         let said = self.said_of(&subject);
         let waits = spec.ours && spec.node.is_none();
         Told {
-            event: Event::Pod(Box::new(spec.clone())),
+            event: Event::is(spec.clone()),
             says: waits.then_some((subject, Some(said))),
-        }
-    }
-
-    fn of_gang(&self, gang: &GangSpec) -> Told {
-        let subject = Subject::Gang(gang.source, gang.uid.clone());
-        let said = self.said_of(&subject);
-        Told {
-            event: Event::Gang(Box::new(gang.clone())),
-            says: Some((subject, Some(said))),
-        }
-    }
-
-    fn of_queue(&self, queue: &QueueSpec) -> Told {
-        let subject = Subject::Queue(queue.uid.clone());
-        let said = self.said_of(&subject);
-        Told {
-            event: Event::Queue(Box::new(queue.clone())),
-            says: Some((subject, Some(said))),
-        }
-    }
-
-    fn of_topology(&self, topology: &TopologySpec) -> Told {
-        let subject = Subject::Topology(topology.uid.clone());
-        let said = self.said_of(&subject);
-        let ours = topology.origin.is_ours();
-        Told {
-            event: Event::Topology(Box::new(topology.clone())),
-            says: ours.then_some((subject, Some(said))),
         }
     }
 
@@ -221,43 +206,31 @@ impl Server {
     /// `PATCH` of a status: what an object says from now on.
     pub fn say(&mut self, subject: &Subject, said: Said) -> Answer {
         let uid = uid_of(subject);
-        let Some(object) = self.by_uid.get(uid).cloned() else {
+        let Some(key) = self.by_uid.get(uid).cloned() else {
             return status(404, "not found".to_owned());
         };
         self.said.insert(subject.clone(), said);
-        let told = match object {
-            Object::Pod(name) => {
-                let pod = self.pods.get(&name);
-                pod.map(|pod| (Stream::Pods, self.of_pod(pod)))
-            }
-            Object::Gang(key, source) => {
-                let gang = self.gangs.get(&(key, source));
-                gang.map(|gang| (Stream::Gangs, self.of_gang(gang)))
-            }
-            Object::Queue(name) => {
-                let queue = self.queues.get(&name);
-                queue.map(|queue| (Stream::Queues, self.of_queue(queue)))
-            }
-            Object::Topology(name) => {
-                let topology = self.topologies.get(&name);
-                topology.map(|topology| (Stream::Others, self.of_topology(topology)))
-            }
+        let told = match &key {
+            ObjectKey::Pod(key) => self
+                .pod_named(&key.namespace, &key.name)
+                .map(|pod| self.of_pod(pod)),
+            key => self.objects.get(key).map(|object| self.of(object)),
         };
-        if let Some((stream, told)) = told {
-            self.tell(stream, told);
+        if let Some(told) = told {
+            self.tell(stream_of(key.kind()), told);
         }
         Answer::Accepted
     }
 
     /// The nodes.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeSpec> {
-        self.nodes.values()
+        self.objects.all()
     }
 
     /// The node of this name.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<&NodeSpec> {
-        self.nodes.get(name)
+        self.objects.spec(&ObjectKey::Node(name.to_owned()))
     }
 
     /// The pods.
@@ -267,19 +240,20 @@ impl Server {
 
     /// The PodGroups, each kind for itself.
     pub fn gangs(&self) -> impl Iterator<Item = &GangSpec> {
-        self.gangs.values()
+        self.objects.all()
     }
 
     /// Whether there is a PodGroup of this kind and name.
     #[must_use]
     pub fn has_gang(&self, key: &GangKey, source: Source) -> bool {
-        self.gangs.contains_key(&(key.clone(), source))
+        let key = ObjectKey::Gang(key.clone(), source);
+        self.objects.get(&key).is_some()
     }
 
     /// The PodGroup that defines a gang.
     #[must_use]
     pub fn gang(&self, key: &GangKey) -> Option<&GangSpec> {
-        let of = |source| self.gangs.get(&(key.clone(), source));
+        let of = |source| self.objects.spec(&ObjectKey::Gang(key.clone(), source));
         of(Source::Muster)
             .or_else(|| of(Source::Volcano))
             .or_else(|| of(Source::Upstream))
@@ -298,23 +272,23 @@ impl Server {
 
     /// The HyperNodes.
     pub fn hyper_nodes(&self) -> impl Iterator<Item = &HyperNodeSpec> {
-        self.hyper_nodes.values()
+        self.objects.all()
     }
 
     /// The topologies.
     pub fn topologies(&self) -> impl Iterator<Item = &TopologySpec> {
-        self.topologies.values()
+        self.objects.all()
     }
 
     /// The queues.
     pub fn queues(&self) -> impl Iterator<Item = &QueueSpec> {
-        self.queues.values()
+        self.objects.all()
     }
 
     /// The namespace of this name.
     #[must_use]
     pub fn namespace(&self, name: &str) -> Option<&NamespaceSpec> {
-        self.namespaces.get(name)
+        self.objects.spec(&ObjectKey::Namespace(name.to_owned()))
     }
 
     /// The pod of this key, if it is still the same one.
@@ -330,159 +304,71 @@ impl Server {
         self.pods.get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// Creates or changes a node.
-    pub fn put_node(&mut self, node: NodeSpec) {
-        self.tell_plain(Stream::Nodes, Event::Node(node.clone()));
-        self.nodes.insert(node.name.clone(), node);
+    /// Creates an object, or changes the one of its name: of all kinds but pods and
+    /// PodDisruptionBudgets, of which more is known than they say.
+    pub fn put(&mut self, mut object: Object, now: Time) {
+        let key = object.key();
+        if self.storage.has_kind(key.kind()) {
+            let uids = &mut self.uids;
+            return self.storage.put(object, || new_uid(uids));
+        }
+        self.identify(&key, &mut object, now);
+        let told = self.of(&object);
+        if let Some((subject, _)) = &told.says {
+            self.by_uid.insert(uid_of(subject).to_owned(), key.clone());
+        }
+        self.tell(stream_of(key.kind()), told);
+        self.objects.put(object);
     }
 
-    /// Deletes a node; its pods stay until somebody collects them.
-    pub fn delete_node(&mut self, name: &str) -> Option<NodeSpec> {
-        let node = self.nodes.remove(name)?;
-        self.tell_plain(Stream::Nodes, Event::NodeDeleted(name.to_owned()));
-        Some(node)
-    }
-
-    /// Creates a PodGroup, or changes the one of this kind and name.
-    pub fn put_gang(&mut self, mut gang: GangSpec, now: Time) {
-        let key = (gang.key.clone(), gang.source);
-        match self.gangs.get(&key) {
-            Some(before) => {
-                gang.created = before.created;
-                gang.uid = before.uid.clone();
-                gang.generation = before.generation + 1;
+    /// Gives an object that is made its uid, and one that is changed its next generation.
+    fn identify(&mut self, key: &ObjectKey, object: &mut Object, now: Time) {
+        let before = self.objects.get(key);
+        let (uid, generation) = match (&before, &*object) {
+            (Some(Object::Gang(before)), _) => (before.uid.clone(), before.generation + 1),
+            (Some(Object::Queue(before)), _) => (before.uid.clone(), before.generation + 1),
+            (Some(Object::Topology(before)), _) => (before.uid.clone(), before.generation + 1),
+            (None, Object::Gang(_) | Object::Queue(_) | Object::Topology(_)) => {
+                (new_uid(&mut self.uids), 1)
             }
-            None => {
-                gang.created = now;
-                gang.uid = self.new_uid();
-                gang.generation = 1;
+            _ => return,
+        };
+        match object {
+            Object::Gang(gang) => {
+                gang.created = match before {
+                    Some(Object::Gang(before)) => before.created,
+                    _ => now,
+                };
+                (gang.uid, gang.generation) = (uid, generation);
             }
-        }
-        let told = self.of_gang(&gang);
-        self.tell(Stream::Gangs, told);
-        let object = Object::Gang(gang.key.clone(), gang.source);
-        self.by_uid.insert(gang.uid.clone(), object);
-        self.gangs.insert(key, gang);
-    }
-
-    /// Deletes a PodGroup.
-    pub fn delete_gang(&mut self, key: &GangKey, source: Source) {
-        if let Some(gang) = self.gangs.remove(&(key.clone(), source)) {
-            let event = Event::GangDeleted(key.clone(), source);
-            self.tell_gone(Stream::Gangs, event, Subject::Gang(source, gang.uid));
-        }
-    }
-
-    /// Creates a queue, or changes the one of this name.
-    pub fn put_queue(&mut self, mut queue: QueueSpec) {
-        match self.queues.get(&queue.name) {
-            Some(before) => {
-                queue.uid = before.uid.clone();
-                queue.generation = before.generation + 1;
+            Object::Queue(queue) => (queue.uid, queue.generation) = (uid, generation),
+            Object::Topology(topology) => {
+                (topology.uid, topology.generation) = (uid, generation);
             }
-            None => {
-                queue.uid = self.new_uid();
-                queue.generation = 1;
-            }
-        }
-        let told = self.of_queue(&queue);
-        self.tell(Stream::Queues, told);
-        let object = Object::Queue(queue.name.clone());
-        self.by_uid.insert(queue.uid.clone(), object);
-        self.queues.insert(queue.name.clone(), queue);
-    }
-
-    /// Deletes a queue.
-    pub fn delete_queue(&mut self, name: &str) {
-        if let Some(queue) = self.queues.remove(name) {
-            let event = Event::QueueDeleted(name.to_owned());
-            self.tell_gone(Stream::Queues, event, Subject::Queue(queue.uid));
+            _ => {}
         }
     }
 
-    /// Creates or changes a topology.
-    pub fn put_topology(&mut self, mut topology: TopologySpec) {
-        match self.topologies.get(&topology.name) {
-            Some(before) => {
-                topology.uid = before.uid.clone();
-                topology.generation = before.generation + 1;
-            }
-            None => {
-                topology.uid = self.new_uid();
-                topology.generation = 1;
-            }
+    /// Deletes an object, and returns it: of all kinds but pods and PodDisruptionBudgets. What lives on
+    /// a node, or in a namespace, stays until somebody collects it.
+    pub fn delete(&mut self, key: &ObjectKey) -> Option<Object> {
+        if self.storage.has_kind(key.kind()) {
+            self.storage.delete(key);
+            return None;
         }
-        let told = self.of_topology(&topology);
-        self.tell(Stream::Others, told);
-        if !topology.origin.is_ours() {
-            self.topologies.insert(topology.name.clone(), topology);
-            return;
+        let object = self.objects.remove(key)?;
+        let (stream, event) = (stream_of(key.kind()), Event::Gone(key.clone()));
+        match subject_of(&object) {
+            Some(subject) => self.tell_gone(stream, event, subject),
+            None => self.tell_plain(stream, event),
         }
-        let object = Object::Topology(topology.name.clone());
-        self.by_uid.insert(topology.uid.clone(), object);
-        self.topologies.insert(topology.name.clone(), topology);
-    }
-
-    /// Deletes a topology.
-    pub fn delete_topology(&mut self, name: &str) {
-        if let Some(topology) = self.topologies.remove(name) {
-            let event = Event::TopologyDeleted(name.to_owned());
-            if !topology.origin.is_ours() {
-                self.tell_plain(Stream::Others, event);
-                return;
-            }
-            let subject = Subject::Topology(topology.uid);
-            self.tell_gone(Stream::Others, event, subject);
-        }
-    }
-
-    /// Creates or changes a HyperNode.
-    pub fn put_hyper_node(&mut self, hyper_node: HyperNodeSpec) {
-        let event = Event::HyperNode(Box::new(hyper_node.clone()));
-        self.tell_plain(Stream::Others, event);
-        self.hyper_nodes.insert(hyper_node.name.clone(), hyper_node);
-    }
-
-    /// Deletes a HyperNode.
-    pub fn delete_hyper_node(&mut self, name: &str) {
-        if self.hyper_nodes.remove(name).is_some() {
-            let event = Event::HyperNodeDeleted(name.to_owned());
-            self.tell_plain(Stream::Others, event);
-        }
-    }
-
-    /// Creates or changes a priority class.
-    pub fn put_class(&mut self, class: PriorityClassSpec) {
-        self.tell_plain(Stream::Others, Event::PriorityClass(class.clone()));
-        self.classes.insert(class.name.clone(), class);
-    }
-
-    /// Deletes a priority class.
-    pub fn delete_class(&mut self, name: &str) {
-        if self.classes.remove(name).is_some() {
-            let event = Event::PriorityClassDeleted(name.to_owned());
-            self.tell_plain(Stream::Others, event);
-        }
-    }
-
-    /// Creates or changes a namespace.
-    pub fn put_namespace(&mut self, namespace: NamespaceSpec) {
-        self.tell_plain(Stream::Others, Event::Namespace(namespace.clone()));
-        self.namespaces.insert(namespace.name.clone(), namespace);
-    }
-
-    /// Deletes a namespace (not what is in it).
-    pub fn delete_namespace(&mut self, name: &str) {
-        if self.namespaces.remove(name).is_some() {
-            let event = Event::NamespaceDeleted(name.to_owned());
-            self.tell_plain(Stream::Others, event);
-        }
+        Some(object)
     }
 
     /// Creates or changes a PodDisruptionBudget.
     pub fn put_budget(&mut self, mut budget: BudgetPlan) {
         budget.spec.allowed = self.allowed_by(&budget);
-        let event = Event::DisruptionBudget(Box::new(budget.spec.clone()));
+        let event = Event::is(budget.spec.clone());
         self.tell_plain(Stream::Others, event);
         let key = (budget.spec.namespace.clone(), budget.spec.name.clone());
         self.budgets.insert(key, budget);
@@ -493,7 +379,7 @@ impl Server {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
         let removed = self.budgets.remove(&(namespace.clone(), name.clone()));
         if removed.is_some() {
-            let event = Event::DisruptionBudgetDeleted(namespace, name);
+            let event = Event::Gone(ObjectKey::DisruptionBudget(namespace, name));
             self.tell_plain(Stream::Others, event);
         }
     }
@@ -504,20 +390,9 @@ impl Server {
         &self.storage
     }
 
-    /// Creates or changes something of storage.
-    pub fn put_storage(&mut self, event: StorageEvent) {
-        let uids = &mut self.uids;
-        self.storage.put(event, || new_uid(uids));
-    }
-
-    /// Deletes something of storage.
-    pub fn delete_storage(&mut self, event: &StorageEvent) {
-        self.storage.delete(event);
-    }
-
     /// The PV controller and the provisioner look; `fails` says whether making a volume does.
     pub fn settle_storage(&mut self, fails: impl FnMut() -> bool) {
-        self.storage.settle(&self.nodes, fails);
+        self.storage.settle(&self.objects, fails);
     }
 
     /// Writes on a volume which claim it is for.
@@ -538,7 +413,7 @@ impl Server {
 
     fn tell_of_storage(&mut self) {
         for event in self.storage.take_news() {
-            self.tell_plain(Stream::Others, Event::Storage(Box::new(event)));
+            self.tell_plain(Stream::Others, event);
         }
     }
 
@@ -578,7 +453,7 @@ impl Server {
         let told = self.of_pod(&pod);
         self.tell(Stream::Pods, told);
         self.by_uid
-            .insert(key.uid.clone(), Object::Pod(name.clone()));
+            .insert(key.uid.clone(), ObjectKey::Pod(key.clone()));
         self.pods.insert(name, pod);
         for claim in &plan.claims {
             let owner = Some(key.uid.clone());
@@ -586,7 +461,7 @@ impl Server {
                 owner,
                 ..claim.clone()
             };
-            self.put_storage(StorageEvent::Claim(claim));
+            self.put(claim.into(), now);
         }
         Some(key)
     }
@@ -610,7 +485,7 @@ impl Server {
         self.pod(key)?;
         let name = (key.namespace.clone(), key.name.clone());
         let pod = self.pods.remove(&name)?;
-        let event = Event::PodDeleted(key.clone());
+        let event = Event::Gone(ObjectKey::Pod(key.clone()));
         self.tell_gone(Stream::Pods, event, Subject::Pod(key.uid.clone()));
         self.storage.delete_claims_of(&key.uid);
         Some(pod)

@@ -6,69 +6,41 @@
 //! the volume or the claim. A volume that is made for a node is reached from the node's zone.
 
 use muster_model::{
-    BindingMode, ClaimKey, ClaimRef, ClaimSpec, Handle, Labels, NodeSpec, Operator, Requirement,
-    StorageClassSpec, StorageEvent, Term, VolumeSpec,
+    BindingMode, ClaimKey, ClaimRef, ClaimSpec, Event, Handle, Labels, NodeSpec, Object, ObjectKey,
+    ObjectKind, Objects, Operator, Requirement, StorageClassSpec, Term, VolumeSpec,
 };
-use std::collections::BTreeMap;
 
 const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// The kinds of storage, in the order in which a list has them.
+const KINDS: [ObjectKind; 7] = [
+    ObjectKind::StorageClass,
+    ObjectKind::Volume,
+    ObjectKind::Claim,
+    ObjectKind::CsiNode,
+    ObjectKind::CsiDriver,
+    ObjectKind::VolumeAttachment,
+    ObjectKind::StorageCapacity,
+];
 
 /// What the API server holds of storage.
 #[derive(Debug, Default)]
 pub struct Storage {
-    claims: BTreeMap<ClaimKey, ClaimSpec>,
-    volumes: BTreeMap<String, VolumeSpec>,
-    classes: BTreeMap<String, StorageClassSpec>,
-    /// All else, by kind and name.
-    others: BTreeMap<(u8, ClaimKey), StorageEvent>,
-    news: Vec<StorageEvent>,
+    objects: Objects,
+    news: Vec<Event>,
     /// Something changed since the controllers last looked.
     unsettled: bool,
 }
 
-/// Where an object of the other kinds is kept.
-fn place_of(event: &StorageEvent) -> Option<(u8, ClaimKey)> {
-    let named = |kind: u8, name: &str| {
-        let name = name.to_owned();
-        let namespace = String::new();
-        Some((kind, ClaimKey { namespace, name }))
-    };
-    match event {
-        StorageEvent::CsiNode(csi) => named(0, &csi.name),
-        StorageEvent::CsiNodeDeleted(name) => named(0, name),
-        StorageEvent::CsiDriver(driver) => named(1, &driver.name),
-        StorageEvent::CsiDriverDeleted(name) => named(1, name),
-        StorageEvent::Attachment(attachment) => named(2, &attachment.name),
-        StorageEvent::AttachmentDeleted(name) => named(2, name),
-        StorageEvent::Capacity(capacity) => Some((3, capacity.key.clone())),
-        StorageEvent::CapacityDeleted(key) => Some((3, key.clone())),
-        StorageEvent::Claim(_)
-        | StorageEvent::ClaimDeleted(_)
-        | StorageEvent::Volume(_)
-        | StorageEvent::VolumeDeleted(_)
-        | StorageEvent::Class(_)
-        | StorageEvent::ClassDeleted(_) => None,
-    }
-}
-
-/// What is told when the object of an event is deleted.
-#[must_use]
-pub fn deletion(event: &StorageEvent) -> StorageEvent {
-    match event {
-        StorageEvent::Claim(claim) => StorageEvent::ClaimDeleted(claim.key.clone()),
-        StorageEvent::Volume(volume) => StorageEvent::VolumeDeleted(volume.name.clone()),
-        StorageEvent::Class(class) => StorageEvent::ClassDeleted(class.name.clone()),
-        StorageEvent::CsiNode(csi) => StorageEvent::CsiNodeDeleted(csi.name.clone()),
-        StorageEvent::CsiDriver(driver) => StorageEvent::CsiDriverDeleted(driver.name.clone()),
-        StorageEvent::Capacity(capacity) => StorageEvent::CapacityDeleted(capacity.key.clone()),
-        StorageEvent::Attachment(one) => StorageEvent::AttachmentDeleted(one.name.clone()),
-        gone => gone.clone(),
-    }
-}
-
 impl Storage {
+    /// Whether objects of a kind are held here.
+    #[must_use]
+    pub fn has_kind(&self, kind: ObjectKind) -> bool {
+        KINDS.contains(&kind)
+    }
+
     /// What watches would deliver since this was last called.
-    pub fn take_news(&mut self) -> Vec<StorageEvent> {
+    pub fn take_news(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.news)
     }
 
@@ -79,51 +51,56 @@ impl Storage {
     }
 
     /// What a list returns.
-    pub fn list(&self) -> impl Iterator<Item = StorageEvent> {
-        let claims = self.claims.values().cloned().map(StorageEvent::Claim);
-        let volumes = self.volumes.values().cloned().map(StorageEvent::Volume);
-        let classes = self.classes.values().cloned().map(StorageEvent::Class);
-        let others = self.others.values().cloned();
-        classes.chain(volumes).chain(claims).chain(others)
+    pub fn list(&self) -> impl Iterator<Item = Object> {
+        let of = |kind| self.objects.of_kind(kind).cloned();
+        KINDS.into_iter().flat_map(of)
     }
 
     /// A claim.
     #[must_use]
     pub fn claim(&self, key: &ClaimKey) -> Option<&ClaimSpec> {
-        self.claims.get(key)
+        self.objects.spec(&ObjectKey::Claim(key.clone()))
     }
 
     /// A volume.
     #[must_use]
     pub fn volume(&self, name: &str) -> Option<&VolumeSpec> {
-        self.volumes.get(name)
+        self.objects.spec(&ObjectKey::Volume(name.to_owned()))
     }
 
-    fn tell(&mut self, event: StorageEvent) {
+    fn class(&self, name: &str) -> Option<&StorageClassSpec> {
+        self.objects.spec(&ObjectKey::StorageClass(name.to_owned()))
+    }
+
+    fn tell(&mut self, event: Event) {
         self.unsettled = true;
         self.news.push(event);
     }
 
+    fn write(&mut self, object: impl Into<Object>) {
+        let object = object.into();
+        self.objects.put(object.clone());
+        self.tell(Event::Is(object));
+    }
+
     fn write_claim(&mut self, claim: ClaimSpec) {
-        if self.claims.get(&claim.key) != Some(&claim) {
-            self.claims.insert(claim.key.clone(), claim.clone());
-            self.tell(StorageEvent::Claim(claim));
+        if self.claim(&claim.key) != Some(&claim) {
+            self.write(claim);
         }
     }
 
     fn write_volume(&mut self, mut volume: VolumeSpec) {
         volume.available = volume.claim.is_none();
-        if self.volumes.get(&volume.name) != Some(&volume) {
-            self.volumes.insert(volume.name.clone(), volume.clone());
-            self.tell(StorageEvent::Volume(volume));
+        if self.volume(&volume.name) != Some(&volume) {
+            self.write(volume);
         }
     }
 
     /// Creates or changes an object; `uid` is that of a new claim.
-    pub fn put(&mut self, event: StorageEvent, uid: impl FnOnce() -> String) {
-        match event {
-            StorageEvent::Claim(mut claim) => {
-                match self.claims.get(&claim.key) {
+    pub fn put(&mut self, object: Object, uid: impl FnOnce() -> String) {
+        match object {
+            Object::Claim(mut claim) => {
+                match self.claim(&claim.key) {
                     Some(before) => {
                         claim.uid.clone_from(&before.uid);
                         claim.owner.clone_from(&before.owner);
@@ -137,54 +114,42 @@ impl Storage {
                     }
                     None => claim.uid = uid(),
                 }
-                self.write_claim(claim);
+                self.write_claim(*claim);
             }
-            StorageEvent::Volume(mut volume) => {
-                if let Some(before) = self.volumes.get(&volume.name) {
+            Object::Volume(mut volume) => {
+                if let Some(before) = self.volume(&volume.name) {
                     volume.claim = volume.claim.or_else(|| before.claim.clone());
                 }
-                self.write_volume(volume);
+                self.write_volume(*volume);
             }
-            StorageEvent::Class(class) => {
-                self.classes.insert(class.name.clone(), class.clone());
-                self.tell(StorageEvent::Class(class));
-            }
-            other => {
-                if let Some(place) = place_of(&other) {
-                    self.others.insert(place, other.clone());
-                    self.tell(other);
-                }
-            }
+            other => self.write(other),
         }
     }
 
     /// Deletes an object. The volume of a claim that is gone is deleted if it was made for the claim,
     /// else kept for somebody to clean.
-    pub fn delete(&mut self, event: &StorageEvent) {
-        let gone = deletion(event);
-        let was_there = match &gone {
-            StorageEvent::ClaimDeleted(key) => self.claims.remove(key).is_some_and(|claim| {
-                let made = made_for(&claim);
-                if self.volumes.remove(&made).is_some() {
-                    self.tell(StorageEvent::VolumeDeleted(made));
-                }
-                true
-            }),
-            StorageEvent::VolumeDeleted(name) => self.volumes.remove(name).is_some(),
-            StorageEvent::ClassDeleted(name) => self.classes.remove(name).is_some(),
-            other => place_of(other).is_some_and(|place| self.others.remove(&place).is_some()),
+    pub fn delete(&mut self, key: &ObjectKey) {
+        let Some(gone) = self.objects.remove(key) else {
+            return;
         };
-        if was_there {
-            self.tell(gone);
+        if let Object::Claim(claim) = gone {
+            let made = ObjectKey::Volume(made_for(&claim));
+            if self.objects.remove(&made).is_some() {
+                self.tell(Event::Gone(made));
+            }
         }
+        self.tell(Event::Gone(key.clone()));
     }
 
     /// Deletes the claims that were made for a pod.
     pub fn delete_claims_of(&mut self, pod_uid: &str) {
         let of_pod = |claim: &&ClaimSpec| claim.owner.as_deref() == Some(pod_uid);
-        let gone: Vec<_> = self.claims.values().filter(of_pod).cloned().collect();
-        for claim in gone {
-            self.delete(&StorageEvent::Claim(claim));
+        let gone = self.objects.all().filter(of_pod);
+        let gone: Vec<_> = gone
+            .map(|claim| ObjectKey::Claim(claim.key.clone()))
+            .collect();
+        for key in gone {
+            self.delete(&key);
         }
     }
 
@@ -193,7 +158,7 @@ impl Storage {
     /// # Errors
     /// Why the API server refuses.
     pub fn reserve(&mut self, volume: &str, claim: &ClaimRef) -> Result<(), String> {
-        let Some(found) = self.volumes.get(volume) else {
+        let Some(found) = self.volume(volume) else {
             let message = format!("persistentvolumes {volume:?} not found");
             return Err(message);
         };
@@ -217,7 +182,7 @@ impl Storage {
     /// # Errors
     /// Why the API server refuses.
     pub fn select_node(&mut self, claim: &ClaimRef, node: &str) -> Result<(), String> {
-        let found = self.claims.get(&claim.key);
+        let found = self.claim(&claim.key);
         let Some(found) = found.filter(|one| one.uid == claim.uid) else {
             let name = &claim.key.name;
             return Err(format!("persistentvolumeclaims {name:?} not found"));
@@ -230,15 +195,19 @@ impl Storage {
     }
 
     /// What the controllers do when they look. `fails` says whether making a volume does.
-    pub fn settle(&mut self, nodes: &BTreeMap<String, NodeSpec>, mut fails: impl FnMut() -> bool) {
+    pub fn settle(&mut self, nodes: &Objects, mut fails: impl FnMut() -> bool) {
         self.unsettled = false;
-        let keys: Vec<ClaimKey> = self.claims.keys().cloned().collect();
+        let keys: Vec<ClaimKey> = self
+            .objects
+            .all()
+            .map(|claim: &ClaimSpec| claim.key.clone())
+            .collect();
         for key in keys {
-            let Some(claim) = self.claims.get(&key).cloned() else {
+            let Some(claim) = self.claim(&key).cloned() else {
                 continue;
             };
             if claim.is_bound() {
-                if !claim.lost && !self.volumes.contains_key(&claim.volume) {
+                if !claim.lost && self.volume(&claim.volume).is_none() {
                     self.write_claim(ClaimSpec {
                         lost: true,
                         ..claim
@@ -250,7 +219,7 @@ impl Storage {
                 self.bind(claim, volume);
                 continue;
             }
-            let Some(class) = self.classes.get(&claim.class).cloned() else {
+            let Some(class) = self.class(&claim.class).cloned() else {
                 continue;
             };
             let waits = class.mode == BindingMode::WaitForFirstConsumer;
@@ -272,7 +241,7 @@ impl Storage {
             let node = claim
                 .selected_node
                 .as_ref()
-                .and_then(|name| nodes.get(name));
+                .and_then(|name| nodes.spec(&ObjectKey::Node(name.clone())));
             let volume = make(&claim, &class, node);
             self.bind(claim, volume);
         }
@@ -285,14 +254,14 @@ impl Storage {
             of.is_some_and(|of| of.names(claim))
         };
         if !claim.volume.is_empty() {
-            let named = self.volumes.get(&claim.volume)?;
+            let named = self.volume(&claim.volume)?;
             let free = named.claim.is_none() || is_for(named);
             return free.then(|| named.clone());
         }
-        if let Some(own) = self.volumes.values().find(|one| is_for(one)) {
+        if let Some(own) = self.objects.all().find(|one| is_for(one)) {
             return Some(own.clone());
         }
-        let class = self.classes.get(&claim.class);
+        let class = self.class(&claim.class);
         if class.is_some_and(|class| class.mode == BindingMode::WaitForFirstConsumer) {
             return None;
         }
@@ -309,7 +278,7 @@ impl Storage {
                 && volume.block == claim.block
                 && selected(&volume.labels)
         };
-        let suiting = self.volumes.values().filter(suits);
+        let suiting = self.objects.all().filter(suits);
         suiting.min_by_key(|volume| volume.size).cloned()
     }
 
@@ -379,22 +348,24 @@ mod tests {
         }
     }
 
-    fn class(name: &str, mode: BindingMode) -> StorageEvent {
-        StorageEvent::Class(StorageClassSpec {
+    fn class(name: &str, mode: BindingMode) -> Object {
+        StorageClassSpec {
             name: name.to_owned(),
             provisioner: "driver".to_owned(),
             mode,
             topologies: Vec::new(),
-        })
+        }
+        .into()
     }
 
-    fn volume(name: &str, class: &str, size: i64) -> StorageEvent {
-        StorageEvent::Volume(VolumeSpec {
+    fn volume(name: &str, class: &str, size: i64) -> Object {
+        VolumeSpec {
             name: name.to_owned(),
             class: class.to_owned(),
             size,
             ..VolumeSpec::default()
-        })
+        }
+        .into()
     }
 
     #[test]
@@ -405,10 +376,9 @@ mod tests {
             storage.put(volume(name, "now", size), String::new);
         }
         for (name, uid) in [("a", "1"), ("b", "2"), ("c", "3")] {
-            let claim = StorageEvent::Claim(claim(name, "now"));
-            storage.put(claim, || uid.to_owned());
+            storage.put(claim(name, "now").into(), || uid.to_owned());
         }
-        storage.settle(&BTreeMap::new(), || false);
+        storage.settle(&Objects::default(), || false);
         let bound = |name: &str| storage.claim(&claim(name, "").key).unwrap().volume.clone();
         assert_eq!(["a", "b", "c"].map(bound), ["fitting", "large", "pvc-3"]);
     }
@@ -420,18 +390,18 @@ mod tests {
         storage.put(class("late", mode), String::new);
         storage.put(volume("there", "late", 9), String::new);
         let one = claim("a", "late");
-        storage.put(StorageEvent::Claim(one.clone()), || "1".to_owned());
-        storage.settle(&BTreeMap::new(), || false);
+        storage.put(one.clone().into(), || "1".to_owned());
+        storage.settle(&Objects::default(), || false);
         assert!(!storage.claim(&one.key).unwrap().is_bound());
         let of = ClaimRef {
             key: one.key.clone(),
             uid: "1".to_owned(),
         };
         storage.select_node(&of, "node").unwrap();
-        storage.settle(&BTreeMap::new(), || true);
+        storage.settle(&Objects::default(), || true);
         assert_eq!(storage.claim(&one.key).unwrap().selected_node, None);
         storage.select_node(&of, "node").unwrap();
-        storage.settle(&BTreeMap::new(), || false);
+        storage.settle(&Objects::default(), || false);
         assert_eq!(storage.claim(&one.key).unwrap().volume, "pvc-1");
     }
 

@@ -3,8 +3,8 @@
 
 use muster::model::units::{Millis, Time};
 use muster::model::{
-    AccessModes, BindingMode, ClaimKey, ClaimSpec, CsiNodeSpec, HOSTNAME, Operator, PodVolume,
-    Requirement, StorageClassSpec, StorageEvent, Term, VolumeSpec,
+    AccessModes, BindingMode, ClaimKey, ClaimSpec, CsiNodeSpec, HOSTNAME, Object, Operator,
+    PodVolume, Requirement, StorageClassSpec, Term, VolumeSpec,
 };
 use muster::model::{
     Counted, GangKey, GangRef, GangSpace, GangSpec, HostPort, HyperNodeSpec, LabelCondition,
@@ -15,7 +15,7 @@ use muster::model::{
 };
 use muster::sim::random::Random;
 use muster::sim::scenario::{
-    Amount, BudgetPlan, Entry, Needed, Object, OnEviction, PodPlan, Run, Scenario,
+    Amount, BudgetPlan, Entry, Needed, OnEviction, Played, PodPlan, Run, Scenario,
 };
 
 /// The taint that some nodes have and some pods tolerate.
@@ -33,7 +33,12 @@ fn key(name: &str) -> GangKey {
     }
 }
 
-fn entry(at: u64, object: Object) -> Entry {
+/// An object that is played as it is.
+fn plain(spec: impl Into<Object>) -> Played {
+    Played::Plain(spec.into())
+}
+
+fn entry(at: u64, object: Played) -> Entry {
     Entry {
         at: Time(at),
         delete_at: None,
@@ -54,7 +59,7 @@ fn node(name: String, cpu: u64, tainted: bool) -> Entry {
         taints: tainted.then_some(taint).into_iter().collect(),
         ..NodeSpec::default()
     };
-    entry(0, Object::Node(node))
+    entry(0, plain(node))
 }
 
 fn pod(name: String, gang: Option<&GangKey>, cpu: u64, duration: Option<Millis>) -> PodPlan {
@@ -212,7 +217,7 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         let mut plan = pod(format!("foreign-{index}"), None, 500, None);
         plan.spec.ours = false;
         plan.spec.node = Some("n0".to_owned());
-        entries.push(entry(0, Object::Pod(Box::new(plan))));
+        entries.push(entry(0, Played::Pod(Box::new(plan))));
     }
     for index in 0..1 + random.below(6) {
         gang(random, index, has_topology, &mut entries);
@@ -223,7 +228,7 @@ pub(crate) fn scenario(random: &mut Random) -> Scenario {
         habits(random)(&mut plan);
         plan.spec.priority = random.per_mille(200).then_some(1);
         plan.spec.lifetime = lifetime(random);
-        entries.push(entry(random.below(20_000), Object::Pod(Box::new(plan))));
+        entries.push(entry(random.below(20_000), Played::Pod(Box::new(plan))));
     }
     if random.per_mille(400) {
         volumes(random, &mut entries);
@@ -242,9 +247,9 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
         ("late", DRIVER, BindingMode::WaitForFirstConsumer),
         ("local", "", BindingMode::WaitForFirstConsumer),
     ];
-    let mut more: Vec<StorageEvent> = Vec::new();
+    let mut more: Vec<Object> = Vec::new();
     for (name, provisioner, mode) in classes {
-        more.push(StorageEvent::Class(StorageClassSpec {
+        more.push(Object::from(StorageClassSpec {
             name: name.to_owned(),
             provisioner: provisioner.to_owned(),
             mode,
@@ -252,7 +257,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
         }));
     }
     for entry in entries.iter_mut() {
-        let Object::Node(node) = &mut entry.object else {
+        let Played::Plain(Object::Node(node)) = &mut entry.object else {
             continue;
         };
         node.labels.insert(HOSTNAME.to_owned(), node.name.clone());
@@ -266,7 +271,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
                 labels: vec![on_node],
                 fields: Vec::new(),
             };
-            more.push(StorageEvent::Volume(VolumeSpec {
+            more.push(Object::from(VolumeSpec {
                 name: format!("{}-{index}", node.name),
                 size: 5 + i64::try_from(random.below(10)).unwrap(),
                 class: "local".to_owned(),
@@ -276,7 +281,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
         }
         if random.per_mille(500) {
             let limit = 1 + u32::try_from(random.below(4)).unwrap();
-            more.push(StorageEvent::CsiNode(CsiNodeSpec {
+            more.push(Object::from(CsiNodeSpec {
                 name: node.name.clone(),
                 drivers: [(DRIVER.to_owned(), Some(limit))].into(),
                 migrated: [].into(),
@@ -284,7 +289,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
         }
     }
     for entry in entries.iter_mut() {
-        let Object::Pod(plan) = &mut entry.object else {
+        let Played::Pod(plan) = &mut entry.object else {
             continue;
         };
         if !plan.spec.ours || !random.per_mille(400) {
@@ -303,7 +308,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
         let name = claim.key.name.clone();
         match random.below(10) {
             0..6 => {
-                more.push(StorageEvent::Claim(claim));
+                more.push(Object::from(claim));
                 plan.spec.volumes.push(PodVolume::Claim(name));
             }
             6..8 => {
@@ -316,7 +321,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
                 .push(PodVolume::Claim("shared".to_owned())),
         }
     }
-    more.push(StorageEvent::Claim(ClaimSpec {
+    more.push(Object::from(ClaimSpec {
         key: ClaimKey {
             namespace: "ns".to_owned(),
             name: "shared".to_owned(),
@@ -336,7 +341,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
         } else {
             0
         };
-        entries.push(entry(at, Object::Storage(Box::new(event))));
+        entries.push(entry(at, Played::Plain(event)));
     }
 }
 
@@ -345,7 +350,7 @@ fn volumes(random: &mut Random, entries: &mut Vec<Entry>) {
 fn topology(random: &mut Random, entries: &mut [Entry]) -> Vec<Entry> {
     let mut links = Vec::new();
     for entry in entries.iter_mut() {
-        if let Object::Node(node) = &mut entry.object {
+        if let Played::Plain(Object::Node(node)) = &mut entry.object {
             let rack = random.below(3).to_string();
             links.push(Link {
                 a: format!("switch-{rack}"),
@@ -375,7 +380,7 @@ fn topology(random: &mut Random, entries: &mut [Entry]) -> Vec<Entry> {
                 ..Level::default()
             });
         }
-        vec![Object::Topology(topology)]
+        vec![plain(topology)]
     };
     let at = |random: &mut Random| match random.per_mille(200) {
         true => random.below(10_000),
@@ -391,15 +396,15 @@ fn topology(random: &mut Random, entries: &mut [Entry]) -> Vec<Entry> {
 }
 
 /// A HyperNode for each rack, and two wider ones that say more than is so.
-fn hyper_nodes() -> Vec<Object> {
+fn hyper_nodes() -> Vec<Played> {
     let of = |name: String, tier, nodes, members| {
-        Object::HyperNode(Box::new(HyperNodeSpec {
+        plain(HyperNodeSpec {
             name,
             tier,
             nodes,
             members,
             ..HyperNodeSpec::default()
-        }))
+        })
     };
     let names = |to: u64| (0..to).map(|rack| format!("rack-{rack}")).collect();
     let racks = (0..3).map(|rack: u64| {
@@ -427,7 +432,7 @@ fn queues(random: &mut Random, entries: &mut Vec<Entry>) {
     };
     let movable = random.per_mille(500).then_some(true);
     let queue = |name: &str, tier| {
-        Object::Queue(QueueSpec {
+        plain(QueueSpec {
             reservation,
             reserve_after: Millis(30_000),
             movable,
@@ -455,7 +460,7 @@ fn queues(random: &mut Random, entries: &mut Vec<Entry>) {
         value: 7,
         ..PriorityClassSpec::default()
     };
-    entries.push(entry(random.below(10_000), Object::PriorityClass(class)));
+    entries.push(entry(random.below(10_000), plain(class)));
 }
 
 /// A PodDisruptionBudget, which may come and go.
@@ -476,7 +481,7 @@ fn budget(random: &mut Random, entries: &mut Vec<Entry>) {
     plan.spec.name = "budget".to_owned();
     plan.spec.selector = db();
     let at = random.below(10_000);
-    let mut budget = entry(at, Object::Budget(Box::new(plan)));
+    let mut budget = entry(at, Played::Budget(Box::new(plan)));
     budget.delete_at = random
         .per_mille(300)
         .then(|| Time(at + 1 + random.below(15_000)));
@@ -557,7 +562,7 @@ fn gang(random: &mut Random, index: u64, has_topology: bool, entries: &mut Vec<E
         .then(|| spec.min_available + count(random.below(3)));
     // The PodGroup comes before, with or after its pods, and may be edited or made again.
     let group_at = (at + random.below(3_000)).saturating_sub(1_500);
-    let mut group = entry(group_at, Object::Gang(Box::new(spec.clone())));
+    let mut group = entry(group_at, plain(spec.clone()));
     if random.per_mille(300) && !split {
         let mut edited = spec;
         edited.min_available = count(1 + random.below(members));
@@ -566,7 +571,7 @@ fn gang(random: &mut Random, index: u64, has_topology: bool, entries: &mut Vec<E
             group.delete_at = Some(Time(edited_at));
         }
         let again = edited_at + 1 + random.below(2_000);
-        entries.push(entry(again, Object::Gang(Box::new(edited))));
+        entries.push(entry(again, plain(edited)));
     }
     entries.push(group);
     let habits = habits(random);
@@ -581,7 +586,7 @@ fn gang(random: &mut Random, index: u64, has_topology: bool, entries: &mut Vec<E
             plan.spec.rank = Rank::new("", 0, count(member * 3 % 5));
         }
         let at = at + random.below(500);
-        entries.push(entry(at, Object::Pod(Box::new(plan))));
+        entries.push(entry(at, Played::Pod(Box::new(plan))));
     }
 }
 
@@ -601,14 +606,14 @@ pub(crate) fn wave() -> Scenario {
             min_available: members,
             ..GangSpec::default()
         };
-        entries.push(entry(0, Object::Gang(Box::new(spec))));
+        entries.push(entry(0, plain(spec)));
         for member in 0..members {
             let plan = pod(format!("{name}-{member}"), Some(&key), cpu, None);
-            entries.push(entry(0, Object::Pod(Box::new(plan))));
+            entries.push(entry(0, Played::Pod(Box::new(plan))));
         }
     }
     let single = pod("single".to_owned(), None, 1_000, None);
-    entries.push(entry(0, Object::Pod(Box::new(single))));
+    entries.push(entry(0, Played::Pod(Box::new(single))));
     Scenario {
         entries,
         warnings: Vec::new(),
@@ -626,7 +631,7 @@ pub(crate) fn lent() -> Scenario {
             name: name.to_owned(),
             ..QueueSpec::default()
         };
-        entries.push(entry(0, Object::Queue(queue)));
+        entries.push(entry(0, plain(queue)));
     }
     let gangs = [
         ("lent", "lender", 4, 0, Some(LENT_FOR)),
@@ -641,10 +646,10 @@ pub(crate) fn lent() -> Scenario {
             lifetime,
             ..GangSpec::default()
         };
-        entries.push(entry(at, Object::Gang(Box::new(spec))));
+        entries.push(entry(at, plain(spec)));
         for member in 0..members {
             let plan = pod(format!("{name}-{member}"), Some(&key), 1_000, None);
-            entries.push(entry(at, Object::Pod(Box::new(plan))));
+            entries.push(entry(at, Played::Pod(Box::new(plan))));
         }
     }
     Scenario {

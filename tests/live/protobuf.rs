@@ -21,6 +21,7 @@ use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::lanes::{Answerers, Context, Lanes};
 use muster::cluster::watch::{Outlet, follow};
 use muster::cluster::{Clock, Fence, Health, Metrics, News};
+use muster::model::ObjectKey;
 use muster::model::{Bind, Effect};
 use muster::model::{BindOutcome, Event, PodKey};
 use muster_devcluster::ControlPlane;
@@ -357,7 +358,10 @@ async fn until_gone(mut news: mpsc::Receiver<News>) -> Vec<Event> {
     loop {
         let next = timeout(Duration::from_secs(60), news.recv()).await;
         if let News::Event(event) = next.unwrap().unwrap() {
-            let last = matches!(event, Event::PodDeleted(_) | Event::GangDeleted(..));
+            let last = matches!(
+                event,
+                Event::Gone(ObjectKey::Pod(_)) | Event::Gone(ObjectKey::Gang(..))
+            );
             events.push(event);
             if last {
                 return events;

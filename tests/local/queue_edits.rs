@@ -1,6 +1,7 @@
 //! Any sequence of edits of queues ends in the state that the last of each gives alone.
 
 use muster::core::engine::Scheduler;
+use muster::model::ObjectKey;
 use muster::model::units::Time;
 use muster::model::{Event, NodeSpec, PodKey, PodPhase, PodSpec, QueueSpec, ShapeSpec};
 use proptest::prelude::*;
@@ -69,13 +70,13 @@ fn spec(index: u8, declared: &Declared) -> QueueSpec {
 fn world() -> Scheduler {
     let mut scheduler = Scheduler::default();
     let mut tell = |event| scheduler.apply(Time::ZERO, event);
-    tell(Event::Node(NodeSpec {
+    tell(Event::is(NodeSpec {
         name: "n".into(),
         allocatable: vec![("cpu".into(), 100_000), ("pods".into(), 110)],
         ..NodeSpec::default()
     }));
     for index in 0..5 {
-        tell(Event::Pod(Box::new(PodSpec {
+        tell(Event::is(PodSpec {
             key: PodKey {
                 namespace: "ns".into(),
                 name: name(index),
@@ -90,15 +91,15 @@ fn world() -> Scheduler {
                 ..ShapeSpec::default()
             },
             ..PodSpec::default()
-        })));
+        }));
     }
     scheduler
 }
 
 fn apply(scheduler: &mut Scheduler, (index, declared): &Edit) {
     let event = match declared {
-        Some(declared) => Event::Queue(Box::new(spec(*index, declared))),
-        None => Event::QueueDeleted(name(*index)),
+        Some(declared) => Event::is(spec(*index, declared)),
+        None => Event::Gone(ObjectKey::Queue(name(*index))),
     };
     scheduler.apply(Time::ZERO, event);
 }

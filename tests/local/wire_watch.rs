@@ -10,6 +10,8 @@ use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::watch::{Outlet, follow};
 use muster::cluster::{Health, Metrics, News};
 use muster::model::Event;
+use muster::model::Object;
+use muster::model::ObjectKey;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,10 +69,14 @@ impl Watch {
         };
         match news {
             News::Says(..) => String::new(),
-            News::Event(Event::Pod(pod)) => format!("pod {}/{}", pod.key.name, pod.key.uid),
-            News::Event(Event::PodDeleted(key)) => format!("gone {}/{}", key.name, key.uid),
-            News::Event(Event::Gang(gang)) => format!("gang {}", gang.key.name),
-            News::Event(Event::GangDeleted(key, _)) => format!("gone {}", key.name),
+            News::Event(Event::Is(Object::Pod(pod))) => {
+                format!("pod {}/{}", pod.key.name, pod.key.uid)
+            }
+            News::Event(Event::Gone(ObjectKey::Pod(key))) => {
+                format!("gone {}/{}", key.name, key.uid)
+            }
+            News::Event(Event::Is(Object::Gang(gang))) => format!("gang {}", gang.key.name),
+            News::Event(Event::Gone(ObjectKey::Gang(key, _))) => format!("gone {}", key.name),
             News::Event(other) => format!("{other:?}"),
             News::Synced(kind) => format!("synced {}", kind.name()),
         }

@@ -118,7 +118,7 @@ async fn pages(role: Role) -> (SocketAddr, FakeApi) {
         uid: "1".to_owned(),
         ..QueueSpec::default()
     };
-    scheduler.apply(Time::ZERO, Event::Queue(Box::new(queue)));
+    scheduler.apply(Time::ZERO, Event::is(queue));
     let _ = scheduler.cycle(Time::ZERO);
     let explanations = Explanations::default();
     explanations.take(scheduler.take_explained(Time::ZERO).0);

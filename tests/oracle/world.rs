@@ -51,7 +51,7 @@ fn tell(state: &mut ClusterState, instance: &Instance) {
             allocatable,
             ..NodeSpec::default()
         };
-        state.apply(Time::ZERO, Event::Node(spec));
+        state.apply(Time::ZERO, Event::is(spec));
         if node.used.cpu > 0 {
             let pod = PodSpec {
                 key: key(format!("used-{index}")),
@@ -59,7 +59,7 @@ fn tell(state: &mut ClusterState, instance: &Instance) {
                 shape: shape(&node.used),
                 ..PodSpec::default()
             };
-            state.apply(Time::ZERO, Event::Pod(Box::new(pod)));
+            state.apply(Time::ZERO, Event::is(pod));
         }
     }
 }
@@ -109,7 +109,7 @@ fn place_by(instance: &Instance, profile: &Profile) -> Found {
         min_available: needed,
         ..GangSpec::default()
     };
-    state.apply(Time::ZERO, Event::Gang(Box::new(spec)));
+    state.apply(Time::ZERO, Event::is(spec));
     let mut classes = BTreeMap::new();
     for (class, (request, count)) in instance.members.iter().enumerate() {
         for index in 0..*count {
@@ -124,7 +124,7 @@ fn place_by(instance: &Instance, profile: &Profile) -> Found {
                 ..PodSpec::default()
             };
             let name = pod.key.clone();
-            state.apply(Time::ZERO, Event::Pod(Box::new(pod)));
+            state.apply(Time::ZERO, Event::is(pod));
             classes.insert(state.find_pod(&name).expect("it was told"), class);
         }
     }

@@ -184,7 +184,7 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
         object["metadata"]["uid"] = json!(uid);
     }
     if kind == "Pod" {
-        return Some(created(&object).exists(reading).unwrap());
+        return Some(Event::Is(created(&object).exists(reading).unwrap()));
     }
     struct Reader<'a> {
         kind: &'a str,
@@ -197,7 +197,7 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
             let ours = [Kind::PodGroups, Kind::Queues, Kind::Topologies];
             if R::kind(&()) == self.kind && !R::KIND.is_optional() && !ours.contains(&R::KIND) {
                 let object: R = read(&self.object);
-                self.event = Some(object.exists(self.reading).unwrap());
+                self.event = Some(Event::Is(object.exists(self.reading).unwrap()));
             }
         }
     }

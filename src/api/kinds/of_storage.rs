@@ -3,7 +3,7 @@
 use super::{Identity, Kind, Watchable};
 use crate::protobuf::{Decode, FromProtobuf};
 use crate::{Reading, convert, slim};
-use muster_model::{ClaimKey, Event, StorageEvent};
+use muster_model::{ClaimKey, Object, ObjectKey};
 
 fn key_of(object: Identity) -> ClaimKey {
     ClaimKey {
@@ -16,14 +16,12 @@ impl Watchable for slim::PersistentVolumeClaim {
     const KIND: Kind = Kind::PersistentVolumeClaims;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        let found = StorageEvent::Claim(convert::claim(&self));
-        Ok(Event::Storage(Box::new(found)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::claim(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        let gone = StorageEvent::ClaimDeleted(key_of(object));
-        Event::Storage(Box::new(gone))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Claim(key_of(object))
     }
 }
 
@@ -31,14 +29,12 @@ impl Watchable for slim::PersistentVolume {
     const KIND: Kind = Kind::PersistentVolumes;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        let found = StorageEvent::Volume(convert::volume(&self));
-        Ok(Event::Storage(Box::new(found)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::volume(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        let gone = StorageEvent::VolumeDeleted(object.name);
-        Event::Storage(Box::new(gone))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Volume(object.name)
     }
 }
 
@@ -46,14 +42,12 @@ impl Watchable for slim::StorageClass {
     const KIND: Kind = Kind::StorageClasses;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        let found = StorageEvent::Class(convert::storage_class(&self));
-        Ok(Event::Storage(Box::new(found)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::storage_class(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        let gone = StorageEvent::ClassDeleted(object.name);
-        Event::Storage(Box::new(gone))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::StorageClass(object.name)
     }
 }
 
@@ -61,14 +55,12 @@ impl Watchable for slim::CSINode {
     const KIND: Kind = Kind::CsiNodes;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        let found = StorageEvent::CsiNode(convert::csi_node(&self));
-        Ok(Event::Storage(Box::new(found)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::csi_node(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        let gone = StorageEvent::CsiNodeDeleted(object.name);
-        Event::Storage(Box::new(gone))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::CsiNode(object.name)
     }
 }
 
@@ -76,14 +68,12 @@ impl Watchable for slim::CSIDriver {
     const KIND: Kind = Kind::CsiDrivers;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        let found = StorageEvent::CsiDriver(convert::csi_driver(&self));
-        Ok(Event::Storage(Box::new(found)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::csi_driver(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        let gone = StorageEvent::CsiDriverDeleted(object.name);
-        Event::Storage(Box::new(gone))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::CsiDriver(object.name)
     }
 }
 
@@ -91,14 +81,12 @@ impl Watchable for slim::CSIStorageCapacity {
     const KIND: Kind = Kind::CsiStorageCapacities;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        let found = StorageEvent::Capacity(convert::capacity(&self));
-        Ok(Event::Storage(Box::new(found)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::capacity(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        let gone = StorageEvent::CapacityDeleted(key_of(object));
-        Event::Storage(Box::new(gone))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::StorageCapacity(key_of(object))
     }
 }
 
@@ -106,13 +94,11 @@ impl Watchable for slim::VolumeAttachment {
     const KIND: Kind = Kind::VolumeAttachments;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        let found = StorageEvent::Attachment(convert::attachment(&self));
-        Ok(Event::Storage(Box::new(found)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::attachment(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        let gone = StorageEvent::AttachmentDeleted(object.name);
-        Event::Storage(Box::new(gone))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::VolumeAttachment(object.name)
     }
 }

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::DeserializeGuard;
 use kube::core::error_boundary::InvalidObject;
-use muster_model::{Event, GangKey, GangSpace, Origin, PodKey, Source};
+use muster_model::{GangKey, GangSpace, Object, ObjectKey, Origin, PodKey, Source};
 use prost::DecodeError;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -25,14 +25,14 @@ pub trait Watchable:
     /// a CustomResourceDefinition defines.
     const PROTOBUF: Option<Decode<Self>> = None;
 
-    /// The event when the object appeared or changed.
+    /// The object as the core is told of it.
     ///
     /// # Errors
     /// When the object cannot be read: why.
-    fn exists(self, reading: &Reading) -> Result<Event, String>;
+    fn exists(self, reading: &Reading) -> Result<Object, String>;
 
-    /// The event when it is gone.
-    fn gone(object: Identity) -> Event;
+    /// What names it when it is gone.
+    fn gone(object: Identity) -> ObjectKey;
 
     /// What it says of what we write on it; `None` where we write nothing.
     fn says(&self, _reading: &Reading) -> Option<Said> {
@@ -53,11 +53,11 @@ impl<K: Watchable> Watchable for DeserializeGuard<K> {
         None => None,
     };
 
-    fn exists(self, reading: &Reading) -> Result<Event, String> {
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
         self.0.map_err(|invalid| invalid.error)?.exists(reading)
     }
 
-    fn gone(object: Identity) -> Event {
+    fn gone(object: Identity) -> ObjectKey {
         K::gone(object)
     }
 
@@ -86,12 +86,12 @@ impl Watchable for slim::Pod {
     const KIND: Kind = Kind::Pods;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, reading: &Reading) -> Result<Event, String> {
-        Ok(Event::Pod(Box::new(convert::pod(&self, reading))))
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::pod(&self, reading).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::PodDeleted(PodKey {
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Pod(PodKey {
             namespace: object.namespace,
             name: object.name,
             uid: object.uid,
@@ -114,12 +114,12 @@ impl Watchable for slim::Node {
     const KIND: Kind = Kind::Nodes;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, reading: &Reading) -> Result<Event, String> {
-        Ok(Event::Node(convert::node(&self, reading)))
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::node(&self, reading).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::NodeDeleted(object.name)
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Node(object.name)
     }
 }
 
@@ -127,12 +127,12 @@ impl Watchable for slim::Namespace {
     const KIND: Kind = Kind::Namespaces;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Namespace(convert::namespace(&self)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::namespace(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::NamespaceDeleted(object.name)
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Namespace(object.name)
     }
 }
 
@@ -140,12 +140,12 @@ impl Watchable for slim::PriorityClass {
     const KIND: Kind = Kind::PriorityClasses;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::PriorityClass(convert::priority_class(&self)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::priority_class(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::PriorityClassDeleted(object.name)
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::PriorityClass(object.name)
     }
 }
 
@@ -153,25 +153,25 @@ impl Watchable for slim::PodDisruptionBudget {
     const KIND: Kind = Kind::PodDisruptionBudgets;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
+    fn exists(self, _: &Reading) -> Result<Object, String> {
         let budget = convert::disruption_budget(&self);
-        Ok(Event::DisruptionBudget(Box::new(budget)))
+        Ok(budget.into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::DisruptionBudgetDeleted(object.namespace, object.name)
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::DisruptionBudget(object.namespace, object.name)
     }
 }
 
 impl Watchable for crd::Queue {
     const KIND: Kind = Kind::Queues;
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Queue(Box::new(convert::queue(&self))))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::queue(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::QueueDeleted(object.name)
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Queue(object.name)
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
@@ -186,12 +186,12 @@ impl Watchable for crd::Queue {
 impl Watchable for crd::Topology {
     const KIND: Kind = Kind::Topologies;
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Topology(Box::new(convert::topology(&self))))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::topology(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::TopologyDeleted(object.name)
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Topology(object.name)
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
@@ -206,11 +206,11 @@ impl Watchable for crd::Topology {
 impl Watchable for crd::PodGroup {
     const KIND: Kind = Kind::PodGroups;
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Gang(Box::new(convert::muster_gang(&self))))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::muster_gang(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
+    fn gone(object: Identity) -> ObjectKey {
         gang_gone(object, GangSpace::Named, Source::Muster)
     }
 
@@ -226,11 +226,11 @@ impl Watchable for crd::PodGroup {
 impl Watchable for volcano::PodGroup {
     const KIND: Kind = Kind::VolcanoPodGroups;
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Gang(Box::new(convert::volcano_gang(&self))))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::volcano_gang(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
+    fn gone(object: Identity) -> ObjectKey {
         gang_gone(object, GangSpace::Named, Source::Volcano)
     }
 
@@ -247,11 +247,11 @@ impl Watchable for upstream::PodGroup {
     const KIND: Kind = Kind::UpstreamPodGroups;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        Ok(Event::Gang(Box::new(convert::upstream_gang(&self))))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::upstream_gang(&self).into())
     }
 
-    fn gone(object: Identity) -> Event {
+    fn gone(object: Identity) -> ObjectKey {
         gang_gone(object, GangSpace::Upstream, Source::Upstream)
     }
 
@@ -267,48 +267,48 @@ impl Watchable for upstream::PodGroup {
 impl Watchable for topologies::HyperNode {
     const KIND: Kind = Kind::HyperNodes;
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
-        convert::hyper_node(&self).map(|one| Event::HyperNode(Box::new(one)))
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        convert::hyper_node(&self).map(Object::from)
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::HyperNodeDeleted(object.name)
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::HyperNode(object.name)
     }
 }
 
 impl Watchable for topologies::KueueTopology {
     const KIND: Kind = Kind::KueueTopologies;
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
+    fn exists(self, _: &Reading) -> Result<Object, String> {
         let (meta, spec) = (&self.metadata, &self.spec);
         let topology = convert::topology_of_others(Origin::Kueue, meta, spec);
-        Ok(Event::Topology(Box::new(topology)))
+        Ok(topology.into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::TopologyDeleted(convert::name_of_others(Origin::Kueue, &object.name))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Topology(convert::name_of_others(Origin::Kueue, &object.name))
     }
 }
 
 impl Watchable for topologies::KaiTopology {
     const KIND: Kind = Kind::KaiTopologies;
 
-    fn exists(self, _: &Reading) -> Result<Event, String> {
+    fn exists(self, _: &Reading) -> Result<Object, String> {
         let (meta, spec) = (&self.metadata, &self.spec);
         let topology = convert::topology_of_others(Origin::Kai, meta, spec);
-        Ok(Event::Topology(Box::new(topology)))
+        Ok(topology.into())
     }
 
-    fn gone(object: Identity) -> Event {
-        Event::TopologyDeleted(convert::name_of_others(Origin::Kai, &object.name))
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Topology(convert::name_of_others(Origin::Kai, &object.name))
     }
 }
 
-fn gang_gone(object: Identity, space: GangSpace, source: Source) -> Event {
+fn gang_gone(object: Identity, space: GangSpace, source: Source) -> ObjectKey {
     let key = GangKey {
         namespace: object.namespace,
         space,
         name: object.name,
     };
-    Event::GangDeleted(key, source)
+    ObjectKey::Gang(key, source)
 }

@@ -19,6 +19,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client};
 use muster_api::Reading;
 use muster_api::kinds::{self, Identity, Kind, Row, Visitor, Watchable};
+use muster_model::Event;
 use source::Source;
 use std::pin::pin;
 use std::sync::Arc;
@@ -203,11 +204,11 @@ impl Follower {
         let id = Identity::of(object.meta());
         let says = object.says(&self.reading);
         match object.exists(&self.reading) {
-            Ok(event) => {
+            Ok(found) => {
                 if let Some(before) = self.known.exists(&id) {
                     self.gone::<K>(before).await?;
                 }
-                self.tell(News::Event(event)).await?;
+                self.tell(News::Event(Event::Is(found))).await?;
                 match K::subject(&id.uid).filter(|_| says.is_some()) {
                     Some(subject) => self.tell(News::Says(subject, says)).await,
                     None => Ok(()),
@@ -231,7 +232,8 @@ impl Follower {
 
     async fn gone<K: Watchable>(&self, object: Identity) -> Result<(), Deaf> {
         let subject = K::subject(&object.uid);
-        self.tell(News::Event(K::gone(object))).await?;
+        let gone = Event::Gone(K::gone(object));
+        self.tell(News::Event(gone)).await?;
         match subject {
             Some(subject) => self.tell(News::Says(subject, None)).await,
             None => Ok(()),

@@ -88,7 +88,7 @@ mod tests {
             uid: "1".into(),
             ..QueueSpec::default()
         };
-        state.apply(Time::ZERO, Event::Queue(Box::new(spec)));
+        state.apply(Time::ZERO, Event::is(spec));
         state
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::state::{ClusterState, GangId, QueueId};
+use muster_model::ObjectKey;
 use muster_model::resources::{CORE, Dimension, Request, Tally};
 use muster_model::units::{Millis, Time};
 use muster_model::{Event, Lifetime, NodeSpec, PodKey, PodSpec, QueueSpec, ShapeSpec};
@@ -19,14 +20,14 @@ impl Books {
         let mut state = ClusterState::default();
         state.apply(
             Time::ZERO,
-            Event::Node(NodeSpec {
+            Event::is(NodeSpec {
                 name: "n".to_owned(),
                 allocatable: vec![("cpu".to_owned(), 100_000), ("pods".to_owned(), 1_000)],
                 ..NodeSpec::default()
             }),
         );
         for spec in queues {
-            state.apply(Time::ZERO, Event::Queue(Box::new(spec.clone())));
+            state.apply(Time::ZERO, Event::is(spec.clone()));
         }
         state.settle();
         Self { state, pods: 0 }
@@ -52,8 +53,7 @@ impl Books {
             ..PodSpec::default()
         };
         let gang = spec.gang_key();
-        self.state
-            .apply(self.state.now(), Event::Pod(Box::new(spec)));
+        self.state.apply(self.state.now(), Event::is(spec));
         let id = self.state.find_gang(&gang).unwrap();
         self.state.resolve(id);
         self.state.settle();
@@ -79,7 +79,8 @@ impl Books {
     fn end(&mut self, gang: GangId) {
         let pod = *self.state[gang].members.first().unwrap();
         let key = self.state.pod(pod).unwrap().key.clone();
-        self.state.apply(self.state.now(), Event::PodDeleted(key));
+        self.state
+            .apply(self.state.now(), Event::Gone(ObjectKey::Pod(key)));
         self.state.settle();
         self.state.take_changes();
         self.state.audit().unwrap();
@@ -297,7 +298,7 @@ fn flow_forgets_and_the_time_of_that_is_known() {
         over_share: 1_000,
         ..queue("a", 1)
     };
-    books.state.apply(Time::ZERO, Event::Queue(Box::new(spec)));
+    books.state.apply(Time::ZERO, Event::is(spec));
     books.state.settle();
     let blocked = check(&books.state, job, &cpu(16)).unwrap_err();
     let until = blocked.until.unwrap();

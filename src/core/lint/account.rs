@@ -8,7 +8,7 @@ use super::volumes::VolumeBook;
 use muster_model::units::Millis;
 use muster_model::{
     BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, NodeSpec,
-    PodKey, PodPhase, PodRules, PodSpec, PodVolume, SpreadRule, TopologySpec,
+    Object, ObjectKey, PodKey, PodPhase, PodRules, PodSpec, PodVolume, SpreadRule, TopologySpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,40 +149,8 @@ fn labels_of(spec: &PodSpec) -> Labels {
 impl Account {
     pub(super) fn hear(&mut self, event: &Event) {
         match event {
-            Event::Node(spec) => {
-                let offered = spec.allocatable.iter();
-                let offered = offered.map(|(name, amount)| (name.clone(), (*amount).max(0)));
-                let offered = Some(offered.collect());
-                self.change_node(&spec.name, |node| {
-                    node.offered = offered;
-                    node.labels.clone_from(&spec.labels);
-                    node.facts = spec.clone();
-                    node.deleted = false;
-                });
-            }
-            Event::NodeDeleted(name) => self.change_node(name, |node| {
-                node.deleted |= node.offered.is_some();
-                node.offered = None;
-            }),
-            Event::Pod(spec) => self.upsert(spec),
-            Event::PodDeleted(key) => _ = self.remove_key(key),
-            Event::Gang(spec) => self.gangs.define(spec),
-            Event::GangDeleted(key, source) => self.gangs.undefine(key, *source),
-            Event::Topology(spec) => {
-                self.topologies.insert(spec.name.clone(), (**spec).clone());
-                self.roads.remove(&spec.name);
-                if !spec.links.is_empty() {
-                    self.roads.insert(spec.name.clone(), Roads::new(spec));
-                }
-            }
-            Event::TopologyDeleted(name) => {
-                self.topologies.remove(name);
-                self.roads.remove(name);
-            }
-            Event::HyperNode(spec) => {
-                self.hyper_nodes.insert(spec.name.clone(), (**spec).clone());
-            }
-            Event::HyperNodeDeleted(name) => _ = self.hyper_nodes.remove(name),
+            Event::Is(object) => self.take_object(object),
+            Event::Gone(key) => self.forget_object(key),
             Event::BindResult(key, outcome) => self.bind_result(key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(key, outcome),
             Event::Answer(id, answer) => {
@@ -190,21 +158,78 @@ impl Account {
                 self.volumes.answered(*id, answer);
                 self.advised.hear(*id, answer);
             }
-            Event::Queue(spec) if spec.default_lifetime.is_some() => {
+        }
+    }
+
+    fn take_object(&mut self, object: &Object) {
+        match object {
+            Object::Node(spec) => {
+                let offered = spec.allocatable.iter();
+                let offered = offered.map(|(name, amount)| (name.clone(), (*amount).max(0)));
+                let offered = Some(offered.collect());
+                self.change_node(&spec.name, |node| {
+                    node.offered = offered;
+                    node.labels.clone_from(&spec.labels);
+                    node.facts.clone_from(spec);
+                    node.deleted = false;
+                });
+            }
+            Object::Pod(spec) => self.upsert(spec),
+            Object::Gang(spec) => self.gangs.define(spec),
+            Object::Topology(spec) => {
+                self.topologies.insert(spec.name.clone(), (**spec).clone());
+                self.roads.remove(&spec.name);
+                if !spec.links.is_empty() {
+                    self.roads.insert(spec.name.clone(), Roads::new(spec));
+                }
+            }
+            Object::HyperNode(spec) => {
+                self.hyper_nodes.insert(spec.name.clone(), (**spec).clone());
+            }
+            Object::Queue(spec) if spec.default_lifetime.is_some() => {
                 self.with_lifetimes.insert(spec.name.clone());
             }
-            Event::Queue(spec) => _ = self.with_lifetimes.remove(&spec.name),
-            Event::QueueDeleted(name) => _ = self.with_lifetimes.remove(name),
-            Event::Namespace(spec) => {
-                self.namespaces
-                    .insert(spec.name.clone(), spec.labels.clone());
+            Object::Queue(spec) => _ = self.with_lifetimes.remove(&spec.name),
+            Object::Namespace(spec) => {
+                let labels = spec.labels.clone();
+                self.namespaces.insert(spec.name.clone(), labels);
             }
-            Event::NamespaceDeleted(name) => _ = self.namespaces.remove(name),
-            Event::Storage(event) => self.volumes.hear(event),
-            Event::PriorityClass(_)
-            | Event::PriorityClassDeleted(_)
-            | Event::DisruptionBudget(_)
-            | Event::DisruptionBudgetDeleted(..) => {}
+            Object::Claim(claim) => self.volumes.take_claim(claim),
+            Object::Volume(volume) => self.volumes.take_volume(volume),
+            Object::CsiNode(csi) => self.volumes.take_csi_node(csi),
+            Object::PriorityClass(_)
+            | Object::DisruptionBudget(_)
+            | Object::StorageClass(_)
+            | Object::CsiDriver(_)
+            | Object::StorageCapacity(_)
+            | Object::VolumeAttachment(_) => {}
+        }
+    }
+
+    fn forget_object(&mut self, key: &ObjectKey) {
+        match key {
+            ObjectKey::Node(name) => self.change_node(name, |node| {
+                node.deleted |= node.offered.is_some();
+                node.offered = None;
+            }),
+            ObjectKey::Pod(key) => _ = self.remove_key(key),
+            ObjectKey::Gang(key, source) => self.gangs.undefine(key, *source),
+            ObjectKey::Topology(name) => {
+                self.topologies.remove(name);
+                self.roads.remove(name);
+            }
+            ObjectKey::HyperNode(name) => _ = self.hyper_nodes.remove(name),
+            ObjectKey::Queue(name) => _ = self.with_lifetimes.remove(name),
+            ObjectKey::Namespace(name) => _ = self.namespaces.remove(name),
+            ObjectKey::Claim(key) => self.volumes.forget_claim(key),
+            ObjectKey::Volume(name) => self.volumes.forget_volume(name),
+            ObjectKey::CsiNode(name) => self.volumes.forget_csi_node(name),
+            ObjectKey::PriorityClass(_)
+            | ObjectKey::DisruptionBudget(..)
+            | ObjectKey::StorageClass(_)
+            | ObjectKey::CsiDriver(_)
+            | ObjectKey::StorageCapacity(_)
+            | ObjectKey::VolumeAttachment(_) => {}
         }
     }
 

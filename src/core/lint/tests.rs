@@ -52,25 +52,25 @@ impl World {
             linter: Linter::default(),
             scheduler: Scheduler::default(),
         };
-        world.tell(Event::Node(NodeSpec {
+        world.tell(Event::is(NodeSpec {
             name: "n".into(),
             allocatable: vec![("cpu".into(), 2_000), ("pods".into(), 10)],
             ..NodeSpec::default()
         }));
-        world.tell(Event::Gang(Box::new(GangSpec {
+        world.tell(Event::is(GangSpec {
             key: gang(),
             min_available: 2,
             ..GangSpec::default()
-        })));
+        }));
         for name in ["p0", "p1"] {
-            world.tell(Event::Pod(Box::new(pod(name))));
+            world.tell(Event::is(pod(name)));
         }
         let foreign = PodSpec {
             key: key("foreign"),
             node: Some("n".into()),
             ..PodSpec::default()
         };
-        world.tell(Event::Pod(Box::new(foreign)));
+        world.tell(Event::is(foreign));
         world
     }
 
@@ -151,7 +151,7 @@ fn a_pod_bound_twice_is_found() {
 #[test]
 fn a_node_over_its_allocatable_is_found() {
     let mut world = World::new();
-    world.tell(Event::Pod(Box::new(pod("p2"))));
+    world.tell(Event::is(pod("p2")));
     let all = ["p0", "p1", "p2"].map(|name| bind(name, "n")).into();
     found(&world.look(all), "3000 of 2000 cpu in use");
 }
@@ -188,7 +188,7 @@ fn a_pod_that_is_held_back_or_going_is_not_to_be_bound() {
         let mut world = World::new();
         let mut spec = pod("p0");
         change(&mut spec);
-        world.tell(Event::Pod(Box::new(spec)));
+        world.tell(Event::is(spec));
         assert!(
             !world
                 .look(vec![bind("p0", "n"), bind("p1", "n")])
@@ -215,10 +215,10 @@ fn an_eviction_without_need_of_a_part_or_twice_is_found() {
 #[test]
 fn a_release_of_a_gang_that_is_whole_is_found() {
     let mut world = World::new();
-    world.tell(Event::Pod(Box::new(PodSpec {
+    world.tell(Event::is(PodSpec {
         node: Some("n".into()),
         ..pod("p2")
-    })));
+    }));
     for name in ["p0", "p1"] {
         assert!(world.look(vec![bind(name, "n")]).len() <= 1);
         world.bound(name);
@@ -234,7 +234,7 @@ fn a_subgroup_below_its_minimum_or_beyond_its_maximum_is_found() {
     for (min, max, words) in [(2, None, "1 of 2 in subgroup x"), (0, Some(0), "at most 0")] {
         let mut world = World::new();
         let subgroups = [("x", min, max), ("y", 0, None)];
-        world.tell(Event::Gang(Box::new(GangSpec {
+        world.tell(Event::is(GangSpec {
             key: gang(),
             subgroups: subgroups
                 .map(|(name, min, max)| SubgroupSpec {
@@ -245,12 +245,12 @@ fn a_subgroup_below_its_minimum_or_beyond_its_maximum_is_found() {
                 })
                 .into(),
             ..GangSpec::default()
-        })));
+        }));
         for (name, subgroup) in [("p0", "x"), ("p1", "y")] {
-            world.tell(Event::Pod(Box::new(PodSpec {
+            world.tell(Event::is(PodSpec {
                 subgroup: Some(subgroup.into()),
                 ..pod(name)
-            })));
+            }));
         }
         found(&world.look(vec![bind("p0", "n"), bind("p1", "n")]), words);
     }
@@ -332,12 +332,12 @@ fn who_stays_too_long_on_nodes_that_are_kept_whole_is_found() {
     };
     let at = Some(Time(60_000));
     let look = |linter: &mut Linter, lifetime, plan: &Plan| {
-        linter.hear(&Event::Gang(Box::new(GangSpec {
+        linter.hear(&Event::is(GangSpec {
             key: gang("g"),
             min_available: 1,
             lifetime,
             ..GangSpec::default()
-        })));
+        }));
         linter.look(plan, Time::ZERO)
     };
     let late = [
@@ -366,11 +366,11 @@ fn a_pod_on_a_node_that_its_fields_rule_out_is_found() {
             ..NodeSpec::default()
         };
         change(&mut node);
-        world.linter.hear(&Event::Node(node));
+        world.linter.hear(&Event::is(node));
         for name in ["p0", "p1"] {
             let mut spec = pod(name);
             wants(&mut spec);
-            world.linter.hear(&Event::Pod(Box::new(spec)));
+            world.linter.hear(&Event::is(spec));
         }
         let binds = ["p0", "p1"].map(|name| {
             Effect::Bind(Bind {
@@ -413,7 +413,7 @@ fn a_pod_on_a_node_that_its_fields_rule_out_is_found() {
 fn pods_that_are_spread_less_evenly_than_they_ask_for_are_found() {
     let mut world = World::new();
     for zone in ["a", "b"] {
-        world.tell(Event::Node(NodeSpec {
+        world.tell(Event::is(NodeSpec {
             name: zone.into(),
             labels: [("zone".into(), zone.into())].into(),
             allocatable: vec![("cpu".into(), 8_000), ("pods".into(), 10)],
@@ -436,7 +436,7 @@ fn pods_that_are_spread_less_evenly_than_they_ask_for_are_found() {
             counts_itself: true,
             ..SpreadRule::default()
         }];
-        world.tell(Event::Pod(Box::new(pod)));
+        world.tell(Event::is(pod));
     }
     found(&world.look(vec![bind("s0", "n")]), "it has no label zone");
     world.tell(Event::BindResult(key("s0"), BindOutcome::Unsent));
@@ -457,7 +457,7 @@ fn where_a_decision_waits_is_judged_once_and_counts_for_others() {
     let mut world = World::new();
     let zones = [("x", "x"), ("y", "y"), ("y2", "y")];
     for (name, zone) in zones {
-        world.tell(Event::Node(NodeSpec {
+        world.tell(Event::is(NodeSpec {
             name: name.into(),
             labels: [("zone".into(), zone.into())].into(),
             allocatable: vec![("cpu".into(), 8_000), ("pods".into(), 10)],
@@ -480,7 +480,7 @@ fn where_a_decision_waits_is_judged_once_and_counts_for_others() {
             counts_itself: true,
             ..SpreadRule::default()
         }];
-        world.tell(Event::Pod(Box::new(pod)));
+        world.tell(Event::is(pod));
     }
     let held = |pod, node: Option<&str>, after| HeldPlace {
         pod: key(pod),

@@ -2,7 +2,7 @@
 
 use muster_model::{
     AccessModes, Answer, Bind, Body, ClaimKey, ClaimSpec, CsiNodeSpec, PodVolume, Question,
-    QuestionId, StorageEvent, VOLUME_BINDING, VolumeSpec, VolumeTask,
+    QuestionId, VOLUME_BINDING, VolumeSpec, VolumeTask,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,27 +22,33 @@ pub(super) struct VolumeBook {
 }
 
 impl VolumeBook {
-    pub(super) fn hear(&mut self, event: &StorageEvent) {
-        match event {
-            StorageEvent::Claim(claim) => {
-                if claim.is_bound() {
-                    self.settled.remove(&claim.uid);
-                }
-                self.claims.insert(claim.key.clone(), claim.clone());
-            }
-            StorageEvent::ClaimDeleted(key) => {
-                if let Some(claim) = self.claims.remove(key) {
-                    self.settled.remove(&claim.uid);
-                }
-            }
-            StorageEvent::Volume(volume) => {
-                self.volumes.insert(volume.name.clone(), volume.clone());
-            }
-            StorageEvent::VolumeDeleted(name) => _ = self.volumes.remove(name),
-            StorageEvent::CsiNode(csi) => _ = self.csi_nodes.insert(csi.name.clone(), csi.clone()),
-            StorageEvent::CsiNodeDeleted(name) => _ = self.csi_nodes.remove(name),
-            _ => {}
+    pub(super) fn take_claim(&mut self, claim: &ClaimSpec) {
+        if claim.is_bound() {
+            self.settled.remove(&claim.uid);
         }
+        self.claims.insert(claim.key.clone(), claim.clone());
+    }
+
+    pub(super) fn forget_claim(&mut self, key: &ClaimKey) {
+        if let Some(claim) = self.claims.remove(key) {
+            self.settled.remove(&claim.uid);
+        }
+    }
+
+    pub(super) fn take_volume(&mut self, volume: &VolumeSpec) {
+        self.volumes.insert(volume.name.clone(), volume.clone());
+    }
+
+    pub(super) fn forget_volume(&mut self, name: &str) {
+        self.volumes.remove(name);
+    }
+
+    pub(super) fn take_csi_node(&mut self, csi: &CsiNodeSpec) {
+        self.csi_nodes.insert(csi.name.clone(), csi.clone());
+    }
+
+    pub(super) fn forget_csi_node(&mut self, name: &str) {
+        self.csi_nodes.remove(name);
     }
 
     /// Somebody outside is asked to bind claims.

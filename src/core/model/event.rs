@@ -1,61 +1,31 @@
 //! News: what happened outside, and what became of the effects of earlier plans.
 //!
-//! Events may come in any order between kinds. An upsert carries the whole object; the state
-//! finds out by itself what changed. Each is applied with the time at which it came.
+//! Events may come in any order between kinds. One that says what is carries the whole object; the
+//! state finds out by itself what changed. Each is applied with the time at which it came.
 
-use super::{Answer, QuestionId};
-use super::{
-    DisruptionBudgetSpec, PriorityClassSpec, QueueSpec, Source, StorageEvent, TopologySpec,
-};
-use super::{GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec};
+use super::{Answer, Object, ObjectKey, PodKey, QuestionId};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A node appeared or changed.
-    Node(NodeSpec),
-    /// The node of this name is gone.
-    NodeDeleted(String),
-    /// A pod appeared or changed.
-    Pod(Box<PodSpec>),
-    /// A pod is gone. With an empty uid, whichever pod has the name.
-    PodDeleted(PodKey),
-    /// A PodGroup of any kind appeared or changed.
-    Gang(Box<GangSpec>),
-    /// The PodGroup of this kind and name is gone.
-    GangDeleted(GangKey, Source),
-    /// A queue appeared or changed.
-    Queue(Box<QueueSpec>),
-    /// The queue of this name is gone.
-    QueueDeleted(String),
-    /// A topology appeared or changed.
-    Topology(Box<TopologySpec>),
-    /// The topology of this name is gone.
-    TopologyDeleted(String),
-    /// A HyperNode appeared or changed.
-    HyperNode(Box<HyperNodeSpec>),
-    /// The HyperNode of this name is gone.
-    HyperNodeDeleted(String),
-    /// A priority class appeared or changed.
-    PriorityClass(PriorityClassSpec),
-    /// The priority class of this name is gone.
-    PriorityClassDeleted(String),
-    /// A namespace appeared or changed.
-    Namespace(NamespaceSpec),
-    /// The namespace of this name is gone.
-    NamespaceDeleted(String),
-    /// A PodDisruptionBudget appeared or changed.
-    DisruptionBudget(Box<DisruptionBudgetSpec>),
-    /// The PodDisruptionBudget of this namespace and name is gone.
-    DisruptionBudgetDeleted(String, String),
-    /// Something about claims, volumes, or what nodes can attach.
-    Storage(Box<StorageEvent>),
+    /// An object appeared or changed.
+    Is(Object),
+    /// An object is gone. A pod with an empty uid: whichever pod has the name.
+    Gone(ObjectKey),
     /// What became of a bind.
     BindResult(PodKey, BindOutcome),
     /// What became of an eviction.
     EvictResult(PodKey, EvictOutcome),
     /// What came of a question.
     Answer(QuestionId, Answer),
+}
+
+impl Event {
+    /// An object appeared or changed.
+    #[must_use]
+    pub fn is(object: impl Into<Object>) -> Self {
+        Self::Is(object.into())
+    }
 }
 
 /// What became of a bind, once that is known for sure. While it is not known, nothing is said

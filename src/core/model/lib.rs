@@ -16,6 +16,8 @@ mod hyper_node;
 mod image;
 mod natural;
 mod node;
+mod object;
+mod objects;
 mod plan;
 mod pod;
 mod pod_rules;
@@ -51,6 +53,8 @@ pub use hyper_node::{
 pub use image::NodeImage;
 pub use natural::natural;
 pub use node::NodeSpec;
+pub use object::{Object, ObjectKey, ObjectKind, Spec};
+pub use objects::Objects;
 pub use plan::{Decision, Effect, HeldPlace, Neighbours, OntoKept, Outcome, Plan, Span, SpanKind};
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use pod_rules::{
@@ -78,8 +82,7 @@ pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, Topolo
 pub use volumes::{
     AccessModes, Attach, AttachmentSpec, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec,
     CsiNodeSpec, Disk, Handle, PodVolume, Reach, StorageCapacitySpec, StorageClassSpec,
-    StorageEvent, VOLUME_BINDING, VolumeDeed, VolumeNeeds, VolumePlace, VolumeSpec, VolumeTask,
-    VolumeWant,
+    VOLUME_BINDING, VolumeDeed, VolumeNeeds, VolumePlace, VolumeSpec, VolumeTask, VolumeWant,
 };
 pub use why::Why;
 

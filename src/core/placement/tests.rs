@@ -7,6 +7,7 @@ use crate::framework::{Context, Plugin, Profile, Score, Weighted};
 use crate::plugins::registry::{default_profile, kubernetes_profile, scores};
 use crate::state::{ClusterState, NodeId, NodeSet};
 use domain::Domain;
+use muster_model::ObjectKey;
 use muster_model::units::Time;
 use muster_model::{
     Event, HostPort, Labels, NodeImage, NodeSpec, Operator, PodKey, PodSpec, Preferences,
@@ -188,22 +189,22 @@ fn event(step: &Step) -> Event {
             };
             node.taints = soft_taint(cpus == 4);
             node.images = image(cpus % 2 == 1, name);
-            Event::Node(node)
+            Event::is(node)
         }
-        Step::NodeGone(name) => Event::NodeDeleted(format!("node-{name}")),
+        Step::NodeGone(name) => Event::Gone(ObjectKey::Node(format!("node-{name}"))),
         Step::Usage { pod, cpus: count } => {
             let mut shape = cpus(count);
             if pod % 5 == 0 {
                 shape.host_ports = port_80();
             }
-            Event::Pod(Box::new(PodSpec {
+            Event::is(PodSpec {
                 key: key(format!("usage-{pod}")),
                 node: Some(format!("node-{}", pod % 12)),
                 shape,
                 ..PodSpec::default()
-            }))
+            })
         }
-        Step::UsageGone(pod) => Event::PodDeleted(key(format!("usage-{pod}"))),
+        Step::UsageGone(pod) => Event::Gone(ObjectKey::Pod(key(format!("usage-{pod}")))),
     }
 }
 
@@ -221,7 +222,7 @@ proptest! {
         let profiles = profiles.map(|kept| (kept.clone(), unkept(kept)));
         let mut state = ClusterState::default();
         for pod in waiting() {
-            state.apply(Time::ZERO, Event::Pod(Box::new(pod)));
+            state.apply(Time::ZERO, Event::is(pod));
         }
         let pods: Vec<_> = waiting().iter().filter_map(|pod| state.find_pod(&pod.key)).collect();
         // A placer is of one profile.
@@ -255,7 +256,7 @@ fn chosen(scores: &[(&str, i64)]) -> String {
     ] {
         state.apply(
             Time::ZERO,
-            Event::Node(NodeSpec {
+            Event::is(NodeSpec {
                 name: name.to_owned(),
                 allocatable: vec![("cpu".to_owned(), offered * 1_000), ("pods".to_owned(), 10)],
                 ..NodeSpec::default()
@@ -268,7 +269,7 @@ fn chosen(scores: &[(&str, i64)]) -> String {
                 shape: cpus(used),
                 ..PodSpec::default()
             };
-            state.apply(Time::ZERO, Event::Pod(Box::new(usage)));
+            state.apply(Time::ZERO, Event::is(usage));
         }
     }
     let pod = PodSpec {
@@ -277,7 +278,7 @@ fn chosen(scores: &[(&str, i64)]) -> String {
         shape: cpus(1),
         ..PodSpec::default()
     };
-    state.apply(Time::ZERO, Event::Pod(Box::new(pod.clone())));
+    state.apply(Time::ZERO, Event::is(pod.clone()));
     let pod = state.find_pod(&pod.key).unwrap();
     let mut placer = Placer::default();
     placer.begin_cycle(&state);

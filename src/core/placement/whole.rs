@@ -396,7 +396,7 @@ mod tests {
         for (name, ports, by_amounts) in [("plain", vec![], true), ("port", vec![port], false)] {
             let spec = pod(name, ports);
             let key = spec.key.clone();
-            state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+            state.apply(Time::ZERO, Event::is(spec));
             let id = state.find_pod(&key).unwrap();
             let shape = state.shapes().get(state.pod(id).unwrap().shape).unwrap();
             assert_eq!(profile.decides_by_amounts(shape), by_amounts, "{name}");

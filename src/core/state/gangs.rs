@@ -505,7 +505,7 @@ mod tests {
                 ..PodSpec::default()
             };
             let key = spec.gang_key();
-            state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+            state.apply(Time::ZERO, Event::is(spec));
             let id = state.find_gang(&key).unwrap();
             titles.push(state.gang_title(id));
         }

@@ -24,6 +24,7 @@ mod node_facts;
 mod node_set;
 mod nodes;
 mod nominations;
+mod objects;
 mod pending;
 mod pod_counts;
 mod pod_events;
@@ -137,63 +138,8 @@ impl ClusterState {
     pub fn apply(&mut self, now: Time, event: Event) {
         self.go_on(now);
         match event {
-            Event::Node(spec) => self.upsert_node(spec),
-            Event::NodeDeleted(name) => self.remove_node(&name),
-            Event::Pod(spec) => self.upsert_pod(*spec),
-            Event::PodDeleted(key) => self.remove_pod_by_key(&key),
-            Event::Gang(spec) => self.upsert_definition(*spec),
-            Event::GangDeleted(key, source) => self.remove_definition(&key, source),
-            Event::Queue(spec) => {
-                let dimensions = &mut self.dimensions;
-                if let Some(id) = self.queues.upsert(*spec, |name| dimensions.register(name)) {
-                    self.changes.queues.insert(id);
-                    self.changes.rules = true;
-                    self.touch_queue(id);
-                }
-            }
-            Event::QueueDeleted(name) => {
-                if let Some(id) = self.queues.remove(&name) {
-                    self.changes.queues.insert(id);
-                    self.changes.rules = true;
-                    self.touch_queue(id);
-                }
-            }
-            Event::Topology(spec) => {
-                let changed = self.topologies.upsert(*spec, &self.nodes);
-                self.topologies_changed(changed);
-            }
-            Event::TopologyDeleted(name) => {
-                let changed = self.topologies.remove(&name);
-                self.topologies_changed(changed);
-            }
-            Event::HyperNode(spec) => {
-                let moved = self.topologies.upsert_hyper_node(*spec, &self.nodes);
-                self.hyper_nodes_changed(moved);
-            }
-            Event::HyperNodeDeleted(name) => {
-                let moved = self.topologies.remove_hyper_node(&name, &self.nodes);
-                self.hyper_nodes_changed(moved);
-            }
-            Event::PriorityClass(spec) => {
-                if self.priority_classes.get(&spec.name) != Some(&spec) {
-                    self.priority_classes.insert(spec.name.clone(), spec);
-                    self.touch_all_gangs();
-                }
-            }
-            Event::PriorityClassDeleted(name) => {
-                if self.priority_classes.remove(&name).is_some() {
-                    self.touch_all_gangs();
-                }
-            }
-            Event::Namespace(spec) => {
-                self.touch_namespace(&spec.name.clone(), Some(spec));
-            }
-            Event::NamespaceDeleted(name) => self.touch_namespace(&name, None),
-            Event::DisruptionBudget(spec) => self.upsert_budget(*spec),
-            Event::DisruptionBudgetDeleted(namespace, name) => {
-                self.remove_budget(&namespace, &name);
-            }
-            Event::Storage(event) => self.storage_event(*event),
+            Event::Is(object) => self.take_object(object),
+            Event::Gone(key) => self.forget_object(&key),
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
             Event::Answer(id, answer) => self.hear_advice(id, answer),

@@ -549,7 +549,7 @@ mod tests {
         let mut tell = |name: &str, cpus| {
             let mut spec = pod(name, None, cpus);
             spec.node = Some("unknown".to_owned());
-            state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+            state.apply(Time::ZERO, Event::is(spec));
             state.audit().unwrap();
         };
         tell("one", 1);

@@ -361,7 +361,7 @@ mod tests {
         let allocatable = vec![("pods".to_owned(), 10)];
         state.apply(
             Time::ZERO,
-            Event::Node(NodeSpec {
+            Event::is(NodeSpec {
                 name: "n".into(),
                 allocatable,
                 ..NodeSpec::default()
@@ -377,7 +377,7 @@ mod tests {
             ours: true,
             ..PodSpec::default()
         };
-        state.apply(Time::ZERO, Event::Pod(Box::new(pod)));
+        state.apply(Time::ZERO, Event::is(pod));
         let (node, pod) = (
             state.nodes().find("n").unwrap(),
             state.find_pod(&key).unwrap(),
@@ -433,13 +433,13 @@ mod tests {
             ..PodSpec::default()
         };
         let key = other.key.clone();
-        state.apply(Time::ZERO, Event::Pod(Box::new(other)));
+        state.apply(Time::ZERO, Event::is(other));
         let spec = NodeSpec {
             name: "m".into(),
             allocatable: vec![("pods".to_owned(), 10)],
             ..NodeSpec::default()
         };
-        state.apply(Time::ZERO, Event::Node(spec));
+        state.apply(Time::ZERO, Event::is(spec));
         let (second, empty) = (
             state.find_pod(&key).unwrap(),
             state.nodes().find("m").unwrap(),

@@ -1,9 +1,9 @@
 //! The objects of the scenario come and go, and what the controllers of Kubernetes do about it.
 
 use super::{COLLECTION, Driver, Happening};
-use crate::scenario::{Object, OnEviction};
+use crate::scenario::{OnEviction, Played};
 use crate::server::Pod;
-use muster_model::{GangSpec, NodeSpec};
+use muster_model::{GangSpec, NodeSpec, Object, ObjectKey};
 
 impl Driver {
     pub(super) fn create(&mut self, index: usize) {
@@ -21,25 +21,20 @@ impl Driver {
         };
         self.last_change = self.now;
         match object {
-            Object::Node(node) => self.put_node(node),
-            Object::Pod(plan) => {
+            Played::Plain(Object::Node(node)) => self.put_node(*node),
+            Played::Plain(Object::Gang(gang)) => self.put_gang(*gang),
+            Played::Plain(object) => self.server.put(object, self.now),
+            Played::Pod(plan) => {
                 self.add_pod(*plan, None);
             }
-            Object::PodEdit(plan) => self.edit_pod(*plan),
-            Object::Job(plan) => {
+            Played::PodEdit(plan) => self.edit_pod(*plan),
+            Played::Job(plan) => {
                 for pod in self.jobs.create(index, *plan) {
                     self.add_pod(pod, Some(index));
                 }
             }
-            Object::Gang(gang) => self.put_gang(*gang),
-            Object::Queue(queue) => self.server.put_queue(queue),
-            Object::Topology(topology) => self.server.put_topology(topology),
-            Object::HyperNode(hyper_node) => self.server.put_hyper_node(*hyper_node),
-            Object::PriorityClass(class) => self.server.put_class(class),
-            Object::Namespace(namespace) => self.server.put_namespace(namespace),
-            Object::Budget(budget) => self.server.put_budget(*budget),
-            Object::Storage(event) => self.server.put_storage(*event),
-            Object::Answers(rules) => self.outside.add_rules(rules),
+            Played::Budget(budget) => self.server.put_budget(*budget),
+            Played::Answers(rules) => self.outside.add_rules(rules),
         }
     }
 
@@ -49,41 +44,39 @@ impl Driver {
         };
         self.last_change = self.now;
         match entry.object {
-            Object::Node(node) => self.delete_node(&node.name),
-            Object::Pod(plan) | Object::PodEdit(plan) => {
+            Played::Plain(object) => self.delete_plain(&object.key()),
+            Played::Pod(plan) | Played::PodEdit(plan) => {
                 let key = &plan.spec.key;
                 self.delete_named(&key.namespace, &key.name);
             }
-            Object::Job(_) => {
+            Played::Job(_) => {
                 for line in self.jobs.delete(index) {
                     let line = &self.ledger.pods[line];
                     let (namespace, name) = (line.namespace.clone(), line.name.clone());
                     self.delete_named(&namespace, &name);
                 }
             }
-            Object::Gang(gang) => {
-                self.server.delete_gang(&gang.key, gang.source);
-                if let Some(story) = &mut self.ledger.story {
-                    story.group_deleted(&gang.key, self.now);
-                }
-            }
-            Object::Queue(queue) => {
-                self.server.delete_queue(&queue.name);
-                if let Some(story) = &mut self.ledger.story {
-                    story.books.deleted(&queue.name);
-                }
-            }
-            Object::Topology(topology) => self.server.delete_topology(&topology.name),
-            Object::HyperNode(hyper_node) => self.server.delete_hyper_node(&hyper_node.name),
-            Object::PriorityClass(class) => self.server.delete_class(&class.name),
-            Object::Namespace(namespace) => self.server.delete_namespace(&namespace.name),
-            // They are given once and for all.
-            Object::Answers(_) => {}
-            Object::Budget(budget) => {
+            Played::Budget(budget) => {
                 self.server
                     .delete_budget(&budget.spec.namespace, &budget.spec.name);
             }
-            Object::Storage(event) => self.server.delete_storage(&event),
+            // They are given once and for all.
+            Played::Answers(_) => {}
+        }
+    }
+
+    fn delete_plain(&mut self, key: &ObjectKey) {
+        if let ObjectKey::Node(name) = key {
+            return self.delete_node(name);
+        }
+        self.server.delete(key);
+        let Some(story) = &mut self.ledger.story else {
+            return;
+        };
+        match key {
+            ObjectKey::Gang(key, _) => story.group_deleted(key, self.now),
+            ObjectKey::Queue(name) => story.books.deleted(name),
+            _ => {}
         }
     }
 
@@ -92,7 +85,7 @@ impl Driver {
         let edited = self.server.has_gang(&key, gang.source);
         self.network.count(|met| met.edits += u64::from(edited));
         let is_new = self.server.gang(&key).is_none();
-        self.server.put_gang(gang, self.now);
+        self.server.put(gang.into(), self.now);
         if let Some(gang) = self.server.gang(&key) {
             self.ledger.gang_changed(gang, is_new, self.now);
         }
@@ -107,11 +100,12 @@ impl Driver {
         if let Some(story) = &mut self.ledger.story {
             story.places.node(&node, self.now);
         }
-        self.server.put_node(node);
+        self.server.put(node.into(), self.now);
     }
 
     pub(super) fn delete_node(&mut self, name: &str) {
-        if let Some(node) = self.server.delete_node(name) {
+        let key = ObjectKey::Node(name.to_owned());
+        if let Some(Object::Node(node)) = self.server.delete(&key) {
             self.ledger.usage.withdraw(&node.allocatable, self.now);
             if let Some(story) = &mut self.ledger.story {
                 story.places.node_gone(name, self.now);

@@ -4,26 +4,9 @@
 //! it lacks of what was told before is gone, as `cluster::watch` has it.
 
 use crate::server::{Stream, Told};
-use crate::storage::deletion;
 use muster_model::units::Time;
-use muster_model::{Event, GangKey, PodKey, Source};
+use muster_model::{Event, ObjectKey};
 use std::collections::BTreeMap;
-
-/// An object that a watch told of.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Object {
-    Node(String),
-    Pod(String, String),
-    Gang(GangKey, Source),
-    Queue(String),
-    Topology(String),
-    HyperNode(String),
-    PriorityClass(String),
-    Namespace(String),
-    Budget(String, String),
-    /// By the event of its deletion.
-    Storage(String),
-}
 
 /// The watches of one process.
 #[derive(Debug, Default)]
@@ -40,7 +23,7 @@ struct Watch {
     /// It broke, and the list after it is not there yet.
     broken: bool,
     /// What was told, and what is told when it is gone.
-    known: BTreeMap<Object, Told>,
+    known: BTreeMap<ObjectKey, Told>,
 }
 
 impl Watches {
@@ -105,7 +88,7 @@ impl Watches {
     pub(super) fn mend(&mut self, stream: Stream, list: &[Told]) -> Vec<Told> {
         let watch = self.watch(stream);
         watch.broken = false;
-        let listed: Vec<Object> = list
+        let listed: Vec<ObjectKey> = list
             .iter()
             .filter_map(|told| about(&told.event).map(|(object, _)| object))
             .collect();
@@ -117,66 +100,14 @@ impl Watches {
     }
 }
 
-/// The object an event is about, and the event of its deletion, if this one is not that.
-fn about(event: &Event) -> Option<(Object, Option<Event>)> {
-    let of_pod = |key: &PodKey| Object::Pod(key.namespace.clone(), key.name.clone());
-    Some(match event {
-        Event::Node(node) => {
-            let name = node.name.clone();
-            (Object::Node(name.clone()), Some(Event::NodeDeleted(name)))
+/// The object an event is about, by its name, and the event of its deletion, if this one is not that.
+fn about(event: &Event) -> Option<(ObjectKey, Option<Event>)> {
+    match event {
+        Event::Is(object) => {
+            let key = object.key();
+            Some((key.clone().of_name(), Some(Event::Gone(key))))
         }
-        Event::NodeDeleted(name) => (Object::Node(name.clone()), None),
-        Event::Pod(pod) => (of_pod(&pod.key), Some(Event::PodDeleted(pod.key.clone()))),
-        Event::PodDeleted(key) => (of_pod(key), None),
-        Event::Gang(gang) => {
-            let gone = Event::GangDeleted(gang.key.clone(), gang.source);
-            (Object::Gang(gang.key.clone(), gang.source), Some(gone))
-        }
-        Event::GangDeleted(key, source) => (Object::Gang(key.clone(), *source), None),
-        Event::Queue(queue) => {
-            let name = queue.name.clone();
-            (Object::Queue(name.clone()), Some(Event::QueueDeleted(name)))
-        }
-        Event::QueueDeleted(name) => (Object::Queue(name.clone()), None),
-        Event::Topology(topology) => {
-            let name = topology.name.clone();
-            let gone = Event::TopologyDeleted(name.clone());
-            (Object::Topology(name), Some(gone))
-        }
-        Event::TopologyDeleted(name) => (Object::Topology(name.clone()), None),
-        Event::HyperNode(hyper_node) => {
-            let name = hyper_node.name.clone();
-            let gone = Event::HyperNodeDeleted(name.clone());
-            (Object::HyperNode(name), Some(gone))
-        }
-        Event::HyperNodeDeleted(name) => (Object::HyperNode(name.clone()), None),
-        Event::PriorityClass(class) => {
-            let name = class.name.clone();
-            let gone = Event::PriorityClassDeleted(name.clone());
-            (Object::PriorityClass(name), Some(gone))
-        }
-        Event::PriorityClassDeleted(name) => (Object::PriorityClass(name.clone()), None),
-        Event::Namespace(namespace) => {
-            let name = namespace.name.clone();
-            let gone = Event::NamespaceDeleted(name.clone());
-            (Object::Namespace(name), Some(gone))
-        }
-        Event::NamespaceDeleted(name) => (Object::Namespace(name.clone()), None),
-        Event::DisruptionBudget(budget) => {
-            let (namespace, name) = (budget.namespace.clone(), budget.name.clone());
-            let gone = Event::DisruptionBudgetDeleted(namespace.clone(), name.clone());
-            (Object::Budget(namespace, name), Some(gone))
-        }
-        Event::DisruptionBudgetDeleted(namespace, name) => {
-            (Object::Budget(namespace.clone(), name.clone()), None)
-        }
-        Event::Storage(event) => {
-            let gone = deletion(event);
-            let is_gone = gone == **event;
-            let object = Object::Storage(format!("{gone:?}"));
-            let gone = Event::Storage(Box::new(gone));
-            (object, (!is_gone).then_some(gone))
-        }
-        Event::BindResult(..) | Event::EvictResult(..) | Event::Answer(..) => return None,
-    })
+        Event::Gone(key) => Some((key.clone().of_name(), None)),
+        Event::BindResult(..) | Event::EvictResult(..) | Event::Answer(..) => None,
+    }
 }

@@ -7,7 +7,7 @@
 use super::answers::{self, PluginAnswers};
 use super::behaviour::Behaviour;
 use super::jobs;
-use super::model::{Amount, BudgetPlan, JobPlan, Needed, Object, PodPlan, Run};
+use super::model::{Amount, BudgetPlan, JobPlan, Needed, Played, PodPlan, Run};
 use super::schema;
 use k8s_openapi::api::batch;
 use k8s_openapi::api::core::v1 as core;
@@ -16,7 +16,7 @@ use muster_api::creation;
 use muster_api::kinds::{self, Row, Visitor, Watchable};
 use muster_api::yaml::short;
 use muster_api::{crd, slim};
-use muster_model::{ClaimKey, ClaimSpec, Event, PodSpec};
+use muster_model::{ClaimKey, ClaimSpec, Object, PodSpec};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -52,7 +52,7 @@ pub(super) struct Known {
 type Schema = fn() -> Value;
 
 /// What is played for an object; `None` for kinds without effect.
-type Play = fn(&Value, &Behaviour, &Reading) -> Result<Option<Object>, String>;
+type Play = fn(&Value, &Behaviour, &Reading) -> Result<Option<Played>, String>;
 
 /// The kinds that are not watched, by API version and name.
 #[rustfmt::skip]
@@ -144,12 +144,12 @@ impl Known {
         value: &Value,
         behaviour: &Behaviour,
         reading: &Reading,
-    ) -> Result<Option<Object>, String> {
+    ) -> Result<Option<Played>, String> {
         (self.play)(value, behaviour, reading)
     }
 }
 
-fn nothing(_: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Object>, String> {
+fn nothing(_: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played>, String> {
     Ok(None)
 }
 
@@ -159,8 +159,8 @@ fn watched<R: Row>(
     value: &Value,
     behaviour: &Behaviour,
     reading: &Reading,
-) -> Result<Option<Object>, String> {
-    let event = match R::KIND {
+) -> Result<Option<Played>, String> {
+    let object = match R::KIND {
         kinds::Kind::Pods => pod(value, reading),
         kinds::Kind::Nodes => read(value, reading, |node: &mut slim::Node| {
             none(&convert::unreadable_amounts(node))
@@ -200,15 +200,15 @@ fn watched<R: Row>(
         }
         _ => read(value, reading, |_: &mut R| Ok(())),
     };
-    played(event?, value, behaviour.run(None)).map(Some)
+    played(object?, value, behaviour.run(None)).map(Some)
 }
 
-/// What a watch would tell of an object, if nothing is wrong with it.
+/// What a watch would tell, if nothing is wrong with it.
 fn read<K: Watchable>(
     value: &Value,
     reading: &Reading,
     check: impl FnOnce(&mut K) -> Result<(), String>,
-) -> Result<Event, String> {
+) -> Result<Object, String> {
     let mut object = K::deserialize(value).map_err(|error| {
         let words = error.to_string();
         words.replace("expected i32", "expected a whole number up to 2147483647")
@@ -218,37 +218,18 @@ fn read<K: Watchable>(
 }
 
 /// What is played where a watch would tell this.
-fn played(event: Event, value: &Value, run: Run) -> Result<Object, String> {
-    Ok(match event {
-        Event::Node(node) => Object::Node(node),
-        Event::Pod(spec) => Object::Pod(Box::new(PodPlan {
+fn played(object: Object, value: &Value, run: Run) -> Result<Played, String> {
+    Ok(match object {
+        Object::Pod(spec) => Played::Pod(Box::new(PodPlan {
             claims: claims_made_for(&spec, value)?,
             spec: *spec,
             run,
         })),
-        Event::Gang(gang) => Object::Gang(gang),
-        Event::Queue(queue) => Object::Queue(*queue),
-        Event::Topology(topology) => Object::Topology(*topology),
-        Event::HyperNode(hyper_node) => Object::HyperNode(hyper_node),
-        Event::PriorityClass(class) => Object::PriorityClass(class),
-        Event::Namespace(namespace) => Object::Namespace(namespace),
-        Event::DisruptionBudget(spec) => Object::Budget(Box::new(BudgetPlan {
+        Object::DisruptionBudget(spec) => Played::Budget(Box::new(BudgetPlan {
             spec: *spec,
             needed: needed(value)?,
         })),
-        Event::Storage(event) => Object::Storage(event),
-        Event::NodeDeleted(_)
-        | Event::PodDeleted(_)
-        | Event::GangDeleted(..)
-        | Event::QueueDeleted(_)
-        | Event::TopologyDeleted(_)
-        | Event::HyperNodeDeleted(_)
-        | Event::PriorityClassDeleted(_)
-        | Event::NamespaceDeleted(_)
-        | Event::DisruptionBudgetDeleted(..)
-        | Event::BindResult(..)
-        | Event::EvictResult(..)
-        | Event::Answer(..) => return Err("it cannot be played".to_owned()),
+        plain => Played::Plain(plain),
     })
 }
 
@@ -305,21 +286,21 @@ fn amount(value: &Value) -> Result<Amount, String> {
     amount.ok_or_else(|| format!("{value} is neither a number of pods nor a percentage"))
 }
 
-fn plugin_answers(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Object>, String> {
-    Ok(Some(Object::Answers(answers::read(value)?)))
+fn plugin_answers(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played>, String> {
+    Ok(Some(Played::Answers(answers::read(value)?)))
 }
 
-fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<Option<Object>, String> {
+fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<Option<Played>, String> {
     let made = jobs::expand(value)?;
     let mut pods = Vec::with_capacity(made.pods.len());
     for value in &made.pods {
         let run = Behaviour::of(value)?.run(Some(behaviour));
-        if let Object::Pod(plan) = played(pod(value, reading)?, value, run)? {
+        if let Played::Pod(plan) = played(pod(value, reading)?, value, run)? {
             pods.push(*plan);
         }
     }
     let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default();
-    Ok(Some(Object::Job(Box::new(JobPlan {
+    Ok(Some(Played::Job(Box::new(JobPlan {
         namespace: text("namespace").to_owned(),
         name: text("name").to_owned(),
         pods,
@@ -330,7 +311,7 @@ fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<Option
 /// What `status.phase` of a pod may be; nothing is `Pending`.
 const PHASES: [&str; 6] = ["", "Pending", "Running", "Succeeded", "Failed", "Unknown"];
 
-fn pod(value: &Value, reading: &Reading) -> Result<Event, String> {
+fn pod(value: &Value, reading: &Reading) -> Result<Object, String> {
     read(value, reading, |pod: &mut slim::Pod| {
         let phase = pod.status.phase.as_str();
         if !PHASES.contains(&phase) {

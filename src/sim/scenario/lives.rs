@@ -5,8 +5,9 @@ use super::behaviour;
 use super::documents::Document;
 use super::edits;
 use super::kinds::{Kind, Known};
-use super::model::{Entry, Object};
+use super::model::{Entry, Played};
 use super::problems::Problems;
+use muster_model::Object;
 use muster_model::units::Time;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -129,13 +130,15 @@ fn make_edit(entries: &mut [Entry], before: Option<usize>, now: &Appearance<'_>)
     let before = entries[before].object.clone();
     match (before, &mut entries[index].object) {
         // Nobody applies a node's status: where none is given it stays.
-        (Object::Node(before), Object::Node(node)) if now.origin.value["status"].is_null() => {
+        (Played::Plain(Object::Node(before)), Played::Plain(Object::Node(node)))
+            if now.origin.value["status"].is_null() =>
+        {
             node.allocatable = before.allocatable;
         }
-        (Object::Pod(before) | Object::PodEdit(before), object) => {
-            if let Object::Pod(plan) = object {
+        (Played::Pod(before) | Played::PodEdit(before), object) => {
+            if let Played::Pod(plan) = object {
                 plan.run = before.run;
-                *object = Object::PodEdit(std::mem::take(plan));
+                *object = Played::PodEdit(std::mem::take(plan));
             }
         }
         _ => {}

@@ -4,7 +4,7 @@ use super::behaviour::{self, Behaviour};
 use super::documents::{Document, split};
 use super::kinds::{self, Kind, Known};
 use super::lives::{self, Appearance, Name, Origin};
-use super::model::{Entry, Object, Scenario};
+use super::model::{Entry, Played, Scenario};
 use super::problems::{Place, Problems, ScenarioError};
 use super::schema;
 use muster_api::convert::Reading;
@@ -231,7 +231,7 @@ impl<'a> Loader<'a> {
             delete_at: behaviour.delete_at,
             entry: object.is_some().then_some(self.entries.len()),
         };
-        if let Some(Object::Job(job)) = &object {
+        if let Some(Played::Job(job)) = &object {
             for pod in &job.pods {
                 let key = &pod.spec.key;
                 let name = ("v1 Pod".to_owned(), key.namespace.clone(), key.name.clone());

@@ -17,6 +17,6 @@ mod schema;
 
 pub use load::{Source, load, load_files, stamped};
 pub use model::{
-    Amount, BudgetPlan, Entry, JobPlan, Needed, Object, OnEviction, PodPlan, Run, Scenario,
+    Amount, BudgetPlan, Entry, JobPlan, Needed, OnEviction, Played, PodPlan, Run, Scenario,
 };
 pub use problems::ScenarioError;

@@ -2,10 +2,7 @@
 
 use crate::outside::AnswerRule;
 use muster_model::units::{Millis, Time};
-use muster_model::{
-    ClaimSpec, DisruptionBudgetSpec, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodSpec,
-    PriorityClassSpec, QueueSpec, StorageEvent, TopologySpec,
-};
+use muster_model::{ClaimSpec, DisruptionBudgetSpec, Object, PodSpec};
 
 /// All that is to be played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,36 +22,22 @@ pub struct Entry {
     /// When it is deleted.
     pub delete_at: Option<Time>,
     /// What it is.
-    pub object: Object,
+    pub object: Played,
 }
 
-/// An object of a kind that is played.
+/// What is played of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Object {
-    /// A node.
-    Node(NodeSpec),
+pub enum Played {
+    /// An object of any other kind, as it is.
+    Plain(Object),
     /// A pod.
     Pod(Box<PodPlan>),
     /// A pod that is there already, changed; if it is not there any more, it is created.
     PodEdit(Box<PodPlan>),
     /// A job, which makes its pods.
     Job(Box<JobPlan>),
-    /// A PodGroup of any kind.
-    Gang(Box<GangSpec>),
-    /// A queue.
-    Queue(QueueSpec),
-    /// A topology.
-    Topology(TopologySpec),
-    /// A HyperNode of Volcano.
-    HyperNode(Box<HyperNodeSpec>),
-    /// A priority class.
-    PriorityClass(PriorityClassSpec),
-    /// A namespace.
-    Namespace(NamespaceSpec),
     /// A PodDisruptionBudget.
     Budget(Box<BudgetPlan>),
-    /// A claim, a volume, or something else of storage.
-    Storage(Box<StorageEvent>),
     /// What is answered to plugins.
     Answers(Vec<AnswerRule>),
 }

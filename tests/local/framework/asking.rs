@@ -3,6 +3,7 @@
 use super::{Spy, binds, group, pod, scheduler, why};
 use muster::core::engine::Scheduler;
 use muster::model::Effect;
+use muster::model::ObjectKey;
 use muster::model::units::Time;
 use muster::model::{
     About, Answer, BindOutcome, Counted, Event, GangSpace, NamespaceChoice, NodeSpec, PodKey,
@@ -187,7 +188,7 @@ fn a_member_that_goes_meanwhile_takes_the_decision_with_it() {
         name: "p1".into(),
         uid: "uid-p1".into(),
     };
-    scheduler.apply(Time(1), Event::PodDeleted(gone));
+    scheduler.apply(Time(1), Event::Gone(ObjectKey::Pod(gone)));
     let ordered = effects(&mut scheduler, 1);
     assert_eq!(
         ordered,
@@ -210,22 +211,22 @@ fn what_a_decision_rests_on_is_looked_at_again_before_it_is_carried_out() {
     // Its node gets smaller, gets another label, or is gone: it goes elsewhere.
     let changes: [fn(NodeSpec) -> Event; 3] = [
         |node| {
-            Event::Node(NodeSpec {
+            Event::is(NodeSpec {
                 allocatable: vec![("pods".to_owned(), 10)],
                 ..node
             })
         },
         |node| {
-            Event::Node(NodeSpec {
+            Event::is(NodeSpec {
                 labels: [("rack".to_owned(), "other".to_owned())].into(),
                 ..node
             })
         },
-        |node| Event::NodeDeleted(node.name),
+        |node| Event::Gone(ObjectKey::Node(node.name)),
     ];
     for change in changes {
         let mut scheduler = scheduler(&asks(&[Point::PreBind]));
-        scheduler.apply(Time(0), Event::Node(spec("n1", 2_000, "a")));
+        scheduler.apply(Time(0), Event::is(spec("n1", 2_000, "a")));
         pod(&mut scheduler, "p", None);
         assert_eq!(effects(&mut scheduler, 0), ["1 PreBind p on n1"]);
         scheduler.apply(Time(1), change(spec("n1", 2_000, "a")));
@@ -248,7 +249,7 @@ fn who_came_after_is_no_reason_against_a_decision_that_waited() {
             labels: [("host".to_owned(), name.to_owned())].into(),
             ..NodeSpec::default()
         };
-        scheduler.apply(Time(0), Event::Node(node));
+        scheduler.apply(Time(0), Event::is(node));
     }
     // One more on its node than on any other, of all pods.
     let evenly = SpreadRule {
@@ -277,7 +278,7 @@ fn who_came_after_is_no_reason_against_a_decision_that_waited() {
         },
         ..PodSpec::default()
     };
-    scheduler.apply(Time(0), Event::Pod(Box::new(first)));
+    scheduler.apply(Time(0), Event::is(first));
     assert_eq!(effects(&mut scheduler, 0), ["1 PreBind first on n1"]);
     pod(&mut scheduler, "second", None);
     assert_eq!(effects(&mut scheduler, 1), ["2 PreBind second on n1"]);

@@ -12,6 +12,8 @@ use muster::core::framework::{
 };
 use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Shape};
 use muster::model::Effect;
+use muster::model::Object;
+use muster::model::ObjectKey;
 use muster::model::units::{Millis, Time};
 use muster::model::{
     BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, Point,
@@ -155,7 +157,9 @@ impl PostBind for Spy {
 
 impl EventHandler for Spy {
     fn on_event(&self, _: &ClusterState, event: &Event, waiting: &mut WaitingPods) {
-        let Event::Node(spec) = event else { return };
+        let Event::Is(Object::Node(spec)) = event else {
+            return;
+        };
         self.hear(format!("node {}", spec.name));
         let all: Vec<PodId> = waiting.iter().map(|(id, _)| id).collect();
         for pod in all {
@@ -228,7 +232,7 @@ fn node(scheduler: &mut Scheduler, name: &str) {
     let allocatable = vec![("cpu".to_owned(), 2_000), ("pods".to_owned(), 10)];
     scheduler.apply(
         Time::ZERO,
-        Event::Node(NodeSpec {
+        Event::is(NodeSpec {
             name: name.into(),
             allocatable,
             ..NodeSpec::default()
@@ -243,7 +247,7 @@ fn pod(scheduler: &mut Scheduler, name: &str, group: Option<&str>) {
     };
     scheduler.apply(
         Time::ZERO,
-        Event::Pod(Box::new(PodSpec {
+        Event::is(PodSpec {
             key: PodKey {
                 namespace: "a".into(),
                 name: name.into(),
@@ -256,7 +260,7 @@ fn pod(scheduler: &mut Scheduler, name: &str, group: Option<&str>) {
                 ..ShapeSpec::default()
             },
             ..PodSpec::default()
-        })),
+        }),
     );
 }
 
@@ -264,11 +268,11 @@ fn group(scheduler: &mut Scheduler, name: &str, min: u32) {
     let key = key(GangSpace::Named, name);
     scheduler.apply(
         Time::ZERO,
-        Event::Gang(Box::new(GangSpec {
+        Event::is(GangSpec {
             key,
             min_available: min,
             ..GangSpec::default()
-        })),
+        }),
     );
 }
 
@@ -505,7 +509,7 @@ fn a_filter_over_the_whole_cluster_is_asked_for_every_placement() {
     let spy = Arc::new(Spy::default());
     let mut scheduler = scheduler(&spy);
     for name in ["n0", "n1", "n2"] {
-        scheduler.apply(Time::ZERO, Event::NodeDeleted(name.into()));
+        scheduler.apply(Time::ZERO, Event::Gone(ObjectKey::Node(name.into())));
     }
     node(&mut scheduler, "n3");
     pod(&mut scheduler, "p", None);
@@ -531,7 +535,7 @@ fn scores_of_several_plugins_are_normalised_and_weighted() {
         allocatable,
         ..NodeSpec::default()
     };
-    scheduler.apply(Time::ZERO, Event::Node(large));
+    scheduler.apply(Time::ZERO, Event::is(large));
     pod(&mut scheduler, "p", None);
     assert_eq!(
         binds(&mut scheduler, 0),

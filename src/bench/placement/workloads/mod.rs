@@ -12,7 +12,7 @@ use muster_model::{
     Amounts, GangKey, GangRef, GangSpace, GangSpec, PodKey, PodSpec, ShapeSpec, TopologyWish,
 };
 use muster_sim::random::Random;
-use muster_sim::scenario::{Entry, Object, PodPlan, Run, Scenario};
+use muster_sim::scenario::{Entry, Played, PodPlan, Run, Scenario};
 
 /// What arrives on which cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -124,17 +124,17 @@ impl World {
             delete_at: None,
             object,
         };
-        let topology = Object::Topology(self.cluster.topology.clone());
+        let topology = Played::Plain(self.cluster.topology.clone().into());
         let mut entries = vec![entry(Time::ZERO, topology)];
         let nodes = self.cluster.nodes.iter().cloned();
-        entries.extend(nodes.map(|node| entry(Time::ZERO, Object::Node(node))));
+        entries.extend(nodes.map(|node| entry(Time::ZERO, Played::Plain(node.into()))));
         for (index, job) in self.jobs.iter().enumerate() {
             if !job.is_single() {
-                let group = Object::Gang(Box::new(group(index, job)));
+                let group = Played::Plain(group(index, job).into());
                 entries.push(entry(job.at, group));
             }
             for pod in 0..job.pods {
-                let pod = Object::Pod(Box::new(plan(index, pod, job)));
+                let pod = Played::Pod(Box::new(plan(index, pod, job)));
                 entries.push(entry(job.at, pod));
             }
         }

@@ -12,6 +12,7 @@ use crate::framework::{Profile, Profiles};
 use crate::placement::Placer;
 use crate::plugins::registry::default_profile;
 use crate::state::{ClusterState, GangId, NodeId};
+use muster_model::ObjectKey;
 use muster_model::testing::{group, key, node, pod};
 use muster_model::units::{Millis, Time};
 use muster_model::{BindOutcome, Event, EvictOutcome, GangSpec, PodSpec};
@@ -42,7 +43,7 @@ impl World {
     }
 
     fn node(&mut self, name: &str, cpus: i64) {
-        self.tell(Event::Node(node(name, cpus)));
+        self.tell(Event::is(node(name, cpus)));
     }
 
     /// A gang of so many pods of one CPU, of which so many must run.
@@ -58,10 +59,10 @@ impl World {
 
     fn gang_like(&mut self, spec: GangSpec, pods: u32) -> GangId {
         let (name, key) = (spec.key.name.clone(), spec.key.clone());
-        self.tell(Event::Gang(Box::new(spec)));
+        self.tell(Event::is(spec));
         for index in 0..pods {
             let pod = pod(&format!("{name}-{index}"), Some(&name), 1);
-            self.tell(Event::Pod(Box::new(pod)));
+            self.tell(Event::is(pod));
         }
         self.take_in();
         self.state.find_gang(&key).unwrap()

@@ -58,7 +58,7 @@ fn a_change_that_seats_nobody_wakes_nobody() {
     let spec = PodSpec {
         ..pod("large-0", Some("large"), 8)
     };
-    world.tell(Event::Pod(Box::new(spec)));
+    world.tell(Event::is(spec));
     world.take_in();
     world.allocate();
     world.node("small", 4);

@@ -61,7 +61,7 @@ fn a_release_is_over_when_nobody_holds_a_node_and_a_pause_follows() {
     world.answer(&orders.evictions, &EvictOutcome::Accepted);
     assert_eq!(world.stage(gang), Stage::Releasing, "they are still there");
     for evict in orders.evictions {
-        world.tell(Event::PodDeleted(evict.pod));
+        world.tell(Event::Gone(ObjectKey::Pod(evict.pod)));
     }
     world.take_in();
     assert_eq!(world.stage(gang), Stage::BackingOff);
@@ -95,7 +95,7 @@ fn refused_evictions_are_tried_again_a_few_at_a_time() {
     let gang = world.gang("g", 40, 40);
     let binds = world.allocate().binds;
     binds[1..].iter().for_each(|bind| world.bound(&bind.pod));
-    world.tell(Event::PodDeleted(binds[0].pod.clone()));
+    world.tell(Event::Gone(ObjectKey::Pod(binds[0].pod.clone())));
     world.take_in();
     let ((), orders) = world.act(|cx| release(cx, gang));
     assert_eq!(orders.evictions.len(), 39);
@@ -132,10 +132,10 @@ fn a_release_has_lost_its_reason_when_what_is_left_is_enough() {
     world.bound(&binds[0].pod);
     let ((), orders) = world.act(|cx| release(cx, gang));
     assert!(!world.act(|cx| is_needless(cx, gang)).0);
-    world.tell(Event::Gang(Box::new(GangSpec {
+    world.tell(Event::is(GangSpec {
         min_available: 1,
         ..group("g")
-    })));
+    }));
     world.state.resolve(gang);
     assert!(
         !world.act(|cx| is_needless(cx, gang)).0,

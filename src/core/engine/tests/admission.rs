@@ -10,12 +10,12 @@ fn a_gang_whose_queue_is_deleted_keeps_no_room_from_others() {
         ..QueueSpec::default()
     };
     for leave in [
-        Event::QueueDeleted("team".into()),
-        Event::GangDeleted(key("a"), muster_model::Source::Muster),
+        Event::Gone(ObjectKey::Queue("team".into())),
+        Event::Gone(ObjectKey::Gang(key("a"), muster_model::Source::Muster)),
     ] {
         let mut story = Story::new();
         story.node("n", 4);
-        story.tell(Event::Queue(Box::new(queue())));
+        story.tell(Event::is(queue()));
         for (name, queue) in [("a", Some("team".to_owned())), ("b", None)] {
             story.define(GangSpec {
                 min_resources: room.clone(),

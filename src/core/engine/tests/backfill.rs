@@ -22,7 +22,7 @@ impl Story {
             ..QueueSpec::default()
         };
         change(&mut spec);
-        self.tell(Event::Queue(Box::new(spec)));
+        self.tell(Event::is(spec));
     }
 
     /// Submits jobs one after the other, a cycle each; who of them starts at once.
@@ -251,7 +251,7 @@ fn the_place_of_a_head_on_a_node_that_dies_is_found_anew() {
     ];
     assert_eq!(story.starts(&all), ["a", "b"]);
     assert_eq!(story.estimate("c"), Some(Time(60_000)));
-    story.tell(Event::NodeDeleted("n".into()));
+    story.tell(Event::Gone(ObjectKey::Node("n".into())));
     story.run();
     assert_eq!(story.estimate("c"), None);
 }

@@ -17,7 +17,7 @@ fn succeeded_members_count_even_when_they_are_deleted() {
         ..pod("p0", Some("g"), 1)
     };
     story.submit(ended);
-    story.tell(Event::PodDeleted(first));
+    story.tell(Event::Gone(ObjectKey::Pod(first)));
     story.step();
     story.pass(60_000);
     assert_eq!(story.step().1, []);
@@ -113,7 +113,7 @@ fn what_gets_bound_during_a_release_is_evicted_too() {
     }
     let binds = story.binds();
     story.bound(&binds[0]);
-    story.tell(Event::PodDeleted(binds[1].pod.clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(binds[1].pod.clone())));
     story.step();
     story.pass(5_000);
     let (_, evictions) = story.step();
@@ -131,7 +131,7 @@ fn a_released_gang_backs_off_before_it_is_tried_again() {
     let lost = story.pod("p0", Some("g"));
     story.pod("p1", Some("g"));
     story.run();
-    story.tell(Event::PodDeleted(lost));
+    story.tell(Event::Gone(ObjectKey::Pod(lost)));
     story.step();
     story.pass(5_000);
     let (_, evictions) = story.step();
@@ -140,7 +140,7 @@ fn a_released_gang_backs_off_before_it_is_tried_again() {
             evict.pod.clone(),
             EvictOutcome::Accepted,
         ));
-        story.tell(Event::PodDeleted(evict.pod));
+        story.tell(Event::Gone(ObjectKey::Pod(evict.pod)));
     }
     for name in ["q0", "q1"] {
         story.pod(name, Some("g"));
@@ -233,7 +233,7 @@ fn a_running_gang_that_lost_its_node_says_which_member_and_why() {
     let binds = story.run();
     story.step();
     let lost = &binds.iter().find(|bind| bind.pod == pods[1]).unwrap().node;
-    story.tell(Event::NodeDeleted(lost.clone()));
+    story.tell(Event::Gone(ObjectKey::Node(lost.clone())));
     story.step();
     let status = story.status("g");
     assert_eq!(
@@ -313,7 +313,7 @@ fn a_wave_stops_as_soon_as_its_minimum_cannot_be_met() {
         .collect();
     let binds = story.binds();
     story.bound(&binds[0]);
-    story.tell(Event::PodDeleted(pods[1].clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(pods[1].clone())));
     let plan = story.scheduler.cycle(story.now);
     assert!(plan.effects.contains(&Effect::Recall(pods[2].clone())));
     assert_eq!(recalls(&story.scheduler.cycle(story.now)), 0, "asked once");
@@ -351,7 +351,7 @@ fn a_refused_release_goes_on_until_it_is_done_and_says_who_refuses_since_when() 
     }
     let binds = story.run();
     story.step();
-    story.tell(Event::PodDeleted(binds[0].pod.clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(binds[0].pod.clone())));
     story.step();
     story.pass(5_000);
     let (_, mut open) = story.step();
@@ -389,7 +389,7 @@ fn a_refused_release_goes_on_until_it_is_done_and_says_who_refuses_since_when() 
         for evict in open {
             let key = evict.pod.clone();
             story.tell(Event::EvictResult(evict.pod, EvictOutcome::Accepted));
-            story.tell(Event::PodDeleted(key));
+            story.tell(Event::Gone(ObjectKey::Pod(key)));
             gone += 1;
         }
         open = story.step().1;
@@ -419,7 +419,7 @@ fn a_bind_that_was_refused_is_no_reason_once_somebody_else_has_bound_the_pod() {
         ..pod(&binds[0].pod.name, Some("g"), 1)
     });
     story.step();
-    story.tell(Event::PodDeleted(binds[1].pod.clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(binds[1].pod.clone())));
     story.step();
     story.pass(5_000);
     let (_, evictions) = story.step();
@@ -440,7 +440,7 @@ fn a_release_is_over_when_no_member_holds_a_node() {
     let left = story.pod("p1", Some("g"));
     story.run();
     story.step();
-    story.tell(Event::PodDeleted(lost));
+    story.tell(Event::Gone(ObjectKey::Pod(lost)));
     story.step();
     story.pass(5_000);
     assert_eq!(story.step().1.len(), 1);
@@ -452,7 +452,7 @@ fn a_release_is_over_when_no_member_holds_a_node() {
         story.pod(name, Some("g"));
     }
     assert_eq!(story.binds(), []);
-    story.tell(Event::PodDeleted(left));
+    story.tell(Event::Gone(ObjectKey::Pod(left)));
     story.step();
     story.pass(10_000);
     assert_eq!(

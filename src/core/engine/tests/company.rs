@@ -204,10 +204,10 @@ fn state(spots: &[Spot], bound: &[Person], waiting: &[Person]) -> (ClusterState,
     let mut state = ClusterState::default();
     let mut tell = |event| state.apply(Time::ZERO, event);
     for (index, spot) in spots.iter().enumerate() {
-        tell(Event::Node(spec_of(spot, index)));
+        tell(Event::is(spec_of(spot, index)));
     }
     for namespace in 0..3_u8 {
-        tell(Event::Namespace(NamespaceSpec {
+        tell(Event::is(NamespaceSpec {
             name: format!("ns{namespace}"),
             labels: Labels::from([("team".to_owned(), team(namespace).to_owned())]),
             queue: None,
@@ -218,13 +218,13 @@ fn state(spots: &[Spot], bound: &[Person], waiting: &[Person]) -> (ClusterState,
         spec.ours = false;
         spec.terminating = one.terminating;
         spec.node = Some(format!("n{}", usize::from(one.on) % spots.len()));
-        tell(Event::Pod(Box::new(spec)));
+        tell(Event::is(spec));
     }
     let mut keys = Vec::new();
     for (index, one) in waiting.iter().enumerate() {
         let spec = one.spec(&format!("waiting-{index}"), None);
         keys.push(spec.key.clone());
-        tell(Event::Pod(Box::new(spec)));
+        tell(Event::is(spec));
     }
     let ids = keys.iter().map(|key| state.find_pod(key).unwrap());
     let ids = ids.collect();
@@ -307,7 +307,7 @@ proptest! {
         for (index, person, spot) in edited {
             let (at, one) = (index % spots.len(), index % bound.len());
             spots[at] = spot;
-            state.apply(Time::ZERO, Event::Node(spec_of(&spots[at], at)));
+            state.apply(Time::ZERO, Event::is(spec_of(&spots[at], at)));
             state.audit().map_err(TestCaseError::fail)?;
             // A pod keeps its namespace and its node.
             let (namespace, on) = (bound[one].namespace, bound[one].on);
@@ -317,7 +317,7 @@ proptest! {
             spec.ours = false;
             spec.terminating = terminating;
             spec.node = Some(format!("n{}", usize::from(on) % spots.len()));
-            state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+            state.apply(Time::ZERO, Event::is(spec));
             state.audit().map_err(TestCaseError::fail)?;
         }
         let mut placer = Placer::default();
@@ -329,7 +329,7 @@ proptest! {
         compare(&state, &mut placer, &spots, &others, (&who, ids[0]))?;
         for (index, one) in bound.iter().enumerate() {
             let key = one.spec(&format!("bound-{index}"), None).key;
-            state.apply(Time::ZERO, Event::PodDeleted(key));
+            state.apply(Time::ZERO, Event::Gone(ObjectKey::Pod(key)));
             state.audit().map_err(TestCaseError::fail)?;
         }
         compare(&state, &mut placer, &spots, &[], (&who, ids[0]))?;
@@ -358,7 +358,7 @@ fn zones(story: &mut Story, nodes: &[(&str, &str, i64)]) {
     for (name, zone, cpus) in nodes {
         let labels = [(ZONE, *zone), (HOST, *name)];
         let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        story.tell(Event::Node(NodeSpec {
+        story.tell(Event::is(NodeSpec {
             labels: labels.into(),
             ..node(name, *cpus)
         }));
@@ -457,7 +457,7 @@ fn who_is_kept_away_is_woken_when_the_last_of_a_whole_zone_goes() {
     let said = said.map(|(_, said)| said.to_string()).unwrap_or_default();
     let words = "didn't satisfy existing pods anti-affinity rules";
     assert!(said.contains(words), "{said}");
-    story.tell(Event::PodDeleted(guard_key));
+    story.tell(Event::Gone(ObjectKey::Pod(guard_key)));
     assert!(story.scheduler.wants_cycle());
     assert_eq!(names(&story.run()), ["web"]);
 }
@@ -475,7 +475,7 @@ fn a_label_edit_of_a_namespace_or_a_pod_wakes_whom_it_helps() {
     }];
     story.submit(guard);
     let namespace = |team: &str| {
-        Event::Namespace(NamespaceSpec {
+        Event::is(NamespaceSpec {
             name: "a".to_owned(),
             labels: Labels::from([("team".to_owned(), team.to_owned())]),
             queue: None,
@@ -527,7 +527,7 @@ fn who_asks_about_nobody_and_about_whom_nobody_asks_has_no_rules() {
     };
     assert!(!has_rules(&story, &plain));
     assert!(has_rules(&story, &guard) && has_rules(&story, &web));
-    story.tell(Event::PodDeleted(guard));
+    story.tell(Event::Gone(ObjectKey::Pod(guard)));
     assert!(!has_rules(&story, &web));
     assert!(story.scheduler.state().counts().is_empty());
 }
@@ -581,7 +581,7 @@ fn a_gang_that_is_refused_seldom_has_a_place() {
         let (spots, mut room): (Vec<Spot>, Vec<u8>) = spots.into_iter().unzip();
         let mut story = Story::new();
         for namespace in 0..3_u8 {
-            story.tell(Event::Namespace(NamespaceSpec {
+            story.tell(Event::is(NamespaceSpec {
                 name: format!("ns{namespace}"),
                 labels: Labels::from([("team".to_owned(), team(namespace).to_owned())]),
                 queue: None,
@@ -591,7 +591,7 @@ fn a_gang_that_is_refused_seldom_has_a_place() {
             let cpu = i64::from(room[index]) * 1_000;
             let mut spec = spec_of(spot, index);
             spec.allocatable = vec![("cpu".to_owned(), cpu), ("pods".to_owned(), 9)];
-            story.tell(Event::Node(spec));
+            story.tell(Event::is(spec));
         }
         let mut others: Vec<(&Person, usize)> = Vec::new();
         for (index, one) in bound.iter().enumerate() {
@@ -649,7 +649,7 @@ fn the_last_pod_on_a_node_that_is_gone_may_change_and_is_still_on_that_node() {
     guard.node = Some("n1".to_owned());
     guard.shape.pods.anti_affinity = vec![about("web", ZONE)];
     story.submit(guard.clone());
-    story.tell(Event::NodeDeleted("n1".to_owned()));
+    story.tell(Event::Gone(ObjectKey::Node("n1".to_owned())));
     guard.terminating = true;
     guard.shape.requests = vec![("cpu".to_owned(), 2_000)];
     let key = story.submit(guard);
@@ -658,5 +658,5 @@ fn the_last_pod_on_a_node_that_is_gone_may_change_and_is_still_on_that_node() {
     story.submit(app("web", None, "web"));
     let binds = story.run();
     assert_eq!(binds.first().map(|bind| bind.node.as_str()), Some("n2"));
-    story.tell(Event::PodDeleted(key));
+    story.tell(Event::Gone(ObjectKey::Pod(key)));
 }

@@ -22,7 +22,7 @@ fn sized(name: &str, group: Option<&str>, cpus: i64, gpus: i64) -> PodSpec {
 #[test]
 fn a_node_is_opened_rather_than_one_with_devices_used() {
     let mut story = Story::new();
-    story.tell(Event::Node(with_gpus("a-gpu", 8, 2)));
+    story.tell(Event::is(with_gpus("a-gpu", 8, 2)));
     story.node("plain", 64);
     story.submit(sized("trains", None, 1, 1));
     assert_eq!(story.run()[0].node, "a-gpu");
@@ -35,7 +35,7 @@ fn a_node_is_opened_rather_than_one_with_devices_used() {
 #[test]
 fn who_asks_for_no_device_takes_a_node_with_some_where_no_other_has_room() {
     let mut story = Story::new();
-    story.tell(Event::Node(with_gpus("gpu", 8, 2)));
+    story.tell(Event::is(with_gpus("gpu", 8, 2)));
     story.node("plain", 2);
     story.submit(sized("serves", None, 4, 0));
     assert_eq!(story.run()[0].node, "gpu");
@@ -45,7 +45,7 @@ fn who_asks_for_no_device_takes_a_node_with_some_where_no_other_has_room() {
 fn unequal_members_are_bettered_among_nodes_without_devices() {
     let mut story = Story::new();
     // All six would lose nothing on the one with devices.
-    story.tell(Event::Node(with_gpus("gpu", 21, 1)));
+    story.tell(Event::is(with_gpus("gpu", 21, 1)));
     for name in ["plain-a", "plain-b", "plain-c"] {
         story.node(name, 11);
     }
@@ -72,7 +72,7 @@ fn of_equal_racks_the_one_without_devices_is_taken_and_fewest_hops_come_first() 
         spec.labels = [("block", "x"), ("rack", rack)]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into();
-        story.tell(Event::Node(spec));
+        story.tell(Event::is(spec));
     }
     for name in ["c", "d", "e"] {
         story.at(name, 3, "x", "2");

@@ -48,7 +48,7 @@ impl Story {
         let lost = self.pod("p0", Some("g"));
         self.pod("p1", Some("g"));
         assert_eq!(self.settle().len(), 2);
-        self.tell(Event::PodDeleted(lost));
+        self.tell(Event::Gone(ObjectKey::Pod(lost)));
         assert_eq!(self.step().1, []);
     }
 
@@ -137,7 +137,7 @@ fn a_lost_member_of_a_minimum_comes_back_even_above_the_replicas() {
         story.submit(member(name, "b"));
     }
     assert_eq!(story.settle(), ["a0", "b0", "b1"]);
-    story.tell(Event::PodDeleted(head));
+    story.tell(Event::Gone(ObjectKey::Pod(head)));
     story.submit(member("a1", "a"));
     assert_eq!(story.settle(), ["a1"]);
 }
@@ -202,7 +202,7 @@ fn with_repair_a_lost_member_is_replaced_until_the_deadline() {
     // The next loss has a deadline of its own.
     let again = story.scheduler.state().find_pod(&pod("p2", None, 1).key);
     assert!(again.is_some());
-    story.tell(Event::PodDeleted(pod("p2", None, 1).key));
+    story.tell(Event::Gone(ObjectKey::Pod(pod("p2", None, 1).key)));
     story.step();
     assert_eq!(story.evicted_after(59), [""; 0]);
     assert_eq!(story.evicted_after(1), ["p1"]);
@@ -239,7 +239,7 @@ fn a_gang_that_never_ran_is_not_repaired() {
     let binds = story.binds();
     let first = binds.iter().find(|bind| bind.pod.name == "p1").unwrap();
     story.bound(first);
-    story.tell(Event::PodDeleted(lost));
+    story.tell(Event::Gone(ObjectKey::Pod(lost)));
     story.step();
     assert_eq!(story.evicted_after(5), ["p1"]);
 }
@@ -293,7 +293,7 @@ fn a_repair_takes_the_room_of_lower_priorities() {
     assert_eq!(binds, []);
     let gone: Vec<_> = evictions.iter().map(|one| &*one.pod.name).collect();
     assert_eq!(gone, ["low"]);
-    story.tell(Event::PodDeleted(alone("low", 0, 1).key));
+    story.tell(Event::Gone(ObjectKey::Pod(alone("low", 0, 1).key)));
     assert_eq!(story.settle(), ["p2"]);
 }
 

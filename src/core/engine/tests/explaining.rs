@@ -22,7 +22,7 @@ fn story() -> Story {
 
 impl Story {
     fn queue(&mut self, spec: QueueSpec) {
-        self.tell(Event::Queue(Box::new(spec)));
+        self.tell(Event::is(spec));
     }
 
     /// A gang of so many pods of one CPU, of which so many must run.
@@ -60,7 +60,7 @@ impl Story {
             self.run();
         }
         for pod in self.bound_pods() {
-            self.tell(Event::Pod(Box::new(pod)));
+            self.tell(Event::is(pod));
         }
         self.run();
     }
@@ -214,7 +214,7 @@ fn who_was_preempted_is_told_by_whom_why_it_and_when_it_may_come_back() {
     for name in ["low-0", "low-1"] {
         let gone = pod(name, Some("low"), 1).key;
         story.tell(Event::EvictResult(gone.clone(), EvictOutcome::Accepted));
-        story.tell(Event::PodDeleted(gone));
+        story.tell(Event::Gone(ObjectKey::Pod(gone)));
     }
     story.come_to_rest();
     let why = story.gang_explained("low");
@@ -358,7 +358,7 @@ fn pods_of_other_schedulers_are_counted_as_never_asked() {
             ..pod(name, None, 1)
         });
     }
-    story.tell(Event::PodDeleted(pod("two", None, 1).key));
+    story.tell(Event::Gone(ObjectKey::Pod(pod("two", None, 1).key)));
     story.gang("wants", "left", 4, 4, GangSpec::default());
     story.come_to_rest();
     let Some(Asked::InVain(asked, true)) = story.gang_explained("wants").waits.unwrap().asked
@@ -481,9 +481,14 @@ fn what_is_gone_is_said_to_be_gone() {
     story.gang("one", "left", 1, 1, GangSpec::default());
     story.come_to_rest();
     explained(&mut story);
-    story.tell(Event::GangDeleted(key("one"), muster_model::Source::Muster));
-    story.tell(Event::PodDeleted(pod("one-0", Some("one"), 1).key));
-    story.tell(Event::QueueDeleted("left".to_owned()));
+    story.tell(Event::Gone(ObjectKey::Gang(
+        key("one"),
+        muster_model::Source::Muster,
+    )));
+    story.tell(Event::Gone(ObjectKey::Pod(
+        pod("one-0", Some("one"), 1).key,
+    )));
+    story.tell(Event::Gone(ObjectKey::Queue("left".to_owned())));
     story.come_to_rest();
     story.pass(1_000);
     let gone = explained(&mut story);

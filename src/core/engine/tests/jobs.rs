@@ -7,13 +7,13 @@ use muster_model::EvictCause;
 pub(super) fn story() -> Story {
     let mut story = Story::new();
     for name in ["default", "other"] {
-        story.tell(Event::Queue(Box::new(QueueSpec {
+        story.tell(Event::is(QueueSpec {
             name: name.into(),
             uid: name.into(),
             over_share: 1_000_000,
             excess_budget: Some(u64::MAX),
             ..QueueSpec::default()
-        })));
+        }));
     }
     story
 }
@@ -65,7 +65,7 @@ impl Story {
     pub(super) fn gone(&mut self, name: &str) {
         let key = self.key(name);
         self.tell(Event::EvictResult(key.clone(), EvictOutcome::Accepted));
-        self.tell(Event::PodDeleted(key));
+        self.tell(Event::Gone(ObjectKey::Pod(key)));
     }
 
     pub(super) fn key(&self, name: &str) -> PodKey {

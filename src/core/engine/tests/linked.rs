@@ -33,7 +33,7 @@ fn within(max_hops: u32) -> Option<TopologyWish> {
 impl Story {
     fn with(topology: TopologySpec) -> Self {
         let mut story = Self::new();
-        story.tell(Event::Topology(Box::new(topology)));
+        story.tell(Event::is(topology));
         story
     }
 
@@ -263,7 +263,7 @@ proptest! {
                 let labels = [("net", 0), ("block", *block), ("rack", *rack)];
                 let labels = labels.map(|(name, value)| (name.to_owned(), value.to_string()));
                 let name = format!("n{index}");
-                story.tell(Event::Node(NodeSpec {
+                story.tell(Event::is(NodeSpec {
                     labels: Labels::from_iter(labels),
                     ..node(&name, *cpus)
                 }));
@@ -312,8 +312,8 @@ fn who_replaces_a_member_is_within_the_cap_of_all_the_others() {
     });
     let middle = format!("n{}", middle.unwrap());
     let gone = binds.iter().find(|bind| bind.node == middle).unwrap();
-    story.tell(Event::PodDeleted(gone.pod.clone()));
-    story.tell(Event::NodeDeleted(middle.clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(gone.pod.clone())));
+    story.tell(Event::Gone(ObjectKey::Node(middle.clone())));
     story.pod("late", Some("g"));
     assert!(story.run().is_empty(), "only the middle is near both");
     assert!(
@@ -410,7 +410,7 @@ fn a_link_that_is_added_helps_who_waits() {
     story.near_gang("g", 2, 1, Some(3));
     assert!(story.run().is_empty());
     let after = [before, vec![link("s1", "s2", 1)]].concat();
-    story.tell(Event::Topology(Box::new(linked(after))));
+    story.tell(Event::is(linked(after)));
     assert_eq!(story.run().len(), 2);
     assert_eq!(story.status("g").max_hops, Some(3));
 }

@@ -25,6 +25,8 @@ mod whole;
 mod words;
 
 use super::*;
+use muster_model::Object;
+use muster_model::ObjectKey;
 use muster_model::testing::{group, key, node, pod};
 use muster_model::{Bind, Evict, GangPhase, Outcome, SHOWN_POSITIONS, SpanKind, TopologyStatus};
 use muster_model::{
@@ -48,7 +50,7 @@ impl Story {
     }
 
     fn node(&mut self, name: &str, cpus: i64) {
-        self.tell(Event::Node(node(name, cpus)));
+        self.tell(Event::is(node(name, cpus)));
     }
 
     fn group(&mut self, name: &str, min: u32) {
@@ -59,7 +61,7 @@ impl Story {
     }
 
     fn define(&mut self, spec: GangSpec) {
-        self.tell(Event::Gang(Box::new(spec)));
+        self.tell(Event::is(spec));
     }
 
     /// A pod of one CPU, of a group or on its own.
@@ -69,7 +71,7 @@ impl Story {
 
     fn submit(&mut self, spec: PodSpec) -> PodKey {
         let key = spec.key.clone();
-        self.tell(Event::Pod(Box::new(spec)));
+        self.tell(Event::is(spec));
         key
     }
 

@@ -19,13 +19,13 @@ fn limits() -> MoveLimits {
 impl Story {
     /// The queue `default`, whose gangs may be moved or not.
     fn movable(&mut self, movable: Option<bool>) {
-        self.tell(Event::Queue(Box::new(QueueSpec {
+        self.tell(Event::is(QueueSpec {
             name: "default".into(),
             uid: "default".into(),
             over_share: 1_000_000,
             movable,
             ..QueueSpec::default()
-        })));
+        }));
     }
 
     /// A gang of so many pods of so many CPUs, all of which have to run.
@@ -83,7 +83,9 @@ fn fragmented(moves: Option<MoveLimits>, movable: Option<bool>) -> Story {
         story.submit(filler);
     }
     for name in ["a", "b"] {
-        story.tell(Event::PodDeleted(story.key(&format!("filler-{name}"))));
+        story.tell(Event::Gone(ObjectKey::Pod(
+            story.key(&format!("filler-{name}")),
+        )));
     }
     story.sized("large", 1, 4);
     assert_eq!(story.run().len(), 0);
@@ -201,11 +203,11 @@ fn a_gang_that_was_moved_or_for_which_others_were_rests() {
     assert_eq!(names(&story.run()), ["a-0"]);
     // Another node for four, and another gang for it in whose way `a` and `b` would be.
     story.pass(60_000);
-    story.tell(Event::PodDeleted(story.key("large-0")));
-    story.tell(Event::GangDeleted(
+    story.tell(Event::Gone(ObjectKey::Pod(story.key("large-0"))));
+    story.tell(Event::Gone(ObjectKey::Gang(
         key("large"),
         muster_model::Source::Muster,
-    ));
+    )));
     story.submit(PodSpec {
         ours: false,
         node: Some("n-a".into()),
@@ -278,7 +280,7 @@ fn who_is_past_its_lifetime_may_be_moved_where_no_queue_says_otherwise() {
             ..group(name)
         };
         // Whose place is not reserved has nobody go for it.
-        story.tell(Event::Queue(Box::new(QueueSpec {
+        story.tell(Event::is(QueueSpec {
             name: "default".into(),
             uid: "default".into(),
             over_share: 1_000_000,
@@ -286,7 +288,7 @@ fn who_is_past_its_lifetime_may_be_moved_where_no_queue_says_otherwise() {
             reservation: Reservation::None,
             movable,
             ..QueueSpec::default()
-        })));
+        }));
         story.define(spec("a"));
         assert_eq!(story.moved(), moved, "{movable:?}");
     }
@@ -295,14 +297,14 @@ fn who_is_past_its_lifetime_may_be_moved_where_no_queue_says_otherwise() {
 #[test]
 fn nobody_is_moved_who_has_just_started() {
     let mut story = fragmented(Some(limits()), Some(true));
-    story.tell(Event::Queue(Box::new(QueueSpec {
+    story.tell(Event::is(QueueSpec {
         name: "default".into(),
         uid: "default".into(),
         over_share: 1_000_000,
         movable: Some(true),
         min_runtime: Some(Millis(40_000)),
         ..QueueSpec::default()
-    })));
+    }));
     assert_eq!(story.moved(), [""; 0]);
     story.pass(30_000);
     assert_eq!(story.moved(), [""; 0]);

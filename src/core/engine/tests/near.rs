@@ -43,7 +43,7 @@ fn placed_at(name: &str, cpus: i64, block: &str, rack: &str) -> NodeSpec {
 impl Story {
     pub(super) fn with_fabric() -> Self {
         let mut story = Self::new();
-        story.tell(Event::Topology(Box::new(fabric())));
+        story.tell(Event::is(fabric()));
         story
     }
 
@@ -58,7 +58,7 @@ impl Story {
     }
 
     pub(super) fn at(&mut self, name: &str, cpus: i64, block: &str, rack: &str) {
-        self.tell(Event::Node(placed_at(name, cpus, block, rack)));
+        self.tell(Event::is(placed_at(name, cpus, block, rack)));
     }
 }
 
@@ -234,7 +234,7 @@ fn who_replaces_a_member_stays_near_the_others() {
     story.pod("p0", Some("g"));
     story.pod("p1", Some("g"));
     let binds = story.run();
-    story.tell(Event::PodDeleted(binds[1].pod.clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(binds[1].pod.clone())));
     // The one free node that is near is taken: only the far one is left, and then it waits.
     let filler = PodSpec {
         node: Some("a3".into()),
@@ -250,7 +250,7 @@ fn who_replaces_a_member_stays_near_the_others() {
     story.submit(other);
     story.pod("p2", Some("g"));
     assert!(story.run().is_empty(), "b1 is free, and too far");
-    story.tell(Event::PodDeleted(filler));
+    story.tell(Event::Gone(ObjectKey::Pod(filler)));
     let binds = story.run();
     assert_eq!(binds[0].node, "a3");
 }
@@ -284,10 +284,10 @@ fn who_runs_in_no_common_domain_any_more_is_said_to_be_the_cause() {
 #[test]
 fn a_topology_of_single_nodes_is_about_all_nodes() {
     let mut story = Story::new();
-    story.tell(Event::Topology(Box::new(TopologySpec {
+    story.tell(Event::is(TopologySpec {
         levels: vec![level(HOSTNAME, 0)],
         ..fabric()
-    })));
+    }));
     story.node("n1", 1);
     story.node("n2", 2);
     let said = story.topology_status();
@@ -336,7 +336,7 @@ fn a_gang_that_was_released_because_a_node_refused_it_tries_another_rack_first()
                 .map(|(_, pod)| pod.key.clone())
                 .collect::<Vec<_>>()
             {
-                story.tell(Event::PodDeleted(member));
+                story.tell(Event::Gone(ObjectKey::Pod(member)));
             }
             story.pod(&format!("p0-{round}"), Some("g"));
             story.pod(&format!("p1-{round}"), Some("g"));
@@ -404,7 +404,7 @@ fn who_runs_says_how_near_its_members_are_and_what_it_leaves_now() {
     assert_eq!((found.own_nodes, found.lost), (1, CORE));
     // Nobody is near when nobody has a place.
     for bind in &binds {
-        story.tell(Event::PodDeleted(bind.pod.clone()));
+        story.tell(Event::Gone(ObjectKey::Pod(bind.pod.clone())));
     }
     story.run();
     assert_eq!(story.status("g").max_hops, None);
@@ -461,7 +461,7 @@ fn an_exclusive_gang_shares_its_nodes_with_nobody_but_daemons() {
     });
     let late = story.pod("q0", Some("h"));
     assert!(story.run().is_empty(), "there are others on both nodes");
-    story.tell(Event::PodDeleted(single[0].pod.clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(single[0].pod.clone())));
     let binds = story.run();
     assert_eq!((binds.len(), &binds[0].pod), (1, &late));
 }

@@ -84,11 +84,11 @@ fn at_most(tier: u32) -> Option<TopologyWish> {
 
 impl Story {
     fn hyper_node(&mut self, spec: HyperNodeSpec) {
-        self.tell(Event::HyperNode(Box::new(spec)));
+        self.tell(Event::is(spec));
     }
 
     fn topology(&mut self, spec: TopologySpec) {
-        self.tell(Event::Topology(Box::new(spec)));
+        self.tell(Event::is(spec));
     }
 
     /// A gang of pods of one CPU each.
@@ -244,13 +244,13 @@ fn members_may_be_listed_by_nodes_at_every_tier() {
 fn a_label_that_comes_later_makes_a_member() {
     let mut story = Story::new();
     story.hyper_node(labelled("r1", 1, "1"));
-    story.tell(Event::Node(racked("n1", "1")));
-    story.tell(Event::Node(racked("n2", "2")));
+    story.tell(Event::is(racked("n1", "1")));
+    story.tell(Event::is(racked("n2", "2")));
     story.alike("g", 2, at_most(1));
     assert!(story.run().is_empty());
-    story.tell(Event::Node(racked("n2", "1")));
+    story.tell(Event::is(racked("n2", "1")));
     assert_eq!(story.run().len(), 2);
-    story.tell(Event::NodeDeleted("n2".into()));
+    story.tell(Event::Gone(ObjectKey::Node("n2".into())));
     assert_eq!(story.status("g").max_hops, None, "one of them is nowhere");
 }
 
@@ -258,11 +258,11 @@ fn a_label_that_comes_later_makes_a_member() {
 fn a_hyper_node_that_goes_takes_its_domain_with_it() {
     let mut story = Story::with_pairs();
     for name in ["a", "b"] {
-        story.tell(Event::HyperNodeDeleted(name.into()));
+        story.tell(Event::Gone(ObjectKey::HyperNode(name.into())));
     }
     story.alike("g", 2, at_most(2));
     assert!(story.run().is_empty());
-    story.tell(Event::HyperNodeDeleted("all".into()));
+    story.tell(Event::Gone(ObjectKey::HyperNode("all".into())));
     assert!(story.run().is_empty());
     assert_eq!(
         story.why("g"),
@@ -318,14 +318,14 @@ fn circles_and_members_that_are_not_there_are_said_once_and_the_rest_counts() {
     story.alike("g", 4, at_most(2));
     assert_eq!(story.run().len(), 4);
     story.hyper_node(over("all", 2, &["a", "b"]));
-    story.tell(Event::HyperNodeDeleted("loop".into()));
+    story.tell(Event::Gone(ObjectKey::HyperNode("loop".into())));
     assert_eq!(
         story.doubt().as_deref(),
         Some("node b3, a member of b, does not exist")
     );
     story.node("b3", 1);
     assert_eq!(story.doubt(), None);
-    story.tell(Event::NodeDeleted("b3".into()));
+    story.tell(Event::Gone(ObjectKey::Node("b3".into())));
     assert!(story.doubt().is_some(), "it came back");
 }
 
@@ -342,7 +342,7 @@ fn of_two_hyper_nodes_of_a_tier_the_first_counts() {
     let odd = "fit in one tier-1 of Topology volcano:hypernodes (where node a2 is in two HyperNodes of \
                tier 1, a and b: the first counts), the most in tier-2=all,tier-1=a;";
     assert!(story.why("g").contains(odd), "{}", story.why("g"));
-    story.tell(Event::HyperNodeDeleted("a".into()));
+    story.tell(Event::Gone(ObjectKey::HyperNode("a".into())));
     assert_eq!(nodes(&story.run()), ["a2", "b1", "b2"]);
 }
 
@@ -364,7 +364,7 @@ fn a_tier_beyond_the_sixteen_lowest_does_not_count() {
 fn ours_counts_for_who_names_none_whatever_others_have() {
     let mut story = Story::new();
     for (name, rack) in [("a", "1"), ("b", "2"), ("c", "2")] {
-        story.tell(Event::Node(racked(name, rack)));
+        story.tell(Event::is(racked(name, rack)));
     }
     story.topology(by_label(Origin::Muster, "racks", "rack"));
     story.topology(by_label(Origin::Kueue, "kueue:odd", "odd"));
@@ -380,7 +380,7 @@ fn ours_counts_for_who_names_none_whatever_others_have() {
 fn without_one_of_ours_the_only_one_of_others_counts_for_who_names_none() {
     let mut story = Story::new();
     for (name, rack) in [("a", "1"), ("b", "2"), ("c", "2"), ("d", "1")] {
-        story.tell(Event::Node(racked(name, rack)));
+        story.tell(Event::is(racked(name, rack)));
     }
     story.topology(by_label(Origin::Kueue, "kueue:racks", "rack"));
     story.alike("g", 2, None);
@@ -396,7 +396,7 @@ fn without_one_of_ours_the_only_one_of_others_counts_for_who_names_none() {
     story.alike("h", 2, Some(wish));
     assert_eq!(story.run().len(), 2);
     assert_eq!(story.status("h").max_hops, Some(2));
-    story.tell(Event::TopologyDeleted("kai:racks".into()));
+    story.tell(Event::Gone(ObjectKey::Topology("kai:racks".into())));
     assert_eq!(story.status("g").max_hops, Some(2));
 }
 
@@ -432,7 +432,7 @@ fn who_only_prefers_hyper_nodes_does_not_wait_for_them() {
     };
     let mut story = Story::new();
     for (name, rack) in [("a", "1"), ("b", "2"), ("c", "2")] {
-        story.tell(Event::Node(racked(name, rack)));
+        story.tell(Event::is(racked(name, rack)));
     }
     story.topology(by_label(Origin::Muster, "racks", "rack"));
     story.alike("g", 2, Some(soft.clone()));
@@ -448,7 +448,7 @@ fn what_is_declared_as_it_was_costs_no_cycle() {
     let mut story = Story::with_pairs();
     story.later(0);
     story.hyper_node(leaf("a", 1, &["a1", "a2"]));
-    story.tell(Event::HyperNodeDeleted("never".into()));
+    story.tell(Event::Gone(ObjectKey::HyperNode("never".into())));
     assert!(!story.scheduler.wants_cycle());
     story.hyper_node(leaf("a", 1, &["a1"]));
     assert!(story.scheduler.wants_cycle());
@@ -459,24 +459,24 @@ fn thousands_of_hyper_nodes_cost_what_they_change() {
     let mut scheduler = Scheduler::default();
     let mut tell = |event| scheduler.apply(Time::ZERO, event);
     for index in 0..4_000 {
-        tell(Event::Node(racked(
+        tell(Event::is(racked(
             &format!("n{index}"),
             &format!("{}", index / 2),
         )));
     }
     let leaves: Vec<String> = (0..2_000).map(|index| format!("leaf-{index}")).collect();
     let leaves: Vec<&str> = leaves.iter().map(String::as_str).collect();
-    tell(Event::HyperNode(Box::new(over("top", 2, &leaves))));
+    tell(Event::is(over("top", 2, &leaves)));
     for (index, name) in leaves.iter().enumerate() {
         let spec = labelled(name, 1, &index.to_string());
-        tell(Event::HyperNode(Box::new(spec)));
+        tell(Event::is(spec));
     }
     let topologies = scheduler.state().topologies();
     let network = topologies.get(topologies.only().unwrap()).unwrap();
     assert_eq!(network.network().nodes(), 4_000);
     let before = network.network().version();
     let moved = racked("n0", "7");
-    scheduler.apply(Time::ZERO, Event::Node(moved));
+    scheduler.apply(Time::ZERO, Event::is(moved));
     let topologies = scheduler.state().topologies();
     let network = topologies.get(topologies.only().unwrap()).unwrap();
     assert_eq!(
@@ -520,9 +520,9 @@ proptest! {
         for change in changes {
             match change {
                 Change::Node(node, rack) => {
-                    story.tell(Event::Node(racked(&format!("n{node}"), &rack.to_string())));
+                    story.tell(Event::is(racked(&format!("n{node}"), &rack.to_string())));
                 }
-                Change::NodeGone(node) => story.tell(Event::NodeDeleted(format!("n{node}"))),
+                Change::NodeGone(node) => story.tell(Event::Gone(ObjectKey::Node(format!("n{node}")))),
                 Change::HyperNode(name, tier, nodes, members, rack) => {
                     let nodes: Vec<String> = nodes.iter().map(|one| format!("n{one}")).collect();
                     let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
@@ -537,7 +537,7 @@ proptest! {
                     story.hyper_node(spec);
                 }
                 Change::HyperNodeGone(name) => {
-                    story.tell(Event::HyperNodeDeleted(format!("h{name}")));
+                    story.tell(Event::Gone(ObjectKey::HyperNode(format!("h{name}"))));
                 }
             }
         }

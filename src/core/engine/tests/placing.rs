@@ -80,7 +80,7 @@ fn of_two_gangs_with_room_for_one_the_first_runs_whole_and_the_other_follows() {
         );
         assert_eq!(story.run(), []);
         for bind in first {
-            story.tell(Event::PodDeleted(bind.pod));
+            story.tell(Event::Gone(ObjectKey::Pod(bind.pod)));
         }
         let second = story.run();
         assert_eq!(
@@ -225,27 +225,27 @@ fn a_gang_waits_for_its_queue_and_says_so() {
         "QueueNotFound: queue \"team\" does not exist"
     );
     assert_eq!(story.status("g").phase, GangPhase::Pending);
-    story.tell(Event::Queue(Box::new(QueueSpec {
+    story.tell(Event::is(QueueSpec {
         name: "team".into(),
         ..QueueSpec::default()
-    })));
+    }));
     assert_eq!(story.run().len(), 1);
 }
 
 #[test]
 fn higher_tiers_then_higher_priorities_then_earlier_submissions_go_first() {
     let mut story = Story::new();
-    story.tell(Event::Queue(Box::new(QueueSpec {
+    story.tell(Event::is(QueueSpec {
         name: "top".into(),
         tier: 1,
         weight: 1_000,
         over_share: 1_000_000,
         ..QueueSpec::default()
-    })));
-    story.tell(Event::Queue(Box::new(QueueSpec {
+    }));
+    story.tell(Event::is(QueueSpec {
         over_share: 1_000_000,
         ..QueueSpec::default()
-    })));
+    }));
     let mut member = |name: &str, queue: Option<&str>, priority: i32, created: u64| {
         let queue = queue.map(str::to_owned);
         let created = Time(created);
@@ -280,10 +280,10 @@ fn of_equal_gangs_the_one_heard_of_first_goes_first_whatever_its_name_was_used_f
         story.group(name, 1);
     }
     // The id of "used" is free again, and goes to the next gang.
-    story.tell(Event::GangDeleted(
+    story.tell(Event::Gone(ObjectKey::Gang(
         key("used"),
         muster_model::Source::Muster,
-    ));
+    )));
     story.step();
     for name in ["first", "second", "used"] {
         story.group(name, 1);
@@ -319,7 +319,7 @@ fn a_pod_made_again_under_its_name_inherits_nothing() {
     again.key.uid = "another".into();
     story.submit(again);
     assert_eq!(story.run().len(), 1, "the old pod's room is free again");
-    story.tell(Event::PodDeleted(old));
+    story.tell(Event::Gone(ObjectKey::Pod(old)));
     assert_eq!(
         story.scheduler.state().pods().count(),
         1,
@@ -369,7 +369,7 @@ fn a_slot_that_gets_free_is_tried_by_the_first_of_each_kind_and_the_next_only_if
     story.run();
     let attempts = |story: &Story| story.scheduler.stats().attempts;
     let before = attempts(&story);
-    story.tell(Event::PodDeleted(runs[0].clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(runs[0].clone())));
     assert_eq!(names(&story.run()), ["w00"]);
     // The first of each kind, and the next of the kind that was seated: that is refused.
     assert!(
@@ -401,7 +401,7 @@ fn a_kind_goes_on_after_its_first_was_refused_for_a_reason_of_its_own() {
     story.run();
     // What was first is of another kind by the time there is room.
     story.group("first", 3);
-    story.tell(Event::PodDeleted(runs));
+    story.tell(Event::Gone(ObjectKey::Pod(runs)));
     assert_eq!(names(&story.run()), ["second"]);
 }
 

@@ -231,7 +231,7 @@ fn room_that_is_held_for_a_gang_that_goes_away_is_free_again() {
     assert_eq!(story.run().len(), 1);
     let high = story.job(&job("high", "default", 2, 9));
     assert_eq!(story.evicted(), ["low"]);
-    story.tell(Event::PodDeleted(high));
+    story.tell(Event::Gone(ObjectKey::Pod(high)));
     story.gone("low");
     story.job(&job("next", "other", 2, 0));
     assert_eq!(names(&story.run()), ["next"]);
@@ -267,7 +267,7 @@ fn a_lifetime_counts_from_the_binding_whoever_ordered_it() {
     assert_eq!(story.evicted(), [""; 0]);
     // A member is replaced: that is no new life.
     let lost = story.key("found-0");
-    story.tell(Event::PodDeleted(lost));
+    story.tell(Event::Gone(ObjectKey::Pod(lost)));
     story.submit(PodSpec {
         node: Some("n".into()),
         bound_at: Some(story.now),
@@ -298,7 +298,7 @@ fn a_gang_that_was_off_its_nodes_starts_a_new_life() {
     story.later(0);
     for name in ["found-0", "found-1"] {
         let key = story.key(name);
-        story.tell(Event::PodDeleted(key));
+        story.tell(Event::Gone(ObjectKey::Pod(key)));
     }
     story.later(0);
     for name in ["found-3", "found-4"] {

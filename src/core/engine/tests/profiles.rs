@@ -18,12 +18,12 @@ fn two_profiles() -> Story {
     policy.more_profiles[0].pre_enqueue.push(one);
     story.scheduler = Scheduler::new(policy);
     for name in ["default", "other"] {
-        story.tell(Event::Queue(Box::new(QueueSpec {
+        story.tell(Event::is(QueueSpec {
             name: name.into(),
             over_share: 1_000_000,
             excess_budget: Some(u64::MAX),
             ..QueueSpec::default()
-        })));
+        }));
     }
     story
 }
@@ -129,7 +129,7 @@ fn preferred_nodes_taints_and_images_draw_pods_of_a_profile_that_scores_by_them(
                 size: 900 << 20,
             });
         }
-        Event::Node(spec)
+        Event::is(spec)
     };
     story.tell(with("a", None, true, false));
     story.tell(with("b", None, false, false));
@@ -284,10 +284,10 @@ fn a_gang_goes_as_a_whole_or_its_surplus_or_not_at_all() {
     story.submit(urgent("one", 1, 5));
     let gone = evicted(&mut story);
     assert_eq!(gone, ["g2"]);
-    story.tell(Event::PodDeleted(PodKey {
+    story.tell(Event::Gone(ObjectKey::Pod(PodKey {
         uid: String::new(),
         ..pod("g2", None, 1).key
-    }));
+    })));
     assert_eq!(places(&story.run()), [("one", "b")]);
     // The next one costs the whole gang.
     story.submit(urgent("two", 1, 5));
@@ -303,7 +303,7 @@ fn what_came_of_preemption_is_said_as_kube_scheduler_says_it() {
     );
     let mut small = node("c", 1);
     small.unschedulable = true;
-    story.tell(Event::Node(small));
+    story.tell(Event::is(small));
     let says = |story: &mut Story, name: &str| {
         story.step();
         let pods: Vec<_> = story.scheduler.waiting_pods().collect();
@@ -351,7 +351,7 @@ fn the_node_that_is_cleared_is_said_and_said_to_be_none_when_it_is_not_any_more(
     };
     assert_eq!(nominated(story.later(2_000)).as_deref(), Some("a"));
     // The node goes, and with it the place.
-    story.tell(Event::NodeDeleted("a".to_owned()));
+    story.tell(Event::Gone(ObjectKey::Node("a".to_owned())));
     let later = story.later(0);
     let said = nominated(later).or_else(|| nominated(story.later(20_000)));
     assert_eq!(said.as_deref(), Some(""));

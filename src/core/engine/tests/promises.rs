@@ -54,14 +54,14 @@ fn name(index: usize) -> String {
 }
 
 fn rule(story: &mut Story, reservation: Reservation) {
-    story.tell(Event::Queue(Box::new(QueueSpec {
+    story.tell(Event::is(QueueSpec {
         uid: "default".into(),
         over_share: 1_000_000,
         excess_budget: Some(u64::MAX),
         order: QueueOrder::Fifo,
         reservation,
         ..QueueSpec::default()
-    })));
+    }));
 }
 
 /// Plays a day; from a time on nobody passes the head any more.
@@ -80,10 +80,10 @@ fn play(day: &Day, strict_from: Option<Time>) -> Outcome {
         {
             let index = *index;
             for pod in ends.pop_first().unwrap().1 {
-                story.tell(Event::PodDeleted(pod));
+                story.tell(Event::Gone(ObjectKey::Pod(pod)));
             }
             let group = key(&name(index));
-            story.tell(Event::GangDeleted(group, Source::default()));
+            story.tell(Event::Gone(ObjectKey::Gang(group, Source::default())));
         }
         for (index, order) in day.orders.iter().enumerate() {
             if Time(order.at_s * 1_000) == story.now {

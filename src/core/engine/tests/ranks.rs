@@ -22,14 +22,14 @@ impl Story {
             label: label.into(),
             hops,
         };
-        story.tell(Event::Topology(Box::new(TopologySpec {
+        story.tell(Event::is(TopologySpec {
             name: "fabric".into(),
             levels: vec![level("rack", 2), level(HOSTNAME, 0)],
             ..TopologySpec::default()
-        })));
+        }));
         for rack in racks {
             for letter in nodes.chars() {
-                story.tell(Event::Node(NodeSpec {
+                story.tell(Event::is(NodeSpec {
                     labels: Labels::from_iter([("rack".to_owned(), (*rack).to_owned())]),
                     ..node(&format!("{rack}{letter}"), cpus)
                 }));
@@ -160,7 +160,7 @@ fn two_who_replace_others_take_the_places_near_their_neighbours() {
     let on = ["r1a", "r1b", "r1c", "r1d", "r2a", "r2b", "r2c", "r2d"];
     assert_eq!(story.places(&named(8)), on);
     for rank in [1_usize, 6] {
-        story.tell(Event::PodDeleted(pods[rank].clone()));
+        story.tell(Event::Gone(ObjectKey::Pod(pods[rank].clone())));
     }
     for rank in [6, 1] {
         let mut again = ranked(&format!("p{rank}"), "g", 1, rank);
@@ -194,7 +194,7 @@ fn a_rank_that_is_edited_counts_from_then_on() {
     story.submit(ranked("p1", "g", 1, 1));
     assert!(story.run().is_empty());
     story.submit(ranked("p0", "g", 1, 2));
-    story.tell(Event::PodDeleted(full));
+    story.tell(Event::Gone(ObjectKey::Pod(full)));
     assert_eq!(names(&story.run()), ["p1"]);
     // Of a pod that has its node, too.
     story.submit(ranked("p1", "g", 1, 3));
@@ -228,7 +228,7 @@ fn of_equal_surplus_the_highest_rank_goes_first() {
                 evict.pod.clone(),
                 EvictOutcome::Accepted,
             ));
-            story.tell(Event::PodDeleted(evict.pod));
+            story.tell(Event::Gone(ObjectKey::Pod(evict.pod)));
         }
         assert_eq!(story.run().len(), 1);
     }
@@ -262,7 +262,7 @@ fn a_place_that_was_planned_is_taken_in_the_order_of_ranks() {
             evict.pod.clone(),
             EvictOutcome::Accepted,
         ));
-        story.tell(Event::PodDeleted(evict.pod));
+        story.tell(Event::Gone(ObjectKey::Pod(evict.pod)));
     }
     assert_eq!(story.run().len(), 4);
     assert_eq!(story.places(&named(4)), ["r1a", "r1b", "r2a", "r2b"]);
@@ -289,7 +289,7 @@ fn a_place_that_was_reserved_is_taken_in_the_order_of_ranks() {
     assert_eq!(start, Some(Time(60_000)));
     story.pass(60_000);
     for pod in ends {
-        story.tell(Event::PodDeleted(pod));
+        story.tell(Event::Gone(ObjectKey::Pod(pod)));
     }
     assert_eq!(story.run().len(), 4);
     assert_eq!(story.places(&named(4)), ["r1a", "r1b", "r2a", "r2b"]);

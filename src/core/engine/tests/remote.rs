@@ -330,7 +330,7 @@ fn one_that_manages_a_resource_is_asked_only_about_pods_that_request_it() {
     let mut spec = node("n1", 4);
     spec.allocatable.push(("example.com/card".to_owned(), 1));
     spec.allocatable.push(("example.com/other".to_owned(), 1));
-    story.tell(Event::Node(spec));
+    story.tell(Event::is(spec));
     story.pod("plain", None);
     let mut other = pod("other", None, 1);
     other
@@ -374,7 +374,7 @@ fn a_gang_that_is_gone_is_forgotten_with_its_questions() {
     story.node("n1", 2);
     let key = story.pod("p", None);
     let question = story.questions().remove(0);
-    story.tell(Event::PodDeleted(key));
+    story.tell(Event::Gone(ObjectKey::Pod(key)));
     story.turn();
     story.refuse(&question, &[]);
     assert!(story.questions().is_empty());

@@ -26,13 +26,13 @@ impl Story {
             key: "app".into(),
             holds: LabelCondition::In(vec![app.into()]),
         }];
-        self.tell(Event::DisruptionBudget(Box::new(DisruptionBudgetSpec {
+        self.tell(Event::is(DisruptionBudgetSpec {
             namespace: "a".into(),
             name: name.into(),
             selector: LabelSelector { requirements },
             allowed,
             ..DisruptionBudgetSpec::default()
-        })));
+        }));
     }
 
     fn labelled(&mut self, name: &str, app: &str, cpus: i64, priority: i32) {
@@ -50,12 +50,12 @@ impl Story {
 }
 
 fn protected(min_runtime: u64) -> Event {
-    Event::Queue(Box::new(QueueSpec {
+    Event::is(QueueSpec {
         uid: "default".into(),
         over_share: 1_000_000,
         min_runtime: Some(Millis(min_runtime)),
         ..QueueSpec::default()
-    }))
+    })
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn what_is_critical_for_the_system_never_goes() {
         value: -5,
         ..PriorityClassSpec::default()
     };
-    story.tell(Event::PriorityClass(critical("system-of-ours")));
+    story.tell(Event::is(critical("system-of-ours")));
     story.submit(PodSpec {
         priority_class: Some("system-of-ours".into()),
         ..pod("named-so", None, 2)
@@ -163,7 +163,7 @@ fn whose_preemption_policy_is_never_makes_nobody_go() {
     story.job(&job("low", "default", 2, 0));
     assert_eq!(story.run().len(), 1);
     let class = |name: &str, never_preempts| {
-        Event::PriorityClass(PriorityClassSpec {
+        Event::is(PriorityClassSpec {
             name: name.into(),
             value: 5,
             never_preempts,
@@ -227,7 +227,7 @@ fn after_making_room_four_times_within_an_hour_a_gang_is_left_alone() {
             break;
         }
         assert_eq!(names(&story.run()), [name.as_str()]);
-        story.tell(Event::PodDeleted(high));
+        story.tell(Event::Gone(ObjectKey::Pod(high)));
     }
     assert_eq!(times, 4);
     story.pass(3_600_000);
@@ -253,12 +253,12 @@ fn who_made_room_does_not_take_it_back_from_whom_it_made_it_for() {
 /// A third queue may hold as much as it likes for ever.
 fn story_with_a_third_queue() -> Story {
     let mut story = story();
-    story.tell(Event::Queue(Box::new(QueueSpec {
+    story.tell(Event::is(QueueSpec {
         name: "third".into(),
         uid: "third".into(),
         over_share: 1_000_000,
         ..QueueSpec::default()
-    })));
+    }));
     story
 }
 
@@ -419,12 +419,12 @@ fn whoever_finds_no_plan_left_in_a_cycle_has_one_in_the_next() {
     let mut story = story();
     for queue in 0..10 {
         let name = format!("q{queue}");
-        story.tell(Event::Queue(Box::new(QueueSpec {
+        story.tell(Event::is(QueueSpec {
             name: name.clone(),
             uid: name.clone(),
             over_share: 1_000_000,
             ..QueueSpec::default()
-        })));
+        }));
         story.node(&format!("n{queue}"), 1);
         story.job(&job(&format!("low-{queue}"), &name, 1, 0));
     }
@@ -488,7 +488,7 @@ fn whoever_becomes_one_of_the_first_of_its_queue_has_others_go_for_it() {
     story.job(&job("behind", "default", 1, 5));
     assert_eq!(story.evicted(), [""; 0]);
     assert_eq!(story.counts().behind, 1);
-    story.tell(Event::PodDeleted(giants[3].clone()));
+    story.tell(Event::Gone(ObjectKey::Pod(giants[3].clone())));
     assert_eq!(story.evicted(), ["low"]);
 }
 

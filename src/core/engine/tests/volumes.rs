@@ -4,14 +4,14 @@ use super::*;
 use muster_model::{
     AccessModes, Answer, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec, CsiNodeSpec,
     Disk, HOSTNAME, Handle, NodeSpec, Operator, PodVolume, Question, Requirement,
-    StorageCapacitySpec, StorageClassSpec, StorageEvent, Term, VolumeSpec,
+    StorageCapacitySpec, StorageClassSpec, Term, VolumeSpec,
 };
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 impl Story {
-    fn store(&mut self, event: StorageEvent) {
-        self.tell(Event::Storage(Box::new(event)));
+    fn store(&mut self, object: impl Into<Object>) {
+        self.tell(Event::is(object));
     }
 
     /// A node with labels, the hostname among them.
@@ -19,27 +19,27 @@ impl Story {
         let all = labels.iter().copied().chain([(HOSTNAME, name)]);
         let labels = all.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let labels = labels.collect();
-        self.tell(Event::Node(NodeSpec {
+        self.tell(Event::is(NodeSpec {
             labels,
             ..node(name, 8)
         }));
     }
 
     fn class(&mut self, name: &str, mode: BindingMode, provisioner: &str) {
-        self.store(StorageEvent::Class(StorageClassSpec {
+        self.store(StorageClassSpec {
             name: name.to_owned(),
             provisioner: provisioner.to_owned(),
             mode,
             topologies: Vec::new(),
-        }));
+        });
     }
 
     fn claim(&mut self, claim: &ClaimSpec) {
-        self.store(StorageEvent::Claim(claim.clone()));
+        self.store(claim.clone());
     }
 
     fn volume(&mut self, volume: &VolumeSpec) {
-        self.store(StorageEvent::Volume(volume.clone()));
+        self.store(volume.clone());
     }
 
     /// A pod with volumes.
@@ -239,10 +239,13 @@ fn a_claim_for_one_pod_is_used_by_one_at_a_time() {
     story.user("g0", Some("g"), &[by_claim("c")]);
     story.user("g1", Some("g"), &[by_claim("c")]);
     assert!(story.run().is_empty(), "members of a gang see each other");
-    story.tell(Event::GangDeleted(key("g"), muster_model::Source::Muster));
+    story.tell(Event::Gone(ObjectKey::Gang(
+        key("g"),
+        muster_model::Source::Muster,
+    )));
     story.group("g", 1);
     assert_eq!(names(&story.run()), ["g0"]);
-    story.tell(Event::PodDeleted(pod("g0", None, 1).key));
+    story.tell(Event::Gone(ObjectKey::Pod(pod("g0", None, 1).key)));
     assert_eq!(names(&story.run()), ["g1"]);
 }
 
@@ -251,11 +254,11 @@ fn a_node_attaches_as_many_volumes_of_a_driver_as_it_says() {
     let mut story = Story::new();
     for name in ["n1", "n2"] {
         story.host(name, &[]);
-        story.store(StorageEvent::CsiNode(CsiNodeSpec {
+        story.store(CsiNodeSpec {
             name: name.to_owned(),
             drivers: [("driver".to_owned(), Some(2))].into(),
             migrated: [].into(),
-        }));
+        });
     }
     story.group("g", 4);
     for index in 0..5 {
@@ -279,11 +282,11 @@ fn a_node_attaches_as_many_volumes_of_a_driver_as_it_says() {
     let words = "0/2 nodes are available: 2 node(s) exceed max volume count";
     story.user("more", None, &[by_claim("c4")]);
     assert!(story.says().contains(words));
-    story.store(StorageEvent::CsiNode(CsiNodeSpec {
+    story.store(CsiNodeSpec {
         name: "n2".to_owned(),
         drivers: [("driver".to_owned(), Some(4))].into(),
         migrated: [].into(),
-    }));
+    });
     assert_eq!(story.run().len(), 2);
 }
 
@@ -291,11 +294,11 @@ fn a_node_attaches_as_many_volumes_of_a_driver_as_it_says() {
 fn a_driver_that_has_to_be_there_is_waited_for() {
     let mut story = Story::new();
     story.host("n1", &[]);
-    story.store(StorageEvent::CsiDriver(CsiDriverSpec {
+    story.store(CsiDriverSpec {
         name: "driver".to_owned(),
         tracks_capacity: false,
         must_be_installed: true,
-    }));
+    });
     story.claim(&bound("c", "v"));
     story.volume(&VolumeSpec {
         handle: Some(Handle {
@@ -308,11 +311,11 @@ fn a_driver_that_has_to_be_there_is_waited_for() {
     story.user("p", None, &[by_claim("c")]);
     let words = "1 driver CSI driver is not installed on the node.";
     assert!(story.says().contains(words));
-    story.store(StorageEvent::CsiNode(CsiNodeSpec {
+    story.store(CsiNodeSpec {
         name: "n1".to_owned(),
         drivers: [("driver".to_owned(), None)].into(),
         migrated: [].into(),
-    }));
+    });
     assert_eq!(nodes_of(&story.run()), ["n1"]);
 }
 
@@ -392,21 +395,21 @@ fn there_is_a_volume_for_a_claim_where_one_is_free_or_can_be_made() {
         ..local("v", "n2")
     });
     assert_eq!(needs(&story), (false, false));
-    story.store(StorageEvent::Class(StorageClassSpec {
+    story.store(StorageClassSpec {
         name: "local".to_owned(),
         provisioner: "driver".to_owned(),
         mode: BindingMode::WaitForFirstConsumer,
         topologies: on(ZONE, "b").unwrap(),
-    }));
+    });
     assert_eq!(needs(&story), (false, true));
-    story.store(StorageEvent::CsiDriver(CsiDriverSpec {
+    story.store(CsiDriverSpec {
         name: "driver".to_owned(),
         tracks_capacity: true,
         must_be_installed: false,
-    }));
+    });
     assert_eq!(needs(&story), (false, false));
     let capacity = |size| {
-        StorageEvent::Capacity(StorageCapacitySpec {
+        Object::from(StorageCapacitySpec {
             key: claim_key("capacity"),
             class: "local".to_owned(),
             nodes: Some(Vec::new()),
@@ -553,18 +556,18 @@ fn room_for_new_volumes_is_promised_once() {
     let mut story = Story::new();
     story.host("n1", &[]);
     story.class("late", BindingMode::WaitForFirstConsumer, "driver");
-    story.store(StorageEvent::CsiDriver(CsiDriverSpec {
+    story.store(CsiDriverSpec {
         name: "driver".to_owned(),
         tracks_capacity: true,
         must_be_installed: false,
-    }));
-    story.store(StorageEvent::Capacity(StorageCapacitySpec {
+    });
+    story.store(StorageCapacitySpec {
         key: claim_key("capacity"),
         class: "late".to_owned(),
         nodes: Some(Vec::new()),
         capacity: Some(15),
         largest: None,
-    }));
+    });
     for name in ["c0", "c1"] {
         story.claim(&claim(name, "late"));
     }
@@ -586,7 +589,7 @@ fn a_pod_with_volumes_may_be_told_of_before_its_node() {
         ..pod("p", None, 1)
     });
     story.host("n1", &[]);
-    story.tell(Event::PodDeleted(pod("p", None, 1).key));
+    story.tell(Event::Gone(ObjectKey::Pod(pod("p", None, 1).key)));
     let node = story.scheduler.state().nodes().find("n1").unwrap();
     assert!(story.scheduler.state().nodes().pods(node).is_empty());
 }

@@ -93,7 +93,7 @@ fn positions_follow_when_somebody_ahead_leaves() {
     hear(&story.later(1_000));
     for gone in 1..4 {
         let pod = pod(&names[gone - 1], None, 1).key;
-        story.tell(Event::PodDeleted(pod));
+        story.tell(Event::Gone(ObjectKey::Pod(pod)));
         hear(&story.scheduler.cycle(story.now));
         let (shown, written) = hear(&story.later(1_000));
         assert!(written <= 51, "{written} statuses because one left");
@@ -215,7 +215,7 @@ fn who_asks_for_more_than_its_queue_may_ever_hold_is_told_so_once() {
         uid: "uid-other".to_owned(),
         ..QueueSpec::default()
     };
-    story.tell(Event::Queue(Box::new(other)));
+    story.tell(Event::is(other));
     story.pod("runs", None);
     story.run();
     story.submit(pod("huge", None, 64));
@@ -243,13 +243,13 @@ fn who_asks_for_more_than_its_queue_may_ever_hold_is_told_so_once() {
 fn guarantees_beyond_what_the_cluster_has_are_said() {
     let mut story = Story::new();
     let queue = |name: &str, parent: Option<&str>, cpus: i64| {
-        Event::Queue(Box::new(QueueSpec {
+        Event::is(QueueSpec {
             name: name.to_owned(),
             uid: format!("uid-{name}"),
             parent: parent.map(str::to_owned),
             guaranteed: vec![("cpu".to_owned(), cpus * 1000)],
             ..QueueSpec::default()
-        }))
+        })
     };
     story.node("n", 10);
     // What is guaranteed below one that is guaranteed more is part of that.

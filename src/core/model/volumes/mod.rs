@@ -240,39 +240,6 @@ pub struct AttachmentSpec {
     pub volume: String,
 }
 
-/// News about storage. An upsert carries the whole object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StorageEvent {
-    /// A claim appeared or changed.
-    Claim(ClaimSpec),
-    /// A claim is gone.
-    ClaimDeleted(ClaimKey),
-    /// A volume appeared or changed.
-    Volume(VolumeSpec),
-    /// The volume of this name is gone.
-    VolumeDeleted(String),
-    /// A class appeared or changed.
-    Class(StorageClassSpec),
-    /// The class of this name is gone.
-    ClassDeleted(String),
-    /// A CSINode appeared or changed.
-    CsiNode(CsiNodeSpec),
-    /// The CSINode of this name is gone.
-    CsiNodeDeleted(String),
-    /// A CSIDriver appeared or changed.
-    CsiDriver(CsiDriverSpec),
-    /// The CSIDriver of this name is gone.
-    CsiDriverDeleted(String),
-    /// A CSIStorageCapacity appeared or changed.
-    Capacity(StorageCapacitySpec),
-    /// A CSIStorageCapacity is gone.
-    CapacityDeleted(ClaimKey),
-    /// A VolumeAttachment appeared or changed.
-    Attachment(AttachmentSpec),
-    /// The VolumeAttachment of this name is gone.
-    AttachmentDeleted(String),
-}
-
 /// One of a pod's volumes, of those that decide where it may run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodVolume {

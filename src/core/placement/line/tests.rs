@@ -84,17 +84,17 @@ impl World {
             label: label.into(),
             hops,
         };
-        tell(Event::Topology(Box::new(TopologySpec {
+        tell(Event::is(TopologySpec {
             name: "fabric".into(),
             levels: vec![level("block", 4), level("rack", 2), level(HOSTNAME, 0)],
             ..TopologySpec::default()
-        })));
-        tell(Event::Gang(Box::new(group("g"))));
+        }));
+        tell(Event::is(group("g")));
         for (index, host) in hosts.iter().enumerate() {
             let label = |key: &str, value: u8| (key.to_owned(), value.to_string());
             let labels = [label("block", host.block), label("rack", host.rack)];
             let labels = labels.into_iter().filter(|_| host.labelled);
-            tell(Event::Node(NodeSpec {
+            tell(Event::is(NodeSpec {
                 labels: Labels::from_iter(labels),
                 ..node(&format!("n{index}"), 100)
             }));
@@ -108,7 +108,7 @@ impl World {
                 ..pod(&format!("p{index}"), Some("g"), member.cpus)
             };
             keys.push(spec.key.clone());
-            tell(Event::Pod(Box::new(spec)));
+            tell(Event::is(spec));
         }
         let pods: Vec<PodId> = keys
             .iter()
@@ -303,7 +303,7 @@ fn who_is_leaving_is_nobodys_neighbour() {
         ..pod("p1", Some("g"), 1)
     };
     spec.key = world.state.pod(leaving).unwrap().key.clone();
-    world.state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+    world.state.apply(Time::ZERO, Event::is(spec));
     // Rank 0 runs in rack 0, rank 3 and who leaves in rack 1.
     let (_, after) = world.line_up();
     assert_eq!(after[2..4], [3, 2]);

@@ -7,6 +7,7 @@ use crate::framework::{Context, Filter, Mates, Plugin, Profile, Reason, Scope, S
 use crate::plugins::registry::default_profile;
 use crate::state::{ClusterState, NodeId, Shape};
 use crate::transaction::Statement;
+use muster_model::ObjectKey;
 use muster_model::units::Time;
 use muster_model::{
     Counted, Event, LabelCondition, LabelRequirement, LabelSelector, Labels, NamespaceChoice,
@@ -234,7 +235,7 @@ impl World {
             pod.node = before.node.clone().or(pod.node);
         }
         self.pods.insert(pod.key.name.clone(), pod.clone());
-        self.tell(Event::Pod(Box::new(pod)));
+        self.tell(Event::is(pod));
     }
 
     fn take(&mut self, step: &Step) {
@@ -263,12 +264,12 @@ impl World {
                     ..NodeSpec::default()
                 };
                 self.nodes.insert(name, spec.clone());
-                self.tell(Event::Node(spec));
+                self.tell(Event::is(spec));
             }
             Step::NodeGone(node) => {
                 let name = format!("n{node}");
                 self.nodes.remove(&name);
-                self.tell(Event::NodeDeleted(name));
+                self.tell(Event::Gone(ObjectKey::Node(name)));
             }
             Step::Pod {
                 pod: index,
@@ -284,7 +285,7 @@ impl World {
                 let other = before.filter(|before| before.key != spec.key);
                 if let Some(key) = other.map(|other| other.key.clone()) {
                     self.pods.remove(&key.name);
-                    self.tell(Event::PodDeleted(key));
+                    self.tell(Event::Gone(ObjectKey::Pod(key)));
                 }
                 spec.ours = index % 3 == 0;
                 spec.node = Some(format!("n{node}"));
@@ -296,14 +297,14 @@ impl World {
             }
             Step::PodGone(index) => {
                 if let Some(pod) = self.pods.remove(&format!("p{index}")) {
-                    self.tell(Event::PodDeleted(pod.key));
+                    self.tell(Event::Gone(ObjectKey::Pod(pod.key)));
                 }
             }
             Step::Try(_) | Step::Place(_) => {}
             Step::Restart(index) => {
                 let pod = self.waiting[*index].clone();
                 self.pods.remove(&pod.key.name);
-                self.tell(Event::PodDeleted(pod.key.clone()));
+                self.tell(Event::Gone(ObjectKey::Pod(pod.key.clone())));
                 self.tell_pod(pod);
             }
         }

@@ -84,7 +84,7 @@ mod tests {
             levels: vec![level("block", 4), level("rack", 2), level(HOSTNAME, 0)],
             ..TopologySpec::default()
         };
-        state.apply(Time::ZERO, Event::Topology(Box::new(spec)));
+        state.apply(Time::ZERO, Event::is(spec));
         // Racks are numbered anew in each block, and nodes came in no order.
         let places = [
             ("n7", Some(("b", "1"))),
@@ -104,7 +104,7 @@ mod tests {
                 labels: labels.unwrap_or_default(),
                 ..node(name, 1)
             };
-            state.apply(Time::ZERO, Event::Node(spec));
+            state.apply(Time::ZERO, Event::is(spec));
         }
         let topology = state.topologies().iter().next().unwrap().1;
         let mut nodes: Vec<NodeId> = state.nodes().present().iter().collect();

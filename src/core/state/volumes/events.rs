@@ -4,7 +4,7 @@ use super::objects::Stir;
 use super::{PodVolumes, Volumes};
 use crate::state::ClusterState;
 use crate::state::ids::{Id, NodeId, PodId};
-use muster_model::{HOSTNAME, PodSpec, StorageEvent};
+use muster_model::{HOSTNAME, PodSpec};
 use std::collections::BTreeSet;
 
 impl ClusterState {
@@ -14,8 +14,13 @@ impl ClusterState {
         &self.volumes
     }
 
-    pub(in crate::state) fn storage_event(&mut self, event: StorageEvent) {
-        let stir = self.volumes.take(event);
+    /// Changes what is known of storage, and tells those to whom it makes a difference.
+    pub(in crate::state) fn change_storage(
+        &mut self,
+        change: impl FnOnce(&mut Volumes, &mut Stir),
+    ) {
+        let mut stir = Stir::default();
+        change(&mut self.volumes, &mut stir);
         self.reshape_all(&stir.pods);
         self.stir_nodes(&stir);
         for id in stir.wake {

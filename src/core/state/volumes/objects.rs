@@ -5,13 +5,13 @@ use super::{PodVolumes, Volumes};
 use crate::state::ids::PodId;
 use muster_model::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, StorageCapacitySpec,
-    StorageClassSpec, StorageEvent, VolumeSpec,
+    StorageClassSpec, VolumeSpec,
 };
 use std::collections::BTreeSet;
 
 /// What news of storage means for others.
 #[derive(Debug, Default)]
-pub(super) struct Stir {
+pub(in crate::state) struct Stir {
     /// Pods whose volumes may ask for something else now.
     pub(super) pods: BTreeSet<PodId>,
     /// Pods that may fit where they did not, though they ask for the same.
@@ -27,49 +27,12 @@ pub(super) struct Stir {
 }
 
 impl Volumes {
-    pub(super) fn take(&mut self, event: StorageEvent) -> Stir {
-        let mut stir = Stir::default();
-        match event {
-            StorageEvent::Claim(claim) => {
-                let key = claim.key.clone();
-                self.set_claim(&key, Some(claim), &mut stir);
-            }
-            StorageEvent::ClaimDeleted(key) => self.set_claim(&key, None, &mut stir),
-            StorageEvent::Volume(volume) => {
-                let name = volume.name.clone();
-                self.set_volume(&name, Some(volume), &mut stir);
-            }
-            StorageEvent::VolumeDeleted(name) => self.set_volume(&name, None, &mut stir),
-            StorageEvent::Class(class) => {
-                let name = class.name.clone();
-                self.set_class(&name, Some(class), &mut stir);
-            }
-            StorageEvent::ClassDeleted(name) => self.set_class(&name, None, &mut stir),
-            StorageEvent::CsiNode(csi) => {
-                let name = csi.name.clone();
-                self.set_csi_node(&name, Some(csi), &mut stir);
-            }
-            StorageEvent::CsiNodeDeleted(name) => self.set_csi_node(&name, None, &mut stir),
-            StorageEvent::CsiDriver(driver) => {
-                let name = driver.name.clone();
-                self.set_driver(&name, Some(driver), &mut stir);
-            }
-            StorageEvent::CsiDriverDeleted(name) => self.set_driver(&name, None, &mut stir),
-            StorageEvent::Capacity(capacity) => {
-                let key = capacity.key.clone();
-                self.set_capacity(&key, Some(capacity), &mut stir);
-            }
-            StorageEvent::CapacityDeleted(key) => self.set_capacity(&key, None, &mut stir),
-            StorageEvent::Attachment(attachment) => {
-                let name = attachment.name.clone();
-                self.set_attachment(&name, Some(attachment), &mut stir);
-            }
-            StorageEvent::AttachmentDeleted(name) => self.set_attachment(&name, None, &mut stir),
-        }
-        stir
-    }
-
-    fn set_claim(&mut self, key: &ClaimKey, claim: Option<ClaimSpec>, stir: &mut Stir) {
+    pub(in crate::state) fn set_claim(
+        &mut self,
+        key: &ClaimKey,
+        claim: Option<ClaimSpec>,
+        stir: &mut Stir,
+    ) {
         if self.claims.get(key) == claim.as_ref() {
             return;
         }
@@ -106,7 +69,12 @@ impl Volumes {
         }
     }
 
-    fn set_volume(&mut self, name: &str, volume: Option<VolumeSpec>, stir: &mut Stir) {
+    pub(in crate::state) fn set_volume(
+        &mut self,
+        name: &str,
+        volume: Option<VolumeSpec>,
+        stir: &mut Stir,
+    ) {
         if self.volumes.get(name) == volume.as_ref() {
             return;
         }
@@ -181,7 +149,12 @@ impl Volumes {
         stir.hosts.extend(pin_of(volume).map(str::to_owned));
     }
 
-    fn set_class(&mut self, name: &str, class: Option<StorageClassSpec>, stir: &mut Stir) {
+    pub(in crate::state) fn set_class(
+        &mut self,
+        name: &str,
+        class: Option<StorageClassSpec>,
+        stir: &mut Stir,
+    ) {
         if self.classes.get(name) == class.as_ref() {
             return;
         }
@@ -198,7 +171,12 @@ impl Volumes {
         stir.pods.extend(pods.map(|(id, _)| *id));
     }
 
-    fn set_driver(&mut self, name: &str, driver: Option<CsiDriverSpec>, stir: &mut Stir) {
+    pub(in crate::state) fn set_driver(
+        &mut self,
+        name: &str,
+        driver: Option<CsiDriverSpec>,
+        stir: &mut Stir,
+    ) {
         if self.drivers.get(name) == driver.as_ref() {
             return;
         }
@@ -211,7 +189,12 @@ impl Volumes {
         stir.everywhere = true;
     }
 
-    fn set_csi_node(&mut self, name: &str, csi: Option<CsiNodeSpec>, stir: &mut Stir) {
+    pub(in crate::state) fn set_csi_node(
+        &mut self,
+        name: &str,
+        csi: Option<CsiNodeSpec>,
+        stir: &mut Stir,
+    ) {
         let before = self.csi_nodes.get(name);
         if before == csi.as_ref() {
             return;
@@ -225,7 +208,7 @@ impl Volumes {
         };
     }
 
-    fn set_capacity(
+    pub(in crate::state) fn set_capacity(
         &mut self,
         key: &ClaimKey,
         capacity: Option<StorageCapacitySpec>,
@@ -254,7 +237,12 @@ impl Volumes {
         }
     }
 
-    fn set_attachment(&mut self, name: &str, attachment: Option<AttachmentSpec>, stir: &mut Stir) {
+    pub(in crate::state) fn set_attachment(
+        &mut self,
+        name: &str,
+        attachment: Option<AttachmentSpec>,
+        stir: &mut Stir,
+    ) {
         let before = self.attachments.get(name);
         if before == attachment.as_ref() {
             return;

@@ -2,12 +2,14 @@
 //! nothing behind.
 
 use crate::state::{ClusterState, Id, NodeId, Place, PodId};
+use muster_model::Object;
+use muster_model::ObjectKey;
 use muster_model::testing::{node, pod};
 use muster_model::units::Time;
 use muster_model::{
     AccessModes, AttachmentSpec, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec,
     CsiNodeSpec, Disk, Event, HOSTNAME, Handle, NodeSpec, Operator, PodSpec, PodVolume,
-    Requirement, StorageCapacitySpec, StorageClassSpec, StorageEvent, Term, VolumeSpec,
+    Requirement, StorageCapacitySpec, StorageClassSpec, Term, VolumeSpec,
 };
 use proptest::prelude::*;
 
@@ -29,12 +31,12 @@ fn on_host(host: u8) -> Vec<Term> {
     }]
 }
 
-fn claims() -> impl Strategy<Value = StorageEvent> {
+fn claims() -> impl Strategy<Value = Object> {
     let size = prop::option::of(1..4_i64);
     let more = (any::<bool>(), prop::option::of(0..3_u8), any::<bool>());
     (0..4_u8, 0..2_u8, size, prop::option::of(0..4_u8), more).prop_map(
         |(name, class, size, volume, (bound, selected, alone))| {
-            StorageEvent::Claim(ClaimSpec {
+            Object::from(ClaimSpec {
                 key: key(name),
                 uid: format!("uid-{name}"),
                 class: format!("class{class}"),
@@ -53,11 +55,11 @@ fn claims() -> impl Strategy<Value = StorageEvent> {
     )
 }
 
-fn volumes() -> impl Strategy<Value = StorageEvent> {
+fn volumes() -> impl Strategy<Value = Object> {
     let host = prop::option::of(0..3_u8);
     let claim = prop::option::of(0..4_u8);
     (0..4_u8, 0..2_u8, 1..4_i64, host, claim).prop_map(|(name, class, size, host, claim)| {
-        StorageEvent::Volume(VolumeSpec {
+        Object::from(VolumeSpec {
             name: format!("v{name}"),
             class: format!("class{class}"),
             size,
@@ -78,9 +80,9 @@ fn volumes() -> impl Strategy<Value = StorageEvent> {
     })
 }
 
-fn others() -> impl Strategy<Value = StorageEvent> {
+fn others() -> impl Strategy<Value = Event> {
     let class = (0..2_u8, any::<bool>(), any::<bool>()).prop_map(|(name, late, made)| {
-        StorageEvent::Class(StorageClassSpec {
+        Object::from(StorageClassSpec {
             name: format!("class{name}"),
             provisioner: if made {
                 format!("driver{name}")
@@ -96,21 +98,21 @@ fn others() -> impl Strategy<Value = StorageEvent> {
         })
     });
     let driver = (0..2_u8, any::<bool>(), any::<bool>()).prop_map(|(name, tracks, must)| {
-        StorageEvent::CsiDriver(CsiDriverSpec {
+        Object::from(CsiDriverSpec {
             name: format!("driver{name}"),
             tracks_capacity: tracks,
             must_be_installed: must,
         })
     });
     let csi = (0..3_u8, prop::option::of(0..3_u32)).prop_map(|(name, limit)| {
-        StorageEvent::CsiNode(CsiNodeSpec {
+        Object::from(CsiNodeSpec {
             name: format!("n{name}"),
             drivers: [("driver0".to_owned(), limit)].into(),
             migrated: [].into(),
         })
     });
     let capacity = (0..2_u8, 0..2_u8, 0..6_i64).prop_map(|(name, class, size)| {
-        StorageEvent::Capacity(StorageCapacitySpec {
+        Object::from(StorageCapacitySpec {
             key: key(name),
             class: format!("class{class}"),
             nodes: Some(on_host(name).swap_remove(0).labels),
@@ -119,7 +121,7 @@ fn others() -> impl Strategy<Value = StorageEvent> {
         })
     });
     let attachment = (0..3_u8, 0..4_u8).prop_map(|(node, volume)| {
-        StorageEvent::Attachment(AttachmentSpec {
+        Object::from(AttachmentSpec {
             name: format!("attachment{volume}"),
             node: format!("n{node}"),
             driver: "driver0".to_owned(),
@@ -127,19 +129,20 @@ fn others() -> impl Strategy<Value = StorageEvent> {
         })
     });
     let gone = prop_oneof![
-        (0..4_u8).prop_map(|one| StorageEvent::ClaimDeleted(key(one))),
-        (0..4_u8).prop_map(|one| StorageEvent::VolumeDeleted(format!("v{one}"))),
-        (0..2_u8).prop_map(|one| StorageEvent::ClassDeleted(format!("class{one}"))),
-        (0..2_u8).prop_map(|one| StorageEvent::CapacityDeleted(key(one))),
-        (0..4_u8).prop_map(|one| StorageEvent::AttachmentDeleted(format!("attachment{one}"))),
+        (0..4_u8).prop_map(|one| ObjectKey::Claim(key(one))),
+        (0..4_u8).prop_map(|one| ObjectKey::Volume(format!("v{one}"))),
+        (0..2_u8).prop_map(|one| ObjectKey::StorageClass(format!("class{one}"))),
+        (0..2_u8).prop_map(|one| ObjectKey::StorageCapacity(key(one))),
+        (0..4_u8).prop_map(|one| ObjectKey::VolumeAttachment(format!("attachment{one}"))),
     ];
-    prop_oneof![class, driver, csi, capacity, attachment, gone]
+    let is = prop_oneof![class, driver, csi, capacity, attachment].prop_map(Event::Is);
+    prop_oneof![5 => is, 1 => gone.prop_map(Event::Gone)]
 }
 
 /// Something that happens.
 #[derive(Clone, Debug)]
 enum Step {
-    Store(Box<StorageEvent>),
+    Store(Event),
     Pod(u8, Vec<PodVolume>, Option<u8>),
     Gone(u8),
     /// Pods are put on nodes, and taken off again if that is only tried.
@@ -147,7 +150,7 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Step> {
-    let store = prop_oneof![3 => claims(), 3 => volumes(), 2 => others()];
+    let store = prop_oneof![3 => claims().prop_map(Event::Is), 3 => volumes().prop_map(Event::Is), 2 => others()];
     let disk = any::<bool>().prop_map(|read_only| {
         PodVolume::Disk(Disk::Gce {
             name: "d".to_owned(),
@@ -161,7 +164,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ];
     let used = prop::collection::vec(by_claim, 0..3);
     prop_oneof![
-        4 => store.prop_map(|event| Step::Store(Box::new(event))),
+        4 => store.prop_map(Step::Store),
         3 => (0..4_u8, used, prop::option::of(0..3_u8))
             .prop_map(|(pod, volumes, node)| Step::Pod(pod, volumes, node)),
         1 => (0..4_u8).prop_map(Step::Gone),
@@ -205,18 +208,18 @@ proptest! {
                 labels: [(HOSTNAME.to_owned(), name.clone())].into(),
                 ..node(&name, 8)
             };
-            state.apply(Time::ZERO, Event::Node(spec));
+            state.apply(Time::ZERO, Event::is(spec));
         }
         for step in steps {
             match step {
-                Step::Store(event) => state.apply(Time::ZERO, Event::Storage(event)),
+                Step::Store(event) => state.apply(Time::ZERO, event),
                 Step::Pod(index, volumes, node) => {
                     let node = node.map(|node| format!("n{node}"));
                     let spec = PodSpec { volumes, node, ..spec(index) };
-                    state.apply(Time::ZERO, Event::Pod(Box::new(spec)));
+                    state.apply(Time::ZERO, Event::is(spec));
                 }
                 Step::Gone(index) => {
-                    state.apply(Time::ZERO, Event::PodDeleted(spec(index).key));
+                    state.apply(Time::ZERO, Event::Gone(ObjectKey::Pod(spec(index).key)));
                 }
                 Step::Place(wanted, keeps) => {
                     let before = known(&state);
