@@ -1,12 +1,13 @@
 //! Kubernetes objects in, core types out: the only place that knows both worlds.
 //!
 //! `slim` decodes, `crd` defines our own kinds, `convert` translates objects into the core's
-//! model, `status` translates the core's answers back and `said` tells what an object says already. No
-//! I/O happens here, and nothing fails on what an object says: what cannot be honoured is named on
+//! model, `status` translates the core's answers back and reads what an object says already, of which
+//! `said` is what is kept. No I/O happens here, and nothing fails on what an object says: what cannot be honoured is named on
 //! its spec. `creation` does of a pod what the API server does. `yaml` and `duration` read what people
 //! write in files. `remote` has the messages of plugins in other processes. `why` has the core's explanations as
 //! JSON and in words.
 
+pub mod condition;
 pub mod conventions;
 pub mod convert;
 pub mod crd;

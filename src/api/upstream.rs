@@ -1,13 +1,13 @@
 //! Upstream's PodGroup (`scheduling.k8s.io/v1beta1`, Kubernetes 1.37), as far as it is honoured.
 
+use super::condition::Condition;
 use super::protobuf::FromProtobuf;
-use super::said::SeenCondition;
 use super::slim::{Moment, Object, Present, nullable, trimmed};
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use prost::{DecodeError, Message};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The condition that says whether a group was ever scheduled.
 pub const INITIALLY_SCHEDULED: &str = "PodGroupInitiallyScheduled";
@@ -42,12 +42,12 @@ impl FromProtobuf for PodGroup {
 }
 
 /// `status` of upstream's PodGroup.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct PodGroupStatus {
     /// Among them [`INITIALLY_SCHEDULED`].
     #[serde(deserialize_with = "nullable")]
-    pub conditions: Vec<SeenCondition>,
+    pub conditions: Vec<Condition>,
 }
 
 /// `status` in protobuf.
@@ -74,7 +74,7 @@ struct ConditionMessage {
     message: String,
 }
 
-impl From<ConditionMessage> for SeenCondition {
+impl From<ConditionMessage> for Condition {
     fn from(found: ConditionMessage) -> Self {
         let generation = found.observed_generation;
         Self {
@@ -84,6 +84,7 @@ impl From<ConditionMessage> for SeenCondition {
             message: found.message,
             last_transition_time: found.last_transition_time.and_then(Moment::time),
             observed_generation: (generation != 0).then_some(generation),
+            transition_id: None,
         }
     }
 }

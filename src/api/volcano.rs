@@ -1,10 +1,10 @@
 //! Volcano's PodGroup (`scheduling.volcano.sh/v1beta1`), as far as it is honoured.
 
-use super::said::SeenCondition;
+use super::condition::Condition;
 use super::slim::{Texts, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::NamespaceResourceScope;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// `scheduling.volcano.sh/v1beta1` PodGroup. It has no status subresource.
@@ -22,7 +22,7 @@ pub struct PodGroup {
 }
 
 /// `status` of Volcano's PodGroup.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodGroupStatus {
     /// Pending, Inqueue, Running, Unknown or Completed.
@@ -36,7 +36,7 @@ pub struct PodGroupStatus {
     pub failed: u32,
     /// `Scheduled` or `Unschedulable`.
     #[serde(deserialize_with = "nullable")]
-    pub conditions: Vec<SeenCondition>,
+    pub conditions: Vec<Condition>,
 }
 
 /// `spec` of Volcano's PodGroup. Role minima (`minTaskMember`) are not read.

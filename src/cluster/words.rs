@@ -9,7 +9,8 @@
 use super::attempt::Answer;
 use jiff::Timestamp;
 use muster_api::kinds::Subject;
-use muster_api::said::{self, Said, Since};
+use muster_api::said::Said;
+use muster_api::status::Status;
 use muster_model::units::{Millis, Time};
 use muster_model::{GangStatus, PodWaits, QueueStatus, TopologyStatus};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,13 +50,19 @@ impl Word {
         }
     }
 
-    fn said(&self) -> Option<Said> {
+    /// It as the status of its object, without times; `None` where that kind has nothing for it.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
         match self {
-            Self::Gang(status) => said::wanted_of_gang(status),
-            Self::Queue(status) => Some(said::wanted_of_queue(status)),
-            Self::Topology(status) => Some(said::wanted_of_topology(status)),
-            Self::Pod(order) => Some(said::wanted_on_pod(order)),
+            Self::Gang(status) => Status::of_gang(status),
+            Self::Queue(status) => Some(status.into()),
+            Self::Topology(status) => Some(status.into()),
+            Self::Pod(order) => Some(order.into()),
         }
+    }
+
+    fn said(&self) -> Option<Said> {
+        self.status().map(|status| status.said())
     }
 }
 
@@ -72,11 +79,17 @@ pub struct Write {
 }
 
 impl Write {
-    /// Since when a condition has the status that is being written: as the object has it, or from
-    /// now on.
+    /// It as the status that is written: conditions that have their status already have had it since
+    /// when the object says, and the others have it from now on. On a pod the time that is there stays
+    /// unless it is news.
     #[must_use]
-    pub fn since(&self, condition: &str, is_true: bool, now: Timestamp) -> Timestamp {
-        self.held.since(condition, is_true).unwrap_or(now)
+    pub fn status(&self, now: Timestamp) -> Option<Status> {
+        let status = self.word.status()?;
+        if matches!(self.word, Word::Pod(_)) && !self.is_news {
+            return Some(status);
+        }
+        let since = |kind: &str, is_true| self.held.since(kind, is_true).unwrap_or(now);
+        Some(status.stamped(since))
     }
 
     /// What became of it, by the API server's answer.
@@ -94,19 +107,8 @@ impl Write {
     /// What the object says once this is written.
     #[must_use]
     pub fn outcome(&self, now: Timestamp) -> Said {
-        let mut said = self.word.said().unwrap_or_default();
-        let conditions = match &self.word {
-            Word::Gang(status) => said::conditions_of_gang(status),
-            Word::Queue(status) => said::conditions_of_queue(status),
-            Word::Topology(status) => said::conditions_of_topology(status),
-            Word::Pod(_) => Vec::new(),
-        };
-        let since = conditions.into_iter().map(|(condition, is_true)| Since {
-            at: self.since(&condition, is_true, now),
-            condition,
-            is_true,
-        });
-        said.since = since.collect();
+        let status = self.status(now);
+        let mut said = status.map(|status| status.said()).unwrap_or_default();
         if said.nominated.is_none() {
             said.nominated.clone_from(&self.held.nominated);
         }

@@ -2,7 +2,7 @@
 //! thinks.
 
 use muster::api::kinds::Subject;
-use muster::api::said;
+use muster::api::status::Status;
 use muster::core::state::Queue;
 use muster::model::PodWaits;
 use muster::model::units::{Millis, Time};
@@ -128,9 +128,9 @@ fn every_word_is_true(driver: &Driver) -> Result<(), String> {
             continue;
         };
         let status = brain.scheduler().gang_status(&gang.key);
-        let wanted = status.as_ref().and_then(said::wanted_of_gang);
+        let wanted = status.as_ref().and_then(Status::of_gang);
         let subject = Subject::Gang(counts.source, counts.uid.clone());
-        if wanted.is_some_and(|wanted| wanted.text != server.said_of(&subject).text) {
+        if wanted.is_some_and(|wanted| wanted.said().text != server.said_of(&subject).text) {
             return Err(format!("{} does not say {status:?}", gang.key));
         }
     }
@@ -144,13 +144,13 @@ fn every_word_is_true(driver: &Driver) -> Result<(), String> {
         };
         let found = server.said_of(&Subject::Pod(uid.clone())).text;
         let says = |reason| {
-            let wanted = said::wanted_on_pod(&PodWaits {
+            let wanted = Status::from(&PodWaits {
                 pod: pod.spec.key.clone(),
                 reason,
                 message: message.into(),
                 nominated: None,
             });
-            wanted.text == found
+            wanted.said().text == found
         };
         if !says("Unschedulable") && !says("AtMaximum") {
             return Err(format!("pod {} does not say {message:?}", line.name));

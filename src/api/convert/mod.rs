@@ -12,6 +12,7 @@ mod preferences;
 mod queue;
 mod spread;
 mod storage;
+mod term;
 mod topologies;
 mod topology;
 mod unsupported;

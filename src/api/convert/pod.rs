@@ -1,14 +1,15 @@
 //! A pod: who it is, what it needs, how far it is.
 
+use super::term::term;
 use super::unsupported::{self, Unsupported};
 use super::{Reading, cluster, created, filled, millis, policy, preferences, spread, volumes};
 use crate::{conventions, duration, names, ranks, requests, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::{Millis, Time};
 use muster_model::{
-    Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, Operator, PodKey,
-    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, Requirement, ShapeSpec,
-    Term, Toleration, TolerationOperator, WeightedPodTerm,
+    Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, PodKey, PodLabels,
+    PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec, Toleration,
+    TolerationOperator, WeightedPodTerm,
 };
 
 /// A pod. What it uses and Muster cannot honour is listed in `unsupported`.
@@ -163,59 +164,6 @@ fn features(spec: &slim::PodSpec) -> NodeFeatures {
 const AFFINITY: &str =
     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
 
-pub(super) fn term(path: &str, term: &slim::Term, notes: &mut Unsupported) -> Term {
-    let mut read = |list: &str, requirements: &[slim::Requirement]| {
-        let one = |found: &slim::Requirement| requirement(&format!("{path}.{list}"), found, notes);
-        requirements.iter().filter_map(one).collect()
-    };
-    let labels: Vec<Requirement> = read("matchExpressions", &term.match_expressions);
-    let mut values = labels.iter().flat_map(|one| &one.values);
-    // An expression with what cannot be a label's value holds nowhere in kube-scheduler, whatever its
-    // operator. Such a pod was made before the API server refused it.
-    let labels = if values.all(|value| may_be_a_label(value)) {
-        labels
-    } else {
-        vec![Requirement::default()]
-    };
-    Term {
-        labels,
-        fields: read("matchFields", &term.match_fields),
-    }
-}
-
-/// Whether a text may be a label's value.
-fn may_be_a_label(text: &str) -> bool {
-    let outer = |c: char| c.is_ascii_alphanumeric();
-    let inner = |c: char| outer(c) || matches!(c, '-' | '_' | '.');
-    text.len() <= 63
-        && text.chars().all(inner)
-        && (text.is_empty() || (text.starts_with(outer) && text.ends_with(outer)))
-}
-
-fn requirement(
-    path: &str,
-    found: &slim::Requirement,
-    notes: &mut Unsupported,
-) -> Option<Requirement> {
-    let operator = match found.operator.as_str() {
-        "In" => Operator::In,
-        "NotIn" => Operator::NotIn,
-        "Exists" => Operator::Exists,
-        "DoesNotExist" => Operator::DoesNotExist,
-        "Gt" => Operator::Gt,
-        "Lt" => Operator::Lt,
-        other => {
-            notes.add(format!("{path}.operator: {other:?}"));
-            return None;
-        }
-    };
-    Some(Requirement {
-        key: found.key.clone(),
-        operator,
-        values: found.values.clone(),
-    })
-}
-
 fn toleration(
     index: usize,
     found: &slim::Toleration,
@@ -361,7 +309,7 @@ mod tests {
     #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
     use super::*;
-    use muster_model::{GangRef, GangSpace, TaintEffect};
+    use muster_model::{GangRef, GangSpace, Operator, TaintEffect};
     use serde_json::{Value, json};
 
     fn convert(value: Value) -> PodSpec {

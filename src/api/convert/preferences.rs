@@ -1,8 +1,8 @@
 //! What scores look at of a pod: read where the pod's profile scores by it, or any does.
 
 use super::Reading;
-use super::pod::term;
 use super::spread;
+use super::term::term;
 use super::unsupported::Unsupported;
 use crate::{requests, slim};
 use muster_model::{Preferences, Preferred, ProfileId};

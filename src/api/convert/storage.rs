@@ -1,8 +1,9 @@
 //! Claims, volumes, classes, and what nodes can attach.
 
+use super::filled;
+use super::term::term;
 use super::unsupported::Unsupported;
 use super::volumes::{AZURE_DISK, CINDER, PORTWORX};
-use super::{filled, pod};
 use crate::{names, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Quantity;
@@ -212,15 +213,15 @@ fn never() -> Requirement {
 /// The terms of a node selector; one that cannot be read holds nowhere.
 fn terms(selector: &slim::NodeSelector) -> NodeSelector {
     let terms = selector.node_selector_terms.iter();
-    let term = |found: &slim::Term| {
+    let read = |found: &slim::Term| {
         let mut notes = Unsupported::default();
-        let mut term = pod::term("", found, &mut notes);
+        let mut term = term("", found, &mut notes);
         if !notes.paths.is_empty() {
             term.labels.push(never());
         }
         term
     };
-    terms.map(term).collect()
+    terms.map(read).collect()
 }
 
 /// What a label selector demands; one that cannot be read is satisfied by nothing.

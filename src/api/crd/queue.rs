@@ -9,13 +9,14 @@
 )]
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, MicroTime};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self, LabelSelector, MicroTime};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::schema;
+use crate::condition::Condition;
 
 /// What a Queue is given.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -260,6 +261,7 @@ pub struct QueueStatus {
     pub budget_left: Option<i64>,
     /// Ready: whether gangs may start in it, and why not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<v1::Condition>")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Vec<Condition>,
 }

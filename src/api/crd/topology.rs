@@ -8,7 +8,8 @@
     reason = "the schema derive puts a copy of each type inside a function"
 )]
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use crate::condition::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +138,7 @@ pub struct TopologyStatus {
     pub domains: Vec<i32>,
     /// Ready: whether gangs may name it, and what is odd about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<v1::Condition>")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Vec<Condition>,
 }

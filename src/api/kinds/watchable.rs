@@ -2,7 +2,8 @@
 
 use super::{Identity, Kind, Subject};
 use crate::protobuf::{Decode, FromProtobuf};
-use crate::said::{self, Said};
+use crate::said::Said;
+use crate::status::Status;
 use crate::{Reading, convert, crd, slim, topologies, upstream, volcano};
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -102,7 +103,7 @@ impl Watchable for slim::Pod {
     fn says(&self, reading: &Reading) -> Option<Said> {
         let bound = !self.spec.node_name.is_empty();
         let ours = reading.is_ours(self);
-        (ours && !bound).then(|| said::on_pod(self).unwrap_or_default())
+        (ours && !bound).then(|| said(Status::read_pod(self)))
     }
 
     fn subject(uid: &str) -> Option<Subject> {
@@ -175,7 +176,7 @@ impl Watchable for crd::Queue {
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
-        Some(Said::from(self))
+        Some(said(Status::read_queue(self)))
     }
 
     fn subject(uid: &str) -> Option<Subject> {
@@ -195,7 +196,7 @@ impl Watchable for crd::Topology {
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
-        Some(Said::from(self))
+        Some(said(self.status.clone().map(Status::Topology)))
     }
 
     fn subject(uid: &str) -> Option<Subject> {
@@ -215,7 +216,7 @@ impl Watchable for crd::PodGroup {
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
-        Some(Said::from(self))
+        Some(said(self.status.clone().map(Status::PodGroup)))
     }
 
     fn subject(uid: &str) -> Option<Subject> {
@@ -235,7 +236,7 @@ impl Watchable for volcano::PodGroup {
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
-        Some(Said::from(self))
+        Some(Status::Volcano(self.status.clone()).said())
     }
 
     fn subject(uid: &str) -> Option<Subject> {
@@ -256,7 +257,7 @@ impl Watchable for upstream::PodGroup {
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
-        Some(Said::from(self))
+        Some(said(Status::read_upstream(self)))
     }
 
     fn subject(uid: &str) -> Option<Subject> {
@@ -302,6 +303,11 @@ impl Watchable for topologies::KaiTopology {
     fn gone(object: Identity) -> ObjectKey {
         ObjectKey::Topology(convert::name_of_others(Origin::Kai, &object.name))
     }
+}
+
+/// What an object says, which may have no status.
+fn said(status: Option<Status>) -> Said {
+    status.map(|status| status.said()).unwrap_or_default()
 }
 
 fn gang_gone(object: Identity, space: GangSpace, source: Source) -> ObjectKey {

@@ -5,6 +5,7 @@
 
 use crate::clock::wall;
 use crate::encoding::Encoding;
+use crate::words::{Word, Write};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use jiff::Timestamp;
@@ -12,7 +13,6 @@ use kube::client::Body;
 use muster_api::protobuf::{self, ObjectReference, WrittenMeta};
 use muster_model::units::Time;
 use muster_model::{GangKey, PodKey, Source};
-use muster_model::{PodWaits, QueueStatus, TopologyStatus};
 use serde_json::{Value, json};
 
 /// Who writes: `reportingController` of events and the manager of fields.
@@ -78,78 +78,57 @@ pub(super) fn delete(pod: &PodKey) -> Made {
 
 /// Condition `DisruptionTarget` on a pod that is about to be evicted.
 pub(super) fn disruption_target(pod: &PodKey, message: &str, now: Timestamp) -> Made {
-    condition(
-        pod,
-        &json!({
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "PreemptionByScheduler",
-            "message": message,
-            "lastTransitionTime": seconds(now),
-        }),
-    )
-}
-
-/// Condition `PodScheduled=False`. `since`: now, if it says another kind of thing than before.
-pub(super) fn waits(order: &PodWaits, since: Option<Timestamp>) -> Made {
-    let mut body = json!({
-        "type": "PodScheduled",
-        "status": "False",
-        "reason": order.reason,
-        "message": &*order.message,
+    let condition = json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": message,
+        "lastTransitionTime": seconds(now),
     });
-    if let Some(since) = since {
-        body["lastTransitionTime"] = json!(seconds(since));
-    }
-    let mut status = json!({"conditions": [body]});
-    match order.nominated.as_deref() {
-        None => {}
-        Some("") => status["nominatedNodeName"] = Value::Null,
-        Some(node) => status["nominatedNodeName"] = json!(node),
-    }
-    pod_status(&order.pod, &status)
-}
-
-fn condition(pod: &PodKey, condition: &Value) -> Made {
-    pod_status(pod, &json!({"conditions": [condition]}))
+    pod_status(pod, json!({"status": {"conditions": [condition]}}))
 }
 
 /// Strategic merge: conditions of other types stay, and fields that are not named.
-fn pod_status(pod: &PodKey, status: &Value) -> Made {
-    let body = json!({"metadata": {"uid": pod.uid}, "status": status});
+fn pod_status(pod: &PodKey, patch: Value) -> Made {
     let path = format!("{}/status", path_of(pod));
-    write(Method::PATCH, &path, STRATEGIC_PATCH, &body)
+    status(&path, &pod.uid, STRATEGIC_PATCH, patch)
 }
 
-/// The status of a Queue.
-pub(super) fn queue_status(status: &QueueStatus, mut patch: Value) -> Made {
-    patch["metadata"] = json!({"uid": status.uid});
-    let path = format!("/apis/muster.dev/v1alpha1/queues/{}/status", status.queue);
-    write(Method::PATCH, &path, MERGE_PATCH, &patch)
-}
-
-/// The status of a Topology.
-pub(super) fn topology_status(status: &TopologyStatus, mut patch: Value) -> Made {
-    patch["metadata"] = json!({"uid": status.uid});
-    let name = &status.topology;
-    let path = format!("/apis/muster.dev/v1alpha1/topologies/{name}/status");
-    write(Method::PATCH, &path, MERGE_PATCH, &patch)
-}
-
-/// The status of a gang's object, where that kind keeps it. Conditions that others put beside ours
-/// stay on upstream's, which is built in; a kind of a CRD knows no strategic merge.
-pub(super) fn gang_status(gang: &GangKey, source: Source, uid: &str, mut patch: Value) -> Made {
+fn status(path: &str, uid: &str, kind_of_patch: &'static str, mut patch: Value) -> Made {
     patch["metadata"] = json!({"uid": uid});
-    let (group, subresource, kind_of_patch) = match source {
-        Source::Muster => ("muster.dev/v1alpha1", "/status", MERGE_PATCH),
-        Source::Volcano => ("scheduling.volcano.sh/v1beta1", "", MERGE_PATCH),
-        Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status", STRATEGIC_PATCH),
-    };
-    let path = format!(
-        "/apis/{group}/namespaces/{}/podgroups/{}{subresource}",
-        gang.namespace, gang.name
-    );
-    write(Method::PATCH, &path, kind_of_patch, &patch)
+    write(Method::PATCH, path, kind_of_patch, &patch)
+}
+
+/// What is said of an object, where that kind keeps it. Conditions that others put beside ours stay on
+/// kinds that are built in; a kind of a CRD knows no strategic merge.
+pub(super) fn word(write: &Write, now: Timestamp) -> Made {
+    let said = write.status(now);
+    let patch = said.map_or_else(|| json!({"status": {}}), |said| said.patch());
+    match &write.word {
+        Word::Gang(one) => {
+            let (group, subresource, kind_of_patch) = match one.source {
+                Source::Muster => ("muster.dev/v1alpha1", "/status", MERGE_PATCH),
+                Source::Volcano => ("scheduling.volcano.sh/v1beta1", "", MERGE_PATCH),
+                Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status", STRATEGIC_PATCH),
+            };
+            let GangKey {
+                namespace, name, ..
+            } = &one.gang;
+            let path =
+                format!("/apis/{group}/namespaces/{namespace}/podgroups/{name}{subresource}");
+            status(&path, &one.uid, kind_of_patch, patch)
+        }
+        Word::Queue(one) => {
+            let path = format!("/apis/muster.dev/v1alpha1/queues/{}/status", one.queue);
+            status(&path, &one.uid, MERGE_PATCH, patch)
+        }
+        Word::Topology(one) => {
+            let name = &one.topology;
+            let path = format!("/apis/muster.dev/v1alpha1/topologies/{name}/status");
+            status(&path, &one.uid, MERGE_PATCH, patch)
+        }
+        Word::Pod(order) => pod_status(&order.pod, patch),
+    }
 }
 
 /// What an event says.

@@ -8,14 +8,13 @@ use super::Context;
 use super::bucket::Bucket;
 use super::events::{Events, PodEvent};
 use super::pending::Pending;
-use super::requests::{self, EventText, Made, NewEvent};
+use super::requests::{self, EventText, NewEvent};
 use super::send::{write, write_in};
 use crate::attempt::{Answer, is_transient};
 use crate::clock::wall;
 use crate::words::{Word, Words, Write, Written};
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
-use muster_api::status;
 use muster_model::PodKey;
 use muster_model::{Evict, EvictCause};
 use std::collections::BTreeMap;
@@ -306,7 +305,7 @@ impl SlowLane {
             Word::Pod(_) => "condition",
         };
         let at = wall(self.context.clock.now());
-        let answer = write(&self.context, request(&word, at)).await;
+        let answer = write(&self.context, requests::word(&word, at)).await;
         let (result, rest) = judge(&answer);
         self.count(kind, result);
         let written = word.answered(&answer, at);
@@ -351,24 +350,5 @@ fn judge(answer: &Answer) -> (&'static str, Option<Duration>) {
         } => ("gone", None),
         Answer::Status { code, .. } if !is_transient(*code) => ("failed", None),
         _ => ("retried", Some(rest(answer))),
-    }
-}
-
-fn request(write: &Write, now: jiff::Timestamp) -> Made {
-    match &write.word {
-        Word::Gang(status) => {
-            let since = |kind: &str, is_true: bool| write.since(kind, is_true, now);
-            let patch = status::patch(status, &since);
-            requests::gang_status(&status.gang, status.source, &status.uid, patch)
-        }
-        Word::Queue(status) => {
-            let since = |kind: &str, is_true: bool| write.since(kind, is_true, now);
-            requests::queue_status(status, status::queue_patch(status, &since))
-        }
-        Word::Topology(status) => {
-            let since = |kind: &str, is_true: bool| write.since(kind, is_true, now);
-            requests::topology_status(status, status::topology_patch(status, &since))
-        }
-        Word::Pod(order) => requests::waits(order, write.is_news.then_some(now)),
     }
 }
