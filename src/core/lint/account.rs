@@ -1,10 +1,8 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
 use super::advised::Advised;
-use super::asked::AskedBook;
-use super::gangs::Gangs;
+use super::books::{AskedBook, Count, Gangs, VolumeBook};
 use super::roads::Roads;
-use super::volumes::VolumeBook;
 use muster_model::units::Millis;
 use muster_model::{
     BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, NodeSpec,
@@ -97,18 +95,6 @@ impl Pod {
             _ => Count::Other,
         }
     }
-}
-
-/// What a pod counts as in its gang.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Count {
-    Succeeded,
-    Failed,
-    Running,
-    Bound,
-    Leaving,
-    Ordered,
-    Other,
 }
 
 /// The book.

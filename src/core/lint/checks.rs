@@ -1,11 +1,12 @@
 //! What must hold of a plan: one function a rule. The rules are those of docs/architecture.md.
 
 use super::Note;
-use super::account::{Account, Count};
+use super::account::Account;
 use super::allowed::not_allowed;
 use super::asked;
+use super::books::Count;
+use super::books::Labels;
 use super::company::{firsts, in_company};
-use super::gangs::Labels;
 use super::kept::may_be_there;
 use super::places::{near_enough, not_shared};
 use super::spread::Spreads;

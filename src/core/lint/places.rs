@@ -3,7 +3,7 @@
 
 use super::Note;
 use super::account::{Account, Pod};
-use super::gangs::Labels;
+use super::books::Labels;
 use super::hyper_nodes;
 use muster_model::{
     Bind, GangKey, GangSpace, GangSpec, HOSTNAME, HYPER_NODES, Level, Origin, TopologySpec,

@@ -1,95 +1,23 @@
-//! Claims and volumes, as the linter knows them: no pod is bound before its claims are.
+//! No pod is bound before its claims are, nor where a node would attach more than it can.
 
-use muster_model::{
-    AccessModes, Answer, Bind, Body, ClaimKey, ClaimSpec, CsiNodeSpec, PodVolume, Question,
-    QuestionId, VOLUME_BINDING, VolumeSpec, VolumeTask,
-};
+use super::books::VolumeBook;
+use muster_model::{AccessModes, Bind, ClaimKey, PodVolume};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Note;
 use super::account::{Account, Pod};
 
-/// What was told of claims and volumes.
-#[derive(Debug, Default)]
-pub(super) struct VolumeBook {
-    claims: BTreeMap<ClaimKey, ClaimSpec>,
-    volumes: BTreeMap<String, VolumeSpec>,
-    csi_nodes: BTreeMap<String, CsiNodeSpec>,
-    /// What somebody outside was asked to bind.
-    asked: BTreeMap<QuestionId, String>,
-    /// Claims of which somebody outside said that they are bound, before a watch did: by uid.
-    settled: BTreeSet<String>,
-}
-
-impl VolumeBook {
-    pub(super) fn take_claim(&mut self, claim: &ClaimSpec) {
-        if claim.is_bound() {
-            self.settled.remove(&claim.uid);
-        }
-        self.claims.insert(claim.key.clone(), claim.clone());
-    }
-
-    pub(super) fn forget_claim(&mut self, key: &ClaimKey) {
-        if let Some(claim) = self.claims.remove(key) {
-            self.settled.remove(&claim.uid);
-        }
-    }
-
-    pub(super) fn take_volume(&mut self, volume: &VolumeSpec) {
-        self.volumes.insert(volume.name.clone(), volume.clone());
-    }
-
-    pub(super) fn forget_volume(&mut self, name: &str) {
-        self.volumes.remove(name);
-    }
-
-    pub(super) fn take_csi_node(&mut self, csi: &CsiNodeSpec) {
-        self.csi_nodes.insert(csi.name.clone(), csi.clone());
-    }
-
-    pub(super) fn forget_csi_node(&mut self, name: &str) {
-        self.csi_nodes.remove(name);
-    }
-
-    /// Somebody outside is asked to bind claims.
-    pub(super) fn ask(&mut self, question: &Question) {
-        if let Body::Plugin {
-            plugin, payload, ..
-        } = &question.body
-            && plugin == VOLUME_BINDING
-        {
-            self.asked.insert(question.id, payload.clone());
-        }
-    }
-
-    /// What came of a question: with yes, the claims are bound.
-    pub(super) fn answered(&mut self, id: QuestionId, answer: &Answer) {
-        let Some(payload) = self.asked.remove(&id) else {
-            return;
-        };
-        if matches!(answer, Answer::Yes(_)) {
-            let tasks = VolumeTask::read(&payload).into_iter().flatten();
-            self.settled.extend(tasks.map(|task| task.claim.uid));
-        }
-    }
-
-    fn is_bound(&self, key: &ClaimKey) -> bool {
-        let claim = self.claims.get(key);
-        claim.is_some_and(|claim| claim.is_bound() || self.settled.contains(&claim.uid))
-    }
-
-    /// The volumes of a driver that a pod has its node attach.
-    fn handles<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let claims = pod.claims();
-        let volumes = claims.filter_map(|key| {
-            let claim = self.claims.get(&key)?;
-            self.volumes.get(&claim.volume)
-        });
-        volumes.filter_map(|volume| {
-            let handle = volume.handle.as_ref()?;
-            Some((handle.driver.as_str(), handle.handle.as_str()))
-        })
-    }
+/// The volumes of a driver that a pod has its node attach.
+fn handles<'a>(book: &'a VolumeBook, pod: &'a Pod) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let claims = pod.claims();
+    let volumes = claims.filter_map(|key| {
+        let claim = book.claims.get(&key)?;
+        book.volumes.get(&claim.volume)
+    });
+    volumes.filter_map(|volume| {
+        let handle = volume.handle.as_ref()?;
+        Some((handle.driver.as_str(), handle.handle.as_str()))
+    })
 }
 
 impl Pod {
@@ -140,11 +68,11 @@ pub(super) fn bind(account: &Account, order: &Bind) -> Option<Note> {
     };
     let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for other in account.pods_on(&order.node).filter(here) {
-        for (driver, handle) in book.handles(other) {
+        for (driver, handle) in handles(book, other) {
             all.entry(driver).or_default().insert(handle);
         }
     }
-    for (driver, handle) in book.handles(pod) {
+    for (driver, handle) in handles(book, pod) {
         let used = all.entry(driver).or_default();
         let limit = csi.drivers.get(driver).copied().flatten();
         if used.insert(handle) && limit.is_some_and(|limit| used.len() > limit as usize) {

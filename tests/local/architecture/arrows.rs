@@ -38,14 +38,10 @@ const LAYERS: [(&str, Layers<'_>); 2] = [
 
 /// Files and folders that still use each other in a circle. Decoding keeps of annotations only those
 /// that a convention reads, and conventions read what was decoded.
-const TANGLED: [&str; 15] = [
+const TANGLED: [&str; 11] = [
     "src/core/actions/",
     "src/api/conventions/",
     "src/api/slim/",
-    "src/core/lint/account.rs",
-    "src/core/lint/asked.rs",
-    "src/core/lint/gangs.rs",
-    "src/core/lint/volumes.rs",
     "src/core/placement/domains.rs",
     "src/core/placement/ports.rs",
     "src/core/placement/search.rs",

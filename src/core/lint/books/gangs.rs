@@ -1,25 +1,36 @@
 //! How many members of each gang stand where, and how many it needs.
 
-use super::account::Count;
 use muster_model::{GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What a pod counts as in its gang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Count {
+    Succeeded,
+    Failed,
+    Running,
+    Bound,
+    Leaving,
+    Ordered,
+    Other,
+}
+
 /// Members by what they count as.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts(BTreeMap<Count, i64>);
+pub(crate) struct Counts(BTreeMap<Count, i64>);
 
 impl Counts {
-    pub(super) fn of(&self, count: Count) -> i64 {
+    pub(crate) fn of(&self, count: Count) -> i64 {
         self.0.get(&count).copied().unwrap_or(0)
     }
 
     /// Members bound, or ended well.
-    pub(super) fn secured(&self) -> i64 {
+    pub(crate) fn secured(&self) -> i64 {
         self.of(Count::Bound) + self.of(Count::Running) + self.of(Count::Succeeded)
     }
 
     /// The same with those on their way.
-    pub(super) fn available(&self) -> i64 {
+    pub(crate) fn available(&self) -> i64 {
         self.secured() + self.of(Count::Ordered)
     }
 
@@ -29,24 +40,24 @@ impl Counts {
     }
 
     /// Members that hold a node.
-    pub(super) fn holding(&self) -> i64 {
+    pub(crate) fn holding(&self) -> i64 {
         self.of(Count::Bound) + self.of(Count::Running) + self.of(Count::Leaving)
     }
 }
 
 /// What members say is their subgroup.
-pub(super) type Labels = BTreeSet<Option<String>>;
+pub(crate) type Labels = BTreeSet<Option<String>>;
 
 /// A gang.
 #[derive(Debug, Default)]
-pub(super) struct Gang {
+pub(crate) struct Gang {
     definitions: BTreeMap<Source, GangSpec>,
     subgroups: BTreeMap<Option<String>, Counts>,
     members: i64,
 }
 
 impl Gang {
-    pub(super) fn definition(&self) -> Option<&GangSpec> {
+    pub(crate) fn definition(&self) -> Option<&GangSpec> {
         self.definitions.values().next()
     }
 
@@ -56,7 +67,7 @@ impl Gang {
     }
 
     /// The members that the API shows, of whatever subgroup.
-    pub(super) fn everybody(&self) -> Counts {
+    pub(crate) fn everybody(&self) -> Counts {
         self.sum(|_| true)
     }
 
@@ -80,7 +91,7 @@ impl Gang {
     }
 
     /// What is missing to the minimum when members are counted like this, in words.
-    pub(super) fn lacks(&self, count: impl Fn(&Counts) -> i64) -> Option<String> {
+    pub(crate) fn lacks(&self, count: impl Fn(&Counts) -> i64) -> Option<String> {
         let spec = self.definition()?;
         for one in &spec.subgroups {
             let counts = self.subgroups.get(&Some(one.name.clone()));
@@ -97,7 +108,7 @@ impl Gang {
     /// Of the subgroups to which members were added one with more placed than it may have, in
     /// words. The others may have had their maximum lowered. The same for the gang, if one of them has
     /// more than its minimum.
-    pub(super) fn exceeds(&self, added_to: &Labels) -> Option<String> {
+    pub(crate) fn exceeds(&self, added_to: &Labels) -> Option<String> {
         let spec = self.definition()?;
         let grows = |one: &&SubgroupSpec| {
             let name = Some(one.name.clone());
@@ -126,19 +137,19 @@ impl Gang {
 
 /// All gangs.
 #[derive(Debug, Default)]
-pub(super) struct Gangs(BTreeMap<GangKey, Gang>);
+pub(crate) struct Gangs(BTreeMap<GangKey, Gang>);
 
 impl Gangs {
-    pub(super) fn get(&self, key: &GangKey) -> Option<&Gang> {
+    pub(crate) fn get(&self, key: &GangKey) -> Option<&Gang> {
         self.0.get(key)
     }
 
-    pub(super) fn define(&mut self, spec: &GangSpec) {
+    pub(crate) fn define(&mut self, spec: &GangSpec) {
         let gang = self.0.entry(spec.key.clone()).or_default();
         gang.definitions.insert(spec.source, spec.clone());
     }
 
-    pub(super) fn undefine(&mut self, key: &GangKey, source: Source) {
+    pub(crate) fn undefine(&mut self, key: &GangKey, source: Source) {
         if let Some(gang) = self.0.get_mut(key) {
             gang.definitions.remove(&source);
         }
@@ -146,7 +157,7 @@ impl Gangs {
     }
 
     /// A member counts as this from now on, or does not any more.
-    pub(super) fn count(&mut self, key: &GangKey, subgroup: Option<&str>, count: Count, sign: i64) {
+    pub(crate) fn count(&mut self, key: &GangKey, subgroup: Option<&str>, count: Count, sign: i64) {
         if key.space == GangSpace::Own {
             return;
         }
@@ -160,7 +171,7 @@ impl Gangs {
     }
 
     /// A member is gone for good; one that ended well counts on while the gang is known.
-    pub(super) fn gone(&mut self, key: &GangKey, subgroup: Option<&str>, ended_well: bool) {
+    pub(crate) fn gone(&mut self, key: &GangKey, subgroup: Option<&str>, ended_well: bool) {
         if let Some(gang) = self.0.get_mut(key).filter(|_| ended_well) {
             let counts = gang
                 .subgroups

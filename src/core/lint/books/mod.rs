@@ -1,0 +1,10 @@
+//! The linter's books that need no other: each hears of one thing, and says what was told of it. The
+//! account has them all, and the checks look into it.
+
+mod asked;
+mod gangs;
+mod volumes;
+
+pub(super) use asked::AskedBook;
+pub(super) use gangs::{Count, Gangs, Labels};
+pub(super) use volumes::VolumeBook;
