@@ -5,14 +5,16 @@
 //! is undone is undone before it is asked again. Who does not answer keeps nobody else waiting: each has
 //! slots of its own. What undoes something is tried again until it is done.
 
+use muster_model::units::Doubling;
 use muster_model::units::{Millis, Time};
 use muster_model::{About, Answer, GangKey, PodKey, Question, QuestionId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The first rest after an undoing that failed; it doubles, up to [`LONGEST_REST`].
-const FIRST_REST: Millis = Millis(500);
-/// No rest is longer.
-const LONGEST_REST: Millis = Millis(60_000);
+/// The rests after undoings that failed.
+const RESTS: Doubling = Doubling {
+    first: Millis(500),
+    longest: Millis(60_000),
+};
 
 /// Whom questions are about that are asked one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -190,9 +192,7 @@ impl Asking {
         self.serial += 1;
         if question.undoes.is_some() && !matches!(answer, Answer::Yes(_)) {
             first.begun = false;
-            let doublings = first.tries.saturating_sub(1).min(16);
-            let rest = FIRST_REST.0.saturating_mul(1 << doublings);
-            let again = now + Millis(rest.min(LONGEST_REST.0));
+            let again = now + RESTS.after(first.tries.saturating_sub(1));
             desk.ready.insert((again, self.serial), whom);
             return;
         }

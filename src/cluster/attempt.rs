@@ -3,6 +3,7 @@
 //! No I/O and no clock: whoever drives an attempt sends, waits, and says what came back.
 
 use muster_model::Question;
+use muster_model::units::Doubling;
 use muster_model::units::{Millis, Time};
 use std::sync::Arc;
 
@@ -118,24 +119,23 @@ pub(super) const fn is_transient(code: u16) -> bool {
     matches!(code, 408 | 425 | 429 | 500..=599)
 }
 
-/// Waits that double from 50 ms up to a second.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Between the tries of one request.
+const WAITS: Doubling = Doubling {
+    first: Millis(50),
+    longest: Millis(1_000),
+};
+
+/// The waits of one request that is tried again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Backoff {
-    next: Millis,
+    waits: u32,
 }
 
 impl Backoff {
-    const FIRST: Millis = Millis(50);
-    const LONGEST: Millis = Millis(1_000);
-
-    pub(super) const fn new() -> Self {
-        Self { next: Self::FIRST }
-    }
-
     /// The next wait.
-    pub(super) fn step(&mut self) -> Millis {
-        let wait = self.next;
-        self.next = Millis(wait.0.saturating_mul(2)).min(Self::LONGEST);
+    pub(super) const fn step(&mut self) -> Millis {
+        let wait = WAITS.after(self.waits);
+        self.waits = self.waits.saturating_add(1);
         wait
     }
 }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_second() {
-        let mut backoff = Backoff::new();
+        let mut backoff = Backoff::default();
         let waits: Vec<u64> = (0..7).map(|_| backoff.step().0).collect();
         assert_eq!(waits, [50, 100, 200, 400, 800, 1000, 1000]);
     }

@@ -53,8 +53,8 @@ impl Attempt {
             node: order.node.clone(),
             asks: order.asks.clone(),
             deadline: now + BUDGET,
-            posts: Backoff::new(),
-            reads: Backoff::new(),
+            posts: Backoff::default(),
+            reads: Backoff::default(),
             doubtful: false,
             state: State::Post { at: now },
         }
@@ -156,7 +156,7 @@ impl Attempt {
                 node,
                 terminating,
             } => {
-                self.reads = Backoff::new();
+                self.reads = Backoff::default();
                 match node {
                     _ if !uid_matches => State::Done(BindOutcome::Gone),
                     Some(node) => State::Done(BindOutcome::Bound { node: node.clone() }),

@@ -37,7 +37,7 @@ impl Attempt {
         };
         Self {
             deadline: now + BUDGET,
-            backoff: Backoff::new(),
+            backoff: Backoff::default(),
             state: State::Send { request, at: now },
         }
     }

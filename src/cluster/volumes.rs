@@ -11,6 +11,8 @@ use k8s_openapi::api::core::v1 as core;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use muster_api::{names, slim};
+use muster_model::units::Doubling;
+use muster_model::units::Millis;
 use muster_model::{Answer, ClaimRef, Question, VolumeDeed, VolumeTask};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -22,10 +24,11 @@ const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 /// A write that met another is tried this often, on what is there then.
 const TRIES: u32 = 5;
 
-/// The first look comes after this long; each next one after twice as long, up to [`SLOWEST`].
-const FIRST_LOOK: Duration = Duration::from_millis(100);
-/// No look is further from the last.
-const SLOWEST: Duration = Duration::from_secs(1);
+/// Before each look whether a claim is bound.
+const LOOKS: Doubling = Doubling {
+    first: Millis(100),
+    longest: Millis(1_000),
+};
 
 /// Binds claims.
 #[derive(Clone, Copy, Debug)]
@@ -61,11 +64,11 @@ async fn bind(tasks: &[VolumeTask], outside: &Outside) -> Result<(), Trouble> {
     for task in tasks {
         write(task, outside).await?;
     }
-    let mut rest = FIRST_LOOK;
+    let mut looks = 0;
     for task in tasks {
         while !is_bound(task, outside.client()).await? {
-            sleep(rest).await;
-            rest = SLOWEST.min(rest * 2);
+            sleep(Duration::from_millis(LOOKS.after(looks).0)).await;
+            looks += 1;
         }
     }
     Ok(())

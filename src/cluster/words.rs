@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
 use muster_api::status::Status;
+use muster_model::units::Doubling;
 use muster_model::units::{Millis, Time};
 use muster_model::{GangStatus, PodWaits, QueueStatus, TopologyStatus};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +21,11 @@ pub const GATHER: Millis = Millis(200);
 /// Between two writes to one object.
 const GAP: Millis = Millis(500);
 /// After a write somebody else's or an older word may still come in by the watch: it is corrected
-/// after so long, and then ever more slowly up to [`LONGEST`].
-const HEAL: Millis = Millis(2_000);
-/// No word waits longer than this for its next try.
-const LONGEST: Millis = Millis(60_000);
+/// after so long, and then ever more slowly.
+const HEAL: Doubling = Doubling {
+    first: Millis(2_000),
+    longest: Millis(60_000),
+};
 
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,10 +279,7 @@ impl Entry {
         };
         let pause = match self.setbacks {
             0 => GAP,
-            many => {
-                let doubled = HEAL.0.saturating_mul(1 << (many - 1).min(16));
-                Millis(doubled.min(LONGEST.0))
-            }
+            many => HEAL.after(many - 1),
         };
         (written + pause).max(now + gather)
     }
@@ -349,7 +348,7 @@ mod tests {
         for _ in 0..8 {
             let write = words.take(now).unwrap();
             assert_eq!(
-                words.take(now + LONGEST),
+                words.take(now + HEAL.longest),
                 None,
                 "never in two writes at once"
             );

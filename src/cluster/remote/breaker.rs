@@ -1,20 +1,21 @@
 //! When a plugin that fails is left alone, and when it is tried again. No I/O, no clock.
 
-use muster_model::units::{Millis, Time};
+use muster_model::units::{Doubling, Millis, Time};
 
 /// So many failures in a row, and it is left alone ...
 const FAILURES: u32 = 5;
-/// ... for so long at first, and twice as long after each try in vain ...
-const FIRST_REST: Millis = Millis(1_000);
-/// ... but no longer than this.
-const LONGEST_REST: Millis = Millis(30_000);
+/// ... for so long, longer after each try in vain.
+const RESTS: Doubling = Doubling {
+    first: Millis(1_000),
+    longest: Millis(30_000),
+};
 
 /// A circuit breaker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breaker {
     state: State,
-    /// How long the next rest is.
-    rest: Millis,
+    /// How many rests there were since it last succeeded.
+    rests: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl Default for Breaker {
     fn default() -> Self {
         Self {
             state: State::Closed(0),
-            rest: FIRST_REST,
+            rests: 0,
         }
     }
 }
@@ -52,7 +53,7 @@ impl Breaker {
     /// A request was answered with something of use.
     pub const fn succeeded(&mut self) {
         self.state = State::Closed(0);
-        self.rest = FIRST_REST;
+        self.rests = 0;
     }
 
     /// A request failed.
@@ -62,8 +63,8 @@ impl Breaker {
                 self.state = State::Closed(before + 1);
             }
             State::Closed(_) | State::Trying => {
-                self.state = State::Open(now + self.rest);
-                self.rest = Millis((self.rest.0 * 2).min(LONGEST_REST.0));
+                self.state = State::Open(now + RESTS.after(self.rests));
+                self.rests = self.rests.saturating_add(1);
             }
             // It was sent before.
             State::Open(_) => {}
@@ -102,22 +103,22 @@ mod tests {
         }
         let mut breaker = opened();
         assert!(breaker.is_open());
-        assert!(!breaker.lets_pass(Time(FIRST_REST.0 - 1)));
+        assert!(!breaker.lets_pass(Time(RESTS.first.0 - 1)));
     }
 
     #[test]
     fn after_a_rest_one_request_tries_and_the_others_wait_for_it() {
         let mut breaker = opened();
-        assert!(breaker.lets_pass(Time(FIRST_REST.0)));
-        assert!(!breaker.lets_pass(Time(FIRST_REST.0)));
+        assert!(breaker.lets_pass(Time(RESTS.first.0)));
+        assert!(!breaker.lets_pass(Time(RESTS.first.0)));
         breaker.succeeded();
-        assert!(breaker.lets_pass(Time(FIRST_REST.0)) && !breaker.is_open());
+        assert!(breaker.lets_pass(Time(RESTS.first.0)) && !breaker.is_open());
     }
 
     #[test]
     fn each_try_in_vain_doubles_the_rest_up_to_a_bound() {
         let mut breaker = opened();
-        let mut now = Time(FIRST_REST.0);
+        let mut now = Time(RESTS.first.0);
         for rest in [2_000, 4_000, 8_000, 16_000, 30_000, 30_000] {
             assert!(breaker.lets_pass(now));
             breaker.failed(now);

@@ -10,6 +10,8 @@ mod known;
 mod source;
 
 pub use known::Known;
+use muster_model::units::Doubling;
+use muster_model::units::Millis;
 
 use super::encoding::Encodings;
 use super::health::{Health, Watched, problem};
@@ -37,10 +39,11 @@ const FORGET_FAILURES: Duration = Duration::from_secs(60);
 const RELIST_AFTER: u32 = 3;
 /// How often is looked whether an optional kind is served by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
-/// Waits after failures double from here ...
-const FIRST_WAIT: Duration = Duration::from_millis(200);
-/// ... to here.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// After failures.
+const WAITS: Doubling = Doubling {
+    first: Millis(200),
+    longest: Millis(10_000),
+};
 
 /// Where a watch reports to.
 #[derive(Clone, Debug)]
@@ -305,8 +308,8 @@ impl Follower {
     }
 
     fn wait(&self) -> Duration {
-        let doublings = self.failures.saturating_sub(1).min(16);
-        FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
+        let wait = WAITS.after(self.failures.saturating_sub(1));
+        Duration::from_millis(wait.0)
     }
 
     /// Changes come in.

@@ -19,6 +19,7 @@ pub(super) use budgets::Spending;
 pub(crate) use judge::ends_at;
 pub use judge::{Asker, Claim, Judge, Spared, Verdict};
 pub(super) use leaving::leaving;
+use muster_model::units::Doubling;
 pub use note::{RoomCounts, RoomNote};
 pub(crate) use victims::surplus;
 
@@ -41,10 +42,11 @@ const MAX_PLANS: u64 = 8;
 pub(crate) const HEADS: u32 = 8;
 /// So often others are sent away in vain for a gang; then it waits before that is done again,
 const IN_VAIN: u32 = 3;
-/// for so long at first, twice as long each time,
-const PAUSE: Millis = Millis(1_000);
-/// up to this.
-const LONGEST_PAUSE: Millis = Millis(600_000);
+/// for so long, longer each time.
+const PAUSES: Doubling = Doubling {
+    first: Millis(1_000),
+    longest: Millis(600_000),
+};
 /// So many of those who go are noted by name.
 const MAX_NAMES: usize = 5;
 
@@ -231,8 +233,7 @@ fn note_sent_away(cx: &mut Cycle<'_>, gang_id: GangId) {
     let progress = cx.agenda.progress_mut(gang_id);
     progress.sent_away = progress.sent_away.saturating_add(1);
     if let Some(more) = progress.sent_away.checked_sub(IN_VAIN) {
-        let pause = PAUSE.0 << more.min(16);
-        progress.send_again = now + Millis(pause.min(LONGEST_PAUSE.0));
+        progress.send_again = now + PAUSES.after(more);
     }
 }
 

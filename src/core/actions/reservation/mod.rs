@@ -13,6 +13,7 @@ mod onto;
 mod search;
 mod views;
 
+use muster_model::units::Doubling;
 pub(super) use onto::onto_kept;
 pub(super) use views::{Claimant, Stay, Views};
 
@@ -43,10 +44,11 @@ pub(super) const GRACE: Millis = Millis(1_000);
 
 /// So often a reservation may change while the nodes stay as they are; then it rests,
 const CHANGES: u32 = 16;
-/// for so long at first, twice as long each time,
-const REST: Millis = Millis(1_000);
-/// up to this;
-const LONGEST_REST: Millis = Millis(300_000);
+/// for so long, longer each time;
+const RESTS: Doubling = Doubling {
+    first: Millis(1_000),
+    longest: Millis(300_000),
+};
 /// and after so long without a change that is forgotten.
 const FORGOTTEN: Millis = Millis(600_000);
 
@@ -327,8 +329,7 @@ fn note_change(cx: &mut Cycle<'_>, gang_id: GangId) {
     restless.changes = restless.changes.saturating_add(1);
     restless.last = now;
     if let Some(more) = restless.changes.checked_sub(CHANGES) {
-        let rest = REST.0 << more.min(16);
-        restless.not_before = now + Millis(rest.min(LONGEST_REST.0));
+        restless.not_before = now + RESTS.after(more);
     }
 }
 
