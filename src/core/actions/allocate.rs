@@ -351,7 +351,7 @@ fn take_the_node_it_is_meant_to_have(
     let pod_id = gang.pending.different().next();
     let meant = pod_id.and_then(|id| {
         let pod = state.pod(id)?;
-        let node = state.nodes().find(pod.wishes.as_deref()?)?;
+        let node = state.nodes().find(pod.facts.wishes.as_deref()?)?;
         (!pod.avoid.contains(&node)).then_some((id, node))
     });
     let Some((pod, node)) = meant else {

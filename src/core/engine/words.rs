@@ -253,12 +253,12 @@ fn scheduled(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Condition {
 
 /// Why a pod waits, if there is something to say on it.
 pub(super) fn on_pod(state: &ClusterState, pod: &Pod, why: Option<&Why>) -> Option<Arc<str>> {
-    match (state.standing(pod), pod.unsupported.first()) {
+    match (state.standing(pod), pod.facts.unsupported.first()) {
         (Standing::Unsupported, Some(field)) => {
             Some(cut(&format!("not supported: {field}")).into())
         }
         (Standing::Unsupported, None) => {
-            Some(unknown_subgroup(pod.subgroup_label.as_deref()).into())
+            Some(unknown_subgroup(pod.facts.subgroup_label.as_deref()).into())
         }
         (Standing::Pending | Standing::GivenUp, _) => Some(Arc::clone(&why?.message)),
         _ => None,

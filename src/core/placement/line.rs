@@ -19,7 +19,11 @@ pub fn neighbours_made_by(
     placed: impl Iterator<Item = Assumed>,
 ) -> Option<Neighbours> {
     let gang = &state[gang];
-    let ranked = placed.filter(|step| state.pod(step.pod).is_some_and(|pod| pod.rank.is_some()));
+    let ranked = placed.filter(|step| {
+        state
+            .pod(step.pod)
+            .is_some_and(|pod| pod.facts.rank.is_some())
+    });
     let new: BTreeSet<PodId> = ranked.map(|step| step.pod).collect();
     if gang.is_single() || new.is_empty() {
         return None;
@@ -35,7 +39,7 @@ pub fn neighbours_made_by(
             Some(())
         };
         for (id, pod) in new.iter().filter_map(|id| Some((*id, state.pod(*id)?))) {
-            let place = pod.rank.map(|rank| (rank, id));
+            let place = pod.facts.rank.map(|rank| (rank, id));
             let own = place.and_then(|place| Some((place, *subgroup.line.get(&place)?)));
             let Some((place, node)) = own else { continue };
             let stays = |(key, _): &(&(_, PodId), &NodeId)| {
@@ -68,7 +72,7 @@ pub fn line_up(statement: &mut Statement<'_>, profile: &Profile, gang: GangId) {
     let state = statement.state();
     let movable = |step: Assumed| {
         let pod = state.pod(step.pod)?;
-        let free = pod.rank.is_some() && pod.avoid.is_empty();
+        let free = pod.facts.rank.is_some() && pod.avoid.is_empty();
         let local = || {
             state
                 .shapes()

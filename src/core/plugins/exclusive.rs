@@ -52,7 +52,7 @@ pub fn keeps_apart(state: &ClusterState, shape: &Shape, node: NodeId) -> bool {
         return false;
     }
     let mut pods = nodes.pods(node).iter().filter_map(|pod| state.pod(*pod));
-    pods.any(|pod| !pod.daemon && !is_of(state, pod, own))
+    pods.any(|pod| !pod.facts.daemon && !is_of(state, pod, own))
 }
 
 /// Whether a pod is of the gang with which one shares its node.

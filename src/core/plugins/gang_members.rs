@@ -79,7 +79,7 @@ fn explain(state: &ClusterState, gang: &Gang, part: &Part<'_>) -> Why {
         let gated = members.find(|pod| state.standing(pod) == Standing::Gated);
         let name = gated.map_or("", |pod| &pod.key.name);
         let gate = gated
-            .and_then(|pod| pod.gates.first().cloned())
+            .and_then(|pod| pod.facts.gates.first().cloned())
             .unwrap_or_default();
         let message = format!("pod {name} is held back by scheduling gate {gate}");
         return Why::new("SchedulingGated", &message);

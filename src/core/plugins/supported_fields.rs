@@ -23,8 +23,8 @@ impl PreEnqueue for SupportedFields {
         }
         let mut members = gang.members.iter().filter_map(|id| state.pod(*id));
         let stuck =
-            members.find(|pod| pod.place.node().is_none() && !pod.unsupported.is_empty())?;
-        let (pod, field) = (&stuck.key.name, stuck.unsupported.first()?);
+            members.find(|pod| pod.place.node().is_none() && !pod.facts.unsupported.is_empty())?;
+        let (pod, field) = (&stuck.key.name, stuck.facts.unsupported.first()?);
         let message = if gang.is_single() {
             format!("not supported: {field}")
         } else {

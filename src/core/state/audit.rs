@@ -116,7 +116,7 @@ impl ClusterState {
             return Err(format!("node {name} looks kept as a whole"));
         }
         let pods = || pods.iter().filter_map(|id| self.pods.get(*id));
-        let used = pods().filter(|pod| !pod.daemon).count();
+        let used = pods().filter(|pod| !pod.facts.daemon).count();
         let exclusive = |pod: &&Pod| {
             let shape = self.shapes.get(pod.shape);
             shape.is_some_and(|shape| self.shapes.is_exclusive(shape))
@@ -147,7 +147,7 @@ impl ClusterState {
             let of_group = pod.subgroup.and_then(|index| on.get_mut(index));
             if let Some(((on, line), node)) = of_group.zip(node) {
                 *on.entry(node).or_insert(0) += 1;
-                line.extend(pod.rank.map(|rank| ((rank, *id), node)));
+                line.extend(pod.facts.rank.map(|rank| ((rank, *id), node)));
             }
         }
         let noted = gang.subgroups.iter().map(|one| (&one.on, &one.line));

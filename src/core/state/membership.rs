@@ -57,7 +57,7 @@ impl ClusterState {
             return;
         };
         pod.gang = Some(gang_id);
-        pod.subgroup = gang.subgroup_of(pod.subgroup_label.as_deref());
+        pod.subgroup = gang.subgroup_of(pod.facts.subgroup_label.as_deref());
         gang.submitted_at(pod.created);
         let selector = gang.node_selector().cloned().unwrap_or_default();
         let housemates = gang.housemates(pod.subgroup);
@@ -116,7 +116,7 @@ impl ClusterState {
         };
         let Some(gang_id) = pod.gang else { return };
         let nominated = pod.is_only_nominated();
-        let (subgroup, rank, node) = (pod.subgroup, pod.rank, pod.place.node());
+        let (subgroup, rank, node) = (pod.subgroup, pod.facts.rank, pod.place.node());
         let shape = self.shapes.get(pod.shape);
         let Some((gang, shape)) = self.gangs.get_mut(gang_id).zip(shape) else {
             return;

@@ -28,6 +28,7 @@ mod objects;
 mod pending;
 mod pod_counts;
 mod pod_events;
+mod pod_facts;
 mod pod_rules;
 mod pods;
 mod queues;
@@ -55,6 +56,7 @@ pub use node_set::NodeSet;
 pub use nodes::Nodes;
 pub use pending::{Class, Pending, Turn, take_turns};
 pub use pod_counts::{NearPods, PodCounts, Pull, Rules};
+pub use pod_facts::PodFacts;
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Setback, Standing};
 pub use queues::{
     Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
@@ -540,7 +542,7 @@ impl ClusterState {
         let label = gang
             .members
             .first()
-            .and_then(|pod| self.pods.get(*pod)?.queue.as_deref());
+            .and_then(|pod| self.pods.get(*pod)?.facts.queue.as_deref());
         let namespace = self.namespaces.get(&gang.key.namespace);
         let namespace = namespace.and_then(|one| one.queue.as_deref());
         let wanted = gang.queue_wanted(label, namespace);
@@ -595,8 +597,8 @@ impl ClusterState {
         let mut classes = self.priority_classes.values();
         let default = classes.find(|class| class.global_default);
         let never = |pod: &Pod| {
-            pod.never_preempts.unwrap_or_else(|| {
-                let class = pod.priority_class.as_deref();
+            pod.facts.never_preempts.unwrap_or_else(|| {
+                let class = pod.facts.priority_class.as_deref();
                 let class = class.map_or(default, |name| self.priority_class(name));
                 class.is_some_and(|class| class.never_preempts)
             })
@@ -616,8 +618,8 @@ impl ClusterState {
         let default = default.map_or(0, |class| class.value);
         let (mut highest, mut unknown) = (None, None);
         for pod in pods.into_iter().filter_map(|id| self.pods.get(*id)) {
-            let class = pod.priority_class.as_deref();
-            let priority = match (pod.priority, class) {
+            let class = pod.facts.priority_class.as_deref();
+            let priority = match (pod.facts.priority, class) {
                 (Some(number), _) => number,
                 (None, None) => default,
                 (None, Some(class)) => match self.priority_class(class) {

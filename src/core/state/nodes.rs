@@ -49,7 +49,7 @@ impl<'a> Occupant<'a> {
         Self {
             request: &shape.request,
             ports: &shape.ports,
-            daemon: pod.daemon,
+            daemon: pod.facts.daemon,
             exclusive: shapes.is_exclusive(shape),
             unsaid: shape.preferences.unsaid,
         }

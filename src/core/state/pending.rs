@@ -53,7 +53,7 @@ impl Pending {
             subgroup,
             avoids: !pod.avoid.is_empty(),
         };
-        let turn = (pod.rank, pod.created, id);
+        let turn = (pod.facts.rank, pod.created, id);
         self.members.insert(id, (class, turn));
         self.classes.entry(class).or_default().insert(turn);
     }

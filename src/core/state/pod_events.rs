@@ -1,6 +1,7 @@
 //! Pods coming, changing and going; what became of binds and evictions.
 
 use super::ids::{GangId, NodeId, PodId, ShapeId};
+use super::pod_facts::PodFacts;
 use super::pods::{Eviction, Place, Pod, Setback, Standing};
 use super::volumes::PodVolumesOf;
 use super::{ClusterState, Occupant};
@@ -73,26 +74,18 @@ impl ClusterState {
             .shapes
             .acquire(&spec.shape, rules, &mut self.dimensions);
         let labels = self.label_texts.acquire(spec.labels.text());
+        let mut facts = PodFacts::take(&mut spec);
+        let no_room_for = no_room_for.map(|name| too_many_resources(&name));
+        facts.unsupported.extend(no_room_for);
         let mut pod = Pod {
             key: spec.key,
             created: spec.created,
             gang: None,
-            subgroup_label: spec.subgroup,
+            facts,
             subgroup: None,
-            rank: spec.rank,
             shape,
-            priority: spec.priority,
-            priority_class: spec.priority_class,
-            never_preempts: spec.never_preempts,
             labels,
-            queue: spec.queue,
-            lifetime: spec.lifetime,
-            phase: spec.phase,
-            daemon: spec.daemon,
             terminating: spec.terminating,
-            gates: spec.gates,
-            unsupported: spec.unsupported,
-            wishes: spec.nominated,
             nominated: None,
             lifted: false,
             place: Place::None,
@@ -102,8 +95,6 @@ impl ClusterState {
             setbacks: 0,
             setback: None,
         };
-        pod.unsupported
-            .extend(no_room_for.map(|name| too_many_resources(&name)));
         if let Some(node) = &spec.node {
             pod.place = Place::Bound(self.nodes.slot(node));
         }
@@ -146,6 +137,9 @@ impl ClusterState {
             .shapes
             .acquire(&spec.shape, rules, &mut self.dimensions);
         let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
+        let mut facts = PodFacts::take(&mut spec);
+        let no_room_for = no_room_for.map(|name| too_many_resources(&name));
+        facts.unsupported.extend(no_room_for);
         let Some(pod) = self.pods.get(id) else { return };
         // Room is held for it as a member of its gang.
         let gang_after = gang_key.as_ref().and_then(|key| self.find_gang(key));
@@ -153,7 +147,7 @@ impl ClusterState {
         let node_after = node
             .or(pod.place.node())
             .or(nominated)
-            .filter(|_| !spec.phase.is_terminal());
+            .filter(|_| !facts.phase.is_terminal());
         let room_after = node_after.map(|node| (node, shape));
         let rules_before = self.shapes.get(pod.shape).map(|shape| &shape.rules);
         // Some are counted by how far they are.
@@ -161,7 +155,7 @@ impl ClusterState {
         let counted_anew = rules_before.is_some_and(|before| *before != rules_after)
             || rules_after.is_some() && moves_on;
         let moves = before.is_some_and(|before| before.room != room_after)
-            || pod.daemon != spec.daemon
+            || pod.facts.daemon != facts.daemon
             || counted_anew;
         if moves {
             // It may be the last that speaks of its node, and stay there.
@@ -176,35 +170,15 @@ impl ClusterState {
             return;
         };
         let old_shape = std::mem::replace(&mut pod.shape, shape);
-        let mut unsupported = spec.unsupported;
-        unsupported.extend(no_room_for.map(|name| too_many_resources(&name)));
-        let told_apart = pod.priority != spec.priority
-            || pod.never_preempts != spec.never_preempts
-            || pod.priority_class != spec.priority_class
-            || pod.queue != spec.queue
-            || pod.lifetime != spec.lifetime
-            || pod.gates != spec.gates
-            || pod.unsupported != unsupported
-            || (pod.rank != spec.rank && pod.place == Place::None)
-            || old_shape != shape;
-        pod.subgroup_label = spec.subgroup;
-        pod.rank = spec.rank;
-        pod.priority = spec.priority;
-        pod.priority_class = spec.priority_class;
-        pod.never_preempts = spec.never_preempts;
+        let told_apart =
+            pod.facts.tell_apart(&facts, pod.place != Place::None) || old_shape != shape;
+        pod.facts = facts;
         if *pod.labels != *spec.labels.text() {
             self.label_texts.release(&pod.labels);
             pod.labels = self.label_texts.acquire(spec.labels.text());
         }
-        pod.queue = spec.queue;
-        pod.lifetime = spec.lifetime;
-        pod.wishes = spec.nominated;
         pod.nominated = nominated.filter(|_| node.is_none());
-        pod.phase = spec.phase;
-        pod.daemon = spec.daemon;
         pod.terminating |= spec.terminating;
-        pod.gates = spec.gates;
-        pod.unsupported = unsupported;
         let confirmed = node.is_some() && matches!(pod.place, Place::Assumed(_));
         if let Some(node) = node {
             if !pod.holds_node() {
@@ -238,7 +212,7 @@ impl ClusterState {
         let Some((before, pod)) = before.zip(self.pods.get(id)) else {
             return;
         };
-        let what = match pod.phase {
+        let what = match pod.facts.phase {
             PodPhase::Failed => "failed",
             PodPhase::Succeeded => return,
             _ if pod.terminating => "is being deleted",
@@ -264,7 +238,7 @@ impl ClusterState {
         }
         self.unregister_volumes(id);
         let pod = self.pods.get(id);
-        let subgroup = pod.map(|pod| (pod.subgroup, pod.subgroup_label.clone()));
+        let subgroup = pod.map(|pod| (pod.subgroup, pod.facts.subgroup_label.clone()));
         self.leave_gang(id);
         if let Some(gang_id) = before.gang {
             self.touch(gang_id);

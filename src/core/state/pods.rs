@@ -1,8 +1,9 @@
 //! A pod in the state, and what it counts as in its gang.
 
 use super::ids::{GangId, NodeId, ShapeId};
-use muster_model::units::{Millis, Time};
-use muster_model::{PodKey, PodPhase, Rank};
+use super::pod_facts::PodFacts;
+use muster_model::units::Time;
+use muster_model::{PodKey, PodPhase};
 use std::sync::Arc;
 
 /// Where a pod is.
@@ -90,40 +91,18 @@ pub struct Pod {
     pub created: Time,
     /// Its gang; `None` for pods of other schedulers.
     pub gang: Option<GangId>,
-    /// What it says in its subgroup label.
-    pub subgroup_label: Option<String>,
+    /// What it says of itself.
+    pub facts: PodFacts,
     /// Its subgroup's index in the gang; `None` when the gang has no such subgroup.
     pub subgroup: Option<usize>,
-    /// Where it stands in the line of its gang.
-    pub rank: Option<Rank>,
     /// What it needs.
     pub shape: ShapeId,
-    /// Priority as admission resolved it.
-    pub priority: Option<i32>,
-    /// Priority class, where admission did not.
-    pub priority_class: Option<String>,
-    /// Whether it makes nobody go, where admission says so.
-    pub never_preempts: Option<bool>,
     /// Its labels, as one text.
     pub labels: Arc<str>,
-    /// Queue label, for a pod that is a gang of its own.
-    pub queue: Option<String>,
-    /// How long it is protected, if it is a gang of its own.
-    pub lifetime: Option<Millis>,
-    /// Phase as last seen.
-    pub phase: PodPhase,
-    /// A DaemonSet controls it.
-    pub daemon: bool,
     /// Being deleted.
     pub terminating: bool,
-    /// Scheduling gates still set.
-    pub gates: Vec<String>,
-    /// Fields that cannot be honoured.
-    pub unsupported: Vec<String>,
     /// Where it is.
     pub place: Place,
-    /// The node that somebody outside means it to have, or we did.
-    pub wishes: Option<String>,
     /// The node on which room is held for it, until others have left.
     pub nominated: Option<NodeId>,
     /// Thought away: as long as a plan is made, it takes no room.
@@ -172,7 +151,7 @@ impl Pod {
     /// Whether it takes room on its node.
     #[must_use]
     pub const fn uses_room(&self) -> bool {
-        !self.phase.is_terminal()
+        !self.facts.phase.is_terminal()
     }
 
     /// Whether it holds a node: the API says that it is bound, and it has not ended.
@@ -210,7 +189,7 @@ impl Pod {
     /// What it counts as. `node_is_gone` says whether its node was deleted.
     #[must_use]
     pub fn standing(&self, node_is_gone: impl Fn(NodeId) -> bool) -> Standing {
-        match (self.phase, self.place) {
+        match (self.facts.phase, self.place) {
             (PodPhase::Succeeded, _) => Standing::Succeeded,
             (PodPhase::Failed, _) => Standing::Failed,
             (_, Place::Bound(_)) if self.terminating || self.eviction.is_under_way() => {
@@ -222,8 +201,8 @@ impl Pod {
             (_, Place::Bound(_)) => Standing::Bound,
             (_, Place::Assumed(_)) => Standing::Assumed,
             (_, Place::None) if self.setbacks >= MAX_SETBACKS => Standing::GivenUp,
-            (_, Place::None) if !self.gates.is_empty() => Standing::Gated,
-            (_, Place::None) if self.subgroup.is_none() || !self.unsupported.is_empty() => {
+            (_, Place::None) if !self.facts.gates.is_empty() => Standing::Gated,
+            (_, Place::None) if self.subgroup.is_none() || !self.facts.unsupported.is_empty() => {
                 Standing::Unsupported
             }
             (_, Place::None) => Standing::Pending,

@@ -69,7 +69,7 @@ impl ClusterState {
     pub(super) fn resolve_lifetime(&mut self, id: GangId) {
         let gang = &self.gangs[id];
         let pod = gang.members.first().filter(|_| gang.is_single());
-        let of_pod = pod.and_then(|pod| self.pods.get(*pod)?.lifetime);
+        let of_pod = pod.and_then(|pod| self.pods.get(*pod)?.facts.lifetime);
         let own = gang.definition().map_or(of_pod, |spec| spec.lifetime);
         let queue = gang
             .queue

@@ -473,6 +473,14 @@ pub(crate) fn ends_at(agenda: &Agenda, id: GangId, gang: &Gang) -> Option<Time> 
 }
 
 fn is_critical(pod: &Pod) -> bool {
-    let number = pod.priority.is_some_and(|one| one >= CRITICAL_PRIORITY);
-    number || pod.priority_class.as_deref().is_some_and(is_critical_class)
+    let number = pod
+        .facts
+        .priority
+        .is_some_and(|one| one >= CRITICAL_PRIORITY);
+    number
+        || pod
+            .facts
+            .priority_class
+            .as_deref()
+            .is_some_and(is_critical_class)
 }

@@ -322,7 +322,7 @@ fn exchange_turns(state: &ClusterState, subgroup: &Subgroup, pods: &mut [(Create
     }
     let ranked = |(_, id): &(Created, PodId)| {
         let pod = state.pod(*id)?;
-        Some((pod.shape, (pod.rank, pod.created, *id)))
+        Some((pod.shape, (pod.facts.rank, pod.created, *id)))
     };
     let mut equals: Vec<(ShapeId, Turn)> = pods.iter().filter_map(ranked).collect();
     equals.sort_unstable();
