@@ -38,5 +38,5 @@ pub use error::Error;
 pub use explanations::Explanations;
 pub use fence::Fence;
 pub use health::Health;
-pub use metrics::{Metrics, raise};
+pub use metrics::Metrics;
 pub use news::{NEWS_BOUND, News, NewsSender};

@@ -6,12 +6,12 @@
 
 use muster_api::kinds::Kind;
 use muster_cluster::lanes::Lanes;
-use muster_cluster::{Clock, Explanations, Fence, Metrics, News, raise};
+use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
 use muster_core::engine::Scheduler;
 use muster_lint::Linter;
 use muster_model::resources::CORE;
 use muster_model::units::{Millis, Time};
-use muster_model::{Decision, GangPhase, Neighbours, Outcome, Plan, Span, SpanKind};
+use muster_model::{Decision, Neighbours, Outcome, Plan, Span, SpanKind};
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::io;
@@ -232,24 +232,8 @@ impl Engine {
     fn count(&self) {
         let stats = self.scheduler.stats();
         let metrics = &self.metrics;
-        raise(&metrics.events, stats.events);
-        raise(&metrics.cycles, stats.cycles);
-        raise(&metrics.placements, stats.placements);
-        raise(&metrics.sweep_rescues, stats.sweep_rescues);
-        metrics.count_plans(&stats.room);
-        metrics.count_packing(&stats.packing, &stats.lost);
-        let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        for (phase, count) in GangPhase::ALL.iter().zip(stats.gangs) {
-            let gangs = metrics.gangs.with_label_values(&[phase.as_str()]);
-            gangs.set(i64::from(count));
-        }
-        raise(&metrics.unreserved, stats.unreserved);
-        raise(&metrics.choices_cut, stats.choices_cut);
-        raise(&metrics.moved_gangs, stats.moves.gangs);
-        raise(&metrics.moved_pods, stats.moves.pods);
-        raise(&metrics.moved_late, stats.moves.late);
+        metrics.show(&stats);
         metrics.show_reserved(self.scheduler.reserved());
-        metrics.gangs_waiting.set(gauge(stats.waiting));
         let since = stats.partial_since.map(|since| self.clock.instant(since));
         metrics.set_partial_since(since);
     }

@@ -16,7 +16,7 @@ mod program;
 mod world;
 
 use instances::{Dice, Instance, Size};
-use muster::core::placement::PackingCounts;
+use muster::model::PackingCounts;
 use muster_exact::{Effort, Goal, solve};
 
 /// More than any small world takes.

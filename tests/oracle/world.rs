@@ -3,11 +3,11 @@
 use super::instances::{Amounts, Instance};
 use muster::core::framework::{Context, Plugin, Profile, Score};
 use muster::core::placement::Demand;
-use muster::core::placement::PackingCounts;
 use muster::core::placement::Placer;
 use muster::core::plugins::registry::default_profile;
 use muster::core::state::{ClusterState, NodeId, NodeSet};
 use muster::core::transaction::Statement;
+use muster::model::PackingCounts;
 use muster::model::units::Time;
 use muster::model::{
     Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec, ShapeSpec,

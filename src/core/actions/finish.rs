@@ -8,7 +8,7 @@ use super::agenda::Stage;
 use super::back_off::back_off_from_refusal;
 use super::hold::{Hold, and_more, on_node};
 use super::refresh::{held_back, queue_or_wait};
-use super::{Cycle, LostSums, reservation};
+use super::{Cycle, reservation};
 use crate::framework::{
     BindVerdict, MAX_WAIT, PermitVerdict, PreBindVerdict, Profile, Reason, Spot, WaitingPod,
 };
@@ -16,6 +16,7 @@ use crate::placement::Lost;
 use crate::placement::neighbours_made_by;
 use crate::state::{ClusterState, GangId, NodeId};
 use crate::transaction::{Asked, Assumed, Committed, Statement};
+use muster_model::LostSums;
 use muster_model::units::Time;
 use muster_model::{About, Bind, Inquiry, Point, Why};
 use muster_model::{HeldPlace, Outcome, SpanKind};

@@ -34,11 +34,13 @@ pub use company::{asks_about_others, company_changed};
 pub(crate) use decision::decision_on;
 pub use finish::{give_back, go_on};
 pub use hold::Hold;
-pub use moves::{MoveCounts, MoveLimits, Moves};
+pub use moves::{MoveLimits, Moves};
+use muster_model::LostSums;
+use muster_model::RoomCounts;
 use muster_model::{Decision, HeldPlace, OntoKept, Outcome, Span, SpanKind};
 pub(super) use partial::repairs_until;
 pub use partial::{PATIENCE, PATIENCE_IF_FOUND, what_happened};
-pub use preempt::{Asker, Claim, Judge, RoomCounts, RoomNote, Spared, Verdict};
+pub use preempt::{Asker, Claim, Judge, Spared, Verdict};
 pub(super) use preempt::{HEADS, ends_at, surplus};
 pub use questions::Questions;
 pub use quota_words::behind;
@@ -105,29 +107,6 @@ pub struct Orders {
     pub room: RoomCounts,
     /// What placements lose of which it is known how little they could.
     pub lost: LostSums,
-}
-
-/// What placements lose, and had to, in worth: sums over those of which both are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LostSums {
-    /// What they lose.
-    pub lost: u64,
-    /// What they had to lose at least.
-    pub at_least: u64,
-}
-
-impl LostSums {
-    fn note(&mut self, lost: u64, at_least: Option<u64>) {
-        if let Some(at_least) = at_least {
-            self.add(&Self { lost, at_least });
-        }
-    }
-
-    /// Adds those of one cycle.
-    pub const fn add(&mut self, more: &Self) {
-        self.lost = self.lost.saturating_add(more.lost);
-        self.at_least = self.at_least.saturating_add(more.at_least);
-    }
 }
 
 impl<'a> Cycle<'a> {

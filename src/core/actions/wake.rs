@@ -1,9 +1,10 @@
 //! Looking again at gangs: when something changed that could help them, or when it is time.
 
 use super::agenda::Stage;
-use super::preempt::{HEADS, RoomNote};
+use super::preempt::HEADS;
 use super::{Cycle, finish, moves, refresh::queue, reservation};
 use crate::state::{GangId, NodeId, Place, PodId, QueueId};
+use muster_model::RoomNote;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits

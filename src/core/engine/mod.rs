@@ -11,17 +11,14 @@
 
 mod census;
 mod explain;
-mod stats;
 #[cfg(test)]
 mod tests;
 mod topology_words;
 mod voice;
 mod words;
 
-pub use super::placement::PackingCounts;
 pub use crate::actions::{
-    Asked as AskedAll, Claim, Disruption, KeptFor, Lost, LostSums, MoveCounts, MoveLimits,
-    RoomCounts, RoomNote, Spared, SparedGangs,
+    Asked as AskedAll, Claim, Disruption, KeptFor, Lost, MoveLimits, Spared, SparedGangs,
 };
 pub use explain::{
     Ahead, Asked, Books, Bound, Child, Closest, Could, Explained, GangExplanation, HangsOn, Held,
@@ -29,8 +26,8 @@ pub use explain::{
     Runs, Short, Start, Taker, Waits,
 };
 use muster_model::Plan;
+use muster_model::Stats;
 use muster_model::{Effect, GangStatus};
-pub use stats::Stats;
 
 use crate::actions::{
     Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate,

@@ -1,9 +1,10 @@
 //! What there is to say of a gang and its pods: functions of the state, without a memory.
 
-use crate::actions::{Agenda, Progress, RoomNote, Stage, behind, what_happened};
+use crate::actions::{Agenda, Progress, Stage, behind, what_happened};
 use crate::fairness;
 use crate::placement::amount_in_words;
 use crate::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
+use muster_model::RoomNote;
 use muster_model::units::Time;
 use muster_model::{Condition, GangPhase, GangStatus, PHASES, QueueStatus};
 use muster_model::{QueueSpec, Why, cut};

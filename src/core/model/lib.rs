@@ -28,6 +28,7 @@ mod rank;
 mod remote;
 pub mod resources;
 mod spread;
+mod stats;
 mod status;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -73,6 +74,7 @@ pub use remote::{
     RemoteQuestion,
 };
 pub use spread::SpreadRule;
+pub use stats::{LostSums, MoveCounts, PackingCounts, RoomCounts, RoomNote, Stats};
 pub use status::{
     Condition, GangPhase, GangStatus, PHASES, QueueStatus, SHOWN_POSITIONS, TopologyDoubt,
     TopologyStatus,

@@ -35,7 +35,6 @@ pub use diagnosis::{Diagnosis, amount_in_words, answers, diagnose};
 pub use line::{line_up, neighbours_made_by};
 pub use lost::Lost;
 pub use place::{Confined, Placer, Shortage};
-pub use whole::PackingCounts;
 
 #[cfg(test)]
 mod tests;

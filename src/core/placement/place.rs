@@ -8,11 +8,12 @@ use super::masks::Masks;
 use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
 use super::scores;
-use super::whole::{AtLeast, Budget, PackingCounts};
+use super::whole::{AtLeast, Budget};
 use crate::framework::{Context, Filter, Profile, Reason, Store};
 use crate::plugins::Weights;
 use crate::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::transaction::Statement;
+use muster_model::PackingCounts;
 use std::collections::BTreeSet;
 
 /// Why a gang found no place.

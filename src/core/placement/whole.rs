@@ -15,6 +15,7 @@ use crate::plugins::registry::packs;
 use crate::state::{ClusterState, NodeId};
 use crate::transaction::{Assumed, Checkpoint, Statement};
 use muster_exact::{Effort, Goal, Layout, solve};
+use muster_model::PackingCounts;
 use muster_model::resources::{Dimension, PRICE_BITS};
 use std::collections::BTreeMap;
 
@@ -64,28 +65,6 @@ pub(super) struct AtLeast {
     pub(super) worth: u64,
     /// How many members it is about.
     pub(super) members: u32,
-}
-
-/// What came of looking at all members at once, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PackingCounts {
-    /// Placements that are proven to lose least.
-    pub proven: u64,
-    /// Placements that were searched for better ones until a bound on the work was reached.
-    pub bounded: u64,
-    /// Placements that were bettered only, as there is too much to be searched.
-    pub too_large: u64,
-    /// Gangs for which the search found places when no order of members did.
-    pub found: u64,
-    /// Gangs of unequal members of which the search proved that there is no place.
-    pub impossible: u64,
-    /// Gangs of unequal members that were refused without proof.
-    pub unproven: u64,
-    /// Gangs with rules about other pods that were placed after their members were tried in further
-    /// orders, or with all of them in one domain.
-    pub turned: u64,
-    /// Such gangs for which that did not help.
-    pub turned_in_vain: u64,
 }
 
 impl Placer {

@@ -1,12 +1,12 @@
 //! What the actions note about each gang: how far they are with it, and why.
 
-use super::super::preempt::RoomNote;
 use super::queued::Lane;
 use super::taken::Taken;
-use crate::actions::LostSums;
 use crate::actions::record::{Asked, Disruption, KeptFor, Short};
 use crate::fairness::Blocked;
 use crate::state::{GangId, Id, NodeId, QueueId, Setback};
+use muster_model::LostSums;
+use muster_model::RoomNote;
 use muster_model::units::Time;
 use muster_model::{EvictCause, GangKey, Why};
 use std::collections::BTreeSet;

@@ -13,12 +13,14 @@ mod search;
 mod who;
 
 pub(super) use hold::{Hold, drop_hold, drop_late_holds};
+use muster_model::MoveCounts;
 
-use super::preempt::{RoomNote, Spending};
+use super::preempt::Spending;
 use super::record::Lost;
 use super::reservation::Reserved;
 use super::{Cycle, release, reservation};
 use crate::state::{GangId, HOLDS, NodeId, SLOTS, View};
+use muster_model::RoomNote;
 use muster_model::units::{Millis, Time};
 use muster_model::{Why, counted};
 use search::Plan;
@@ -43,21 +45,6 @@ pub struct MoveLimits {
     pub after: Millis,
     /// How long a moved gang's new place is held at most.
     pub hold: Millis,
-}
-
-/// What came of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MoveCounts {
-    /// Plans that were looked for.
-    pub looked: u64,
-    /// Those that were carried out.
-    pub plans: u64,
-    /// Gangs that were moved.
-    pub gangs: u64,
-    /// Pods of theirs.
-    pub pods: u64,
-    /// Moved gangs that did not come back while their place was held.
-    pub late: u64,
 }
 
 /// What is known of moves.

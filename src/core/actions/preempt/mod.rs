@@ -10,7 +10,6 @@ mod budgets;
 mod by_node;
 mod judge;
 mod leaving;
-mod note;
 mod plan;
 mod shares;
 mod victims;
@@ -19,8 +18,9 @@ pub(super) use budgets::Spending;
 pub(crate) use judge::ends_at;
 pub use judge::{Asker, Claim, Judge, Spared, Verdict};
 pub(super) use leaving::leaving;
+use muster_model::RoomNote;
 use muster_model::units::Doubling;
-pub use note::{RoomCounts, RoomNote};
+
 pub(crate) use victims::surplus;
 
 use super::partial::repairs_until;

@@ -1,9 +1,10 @@
 //! What a running gang holds, and to whom it could lose what.
 
 use super::{Eyes, NAMES};
-use crate::actions::{Asker, Claim, LostSums, Sight, Spared, Verdict, ends_at, surplus};
+use crate::actions::{Asker, Claim, Sight, Spared, Verdict, ends_at, surplus};
 use crate::state::{GangId, Near, NodeId, QueueId};
 use muster_model::Lifetime;
+use muster_model::LostSums;
 use muster_model::units::Time;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! What a gang waits for, who is ahead of it, and who might make room.
 
 use super::NAMES;
-use crate::actions::{self, HEADS, KeptFor, RoomNote, Sight, Stage, ends_at, repairs_until};
+use crate::actions::{self, HEADS, KeptFor, Sight, Stage, ends_at, repairs_until};
 use crate::placement::amount_in_words;
 use crate::state::{GangId, PodId};
+use muster_model::RoomNote;
 use muster_model::units::Time;
 use std::collections::BTreeSet;
 

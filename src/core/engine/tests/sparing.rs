@@ -2,7 +2,8 @@
 
 use super::jobs::{Job, job, story};
 use super::*;
-use crate::actions::RoomNote;
+use muster_model::RoomCounts;
+use muster_model::RoomNote;
 
 /// A job that may be asked to go at any time.
 const fn free<'a>(name: &'a str, queue: &'a str, cpus: i64) -> Job<'a> {
@@ -44,7 +45,7 @@ impl Story {
         });
     }
 
-    fn counts(&self) -> crate::actions::RoomCounts {
+    fn counts(&self) -> RoomCounts {
         self.scheduler.stats().room
     }
 }

@@ -1,16 +1,20 @@
 //! The counters that `/metrics` shows. Names are part of the interface; `docs/metrics.md` has them
 //! all, and a test compares the two.
 
-use super::Error;
-use super::process::Process;
+mod core;
+mod maker;
+
+use crate::Error;
+use crate::process::Process;
+use core::CoreCounters;
+use maker::Maker;
 use muster_api::kinds::Kind;
-use muster_core::engine::{LostSums, PackingCounts, RoomCounts};
-use muster_model::GangPhase;
 use muster_model::resources::CORE;
 use muster_model::{DEFAULT_QUEUE, RemotePoint};
+use muster_model::{GangPhase, Stats};
 use prometheus::{
-    Counter, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
-    IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
+    Gauge, GaugeVec, Histogram, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
@@ -54,6 +58,8 @@ pub struct Metrics {
     registry: Registry,
     /// What has no prefix of ours.
     process: Registry,
+    /// What the core counts.
+    core: CoreCounters,
     /// Binds by result: `bound`, `refused`, `failed`, `gone`, `unsent`.
     pub binds: IntCounterVec,
     /// Seconds from the decision to the known outcome of a bind, by result.
@@ -82,16 +88,6 @@ pub struct Metrics {
     pub gangs_waiting: IntGauge,
     /// What of the room that is free is kept for the head of a queue, in cores' worth, by queue.
     pub reserved_cores: GaugeVec,
-    /// How often a head of a queue got no reservation, as there were enough.
-    pub unreserved: IntCounter,
-    /// Gangs that were moved so that others have room.
-    pub moved_gangs: IntCounter,
-    /// Pods of theirs.
-    pub moved_pods: IntCounter,
-    /// Those whose pods were not made again while their place was held.
-    pub moved_late: IntCounter,
-    /// Searches for the domains of several subgroups that reached their bound.
-    pub choices_cut: IntCounter,
     /// Seconds from a gang's submission until its minimum got its place, by queue.
     pub gang_wait_seconds: HistogramVec,
     /// Seconds for which gangs were partly bound, by queue: until the minimum was bound, or the
@@ -102,14 +98,8 @@ pub struct Metrics {
     /// Seconds for which the partly bound gang that advanced least has not advanced.
     gang_partial_longest: Gauge,
     partial_since: Mutex<Option<Instant>>,
-    /// Pods given a place.
-    pub placements: IntCounter,
-    /// Scheduling cycles that were run.
-    pub cycles: IntCounter,
     /// Seconds per cycle.
     pub cycle_seconds: Histogram,
-    /// Events applied to the core.
-    pub events: IntCounter,
     /// Writes of the slow lane that wait.
     pub notes_waiting: IntGauge,
     /// Writes of the slow lane by kind (`status`, `condition`, `event`) and result (`written`,
@@ -123,20 +113,6 @@ pub struct Metrics {
     pub synced: IntGaugeVec,
     /// 1 while this instance leads.
     pub leader: IntGauge,
-    /// Searches for room by having others go, by result.
-    pub preemption_plans: IntCounterVec,
-    /// Gangs that were left alone because they had made room too often of late.
-    pub preemption_spared: IntCounter,
-    /// Preemptions that took more of a PodDisruptionBudget than is allowed.
-    pub budget_violations: IntCounter,
-    /// Searches for the best places of all members of a gang at once, by result.
-    pub packing_searches: IntCounterVec,
-    /// What placements lose of which it is known how little they could, in cores' worth.
-    pub packing_lost: Counter,
-    /// What these had to lose at least.
-    pub packing_least: Counter,
-    /// Gangs that only the full sweep, not an event, found to be schedulable.
-    pub sweep_rescues: IntCounter,
     /// Questions to plugins in other processes by plugin, point and result (`answered`, `failed`, `late`,
     /// `wrong`, `left_alone`).
     pub plugin_requests: IntCounterVec,
@@ -157,6 +133,7 @@ impl Metrics {
         process.register(Box::new(Process::new()?))?;
         let make = Maker(Registry::new_custom(Some("muster".to_owned()), None)?);
         let metrics = Self {
+            core: CoreCounters::new(&make)?,
             binds: make.counters("binds_total", "Binds by result.", &["result"])?,
             bind_seconds: make.histograms(
                 "bind_duration_seconds",
@@ -214,26 +191,6 @@ impl Metrics {
                 ),
                 &["queue"],
             ))?,
-            moved_gangs: make.counter(
-                "defragmentation_gangs_total",
-                "Gangs moved to other nodes so that another had room.",
-            )?,
-            moved_pods: make.counter(
-                "defragmentation_pods_total",
-                "Pods of gangs that were moved to other nodes so that another had room.",
-            )?,
-            moved_late: make.counter(
-                "defragmentation_late_total",
-                "Moved gangs that were not back while their place was held.",
-            )?,
-            choices_cut: make.counter(
-                "domain_choices_cut_total",
-                "Searches for the domains of several subgroups that reached their bound.",
-            )?,
-            unreserved: make.counter(
-                "unreserved_heads_total",
-                "How often a head of a queue got no reservation, as there were enough.",
-            )?,
             gang_wait_seconds: make.histograms_by(
                 "gang_wait_seconds",
                 "Time from a gang's submission until its minimum got its place.",
@@ -257,14 +214,11 @@ impl Metrics {
                 "For how long the partly bound gang that advanced least has not advanced.",
             ))?,
             partial_since: Mutex::new(None),
-            placements: make.counter("placements_total", "Pods given a place.")?,
-            cycles: make.counter("cycles_total", "Scheduling cycles run.")?,
             cycle_seconds: make.histogram(
                 "cycle_duration_seconds",
                 "Time of one scheduling cycle.",
                 &CYCLE_BUCKETS,
             )?,
-            events: make.counter("events_applied_total", "Events applied to the state.")?,
             notes_waiting: make
                 .gauge("slow_lane_waiting", "Statuses and events not yet written.")?,
             notes: make.counters(
@@ -284,36 +238,6 @@ impl Metrics {
             )?,
             synced: make.gauges("watch_synced", "1 where a kind is synced.", "kind")?,
             leader: make.gauge("leader", "1 while this instance leads.")?,
-            preemption_plans: make.counters(
-                "preemption_plans_total",
-                "Searches for room by having others go, by result.",
-                &["result"],
-            )?,
-            preemption_spared: make.counter(
-                "preemption_spared_total",
-                "Gangs left alone because they made room too often of late.",
-            )?,
-            budget_violations: make.counter(
-                "preemption_budget_violations_total",
-                "Preemptions that took more of a PodDisruptionBudget than is allowed.",
-            )?,
-            packing_searches: make.counters(
-                "packing_searches_total",
-                "Searches for the best places of all members of a gang at once, by result.",
-                &["result"],
-            )?,
-            packing_lost: make.register(Counter::new(
-                "packing_lost_cores_total",
-                "What placements lose of which it is known how little they could, in cores' worth.",
-            ))?,
-            packing_least: make.register(Counter::new(
-                "packing_least_cores_total",
-                "What these placements had to lose at least, in cores' worth.",
-            ))?,
-            sweep_rescues: make.counter(
-                "sweep_rescues_total",
-                "Gangs that only the full sweep found to be schedulable.",
-            )?,
             plugin_requests: make.counters(
                 "plugin_requests_total",
                 "Questions to plugins in other processes by result.",
@@ -368,8 +292,7 @@ impl Metrics {
         for result in EVICTION_RESULTS {
             self.evictions.with_label_values(&[result]);
         }
-        self.count_plans(&RoomCounts::default());
-        self.count_packing(&PackingCounts::default(), &LostSums::default());
+        self.core.show(&Stats::default());
         for kind in NOTE_KINDS {
             for result in NOTE_RESULTS {
                 self.notes.with_label_values(&[kind, result]);
@@ -400,44 +323,15 @@ impl Metrics {
         }
     }
 
-    /// Brings the counters of preemption up to what the core counted.
-    pub fn count_plans(&self, counts: &RoomCounts) {
-        let results = [
-            ("found", counts.found),
-            ("impossible", counts.impossible),
-            ("cut_short", counts.cut_short),
-            ("postponed", counts.postponed),
-            ("behind", counts.behind),
-        ];
-        for (result, count) in results {
-            raise(&self.preemption_plans.with_label_values(&[result]), count);
+    /// Shows what the core counts.
+    pub fn show(&self, stats: &Stats) {
+        self.core.show(stats);
+        let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        for (phase, count) in GangPhase::ALL.iter().zip(stats.gangs) {
+            let gangs = self.gangs.with_label_values(&[phase.as_str()]);
+            gangs.set(i64::from(count));
         }
-        raise(&self.preemption_spared, counts.spared_too_often);
-        raise(&self.budget_violations, counts.violations);
-    }
-
-    /// Brings the counters of packing up to what the core counted.
-    pub fn count_packing(&self, counts: &PackingCounts, lost: &LostSums) {
-        let results = [
-            ("proven", counts.proven),
-            ("bounded", counts.bounded),
-            ("too_large", counts.too_large),
-            ("found", counts.found),
-            ("impossible", counts.impossible),
-            ("unproven", counts.unproven),
-            ("turned", counts.turned),
-            ("turned_in_vain", counts.turned_in_vain),
-        ];
-        for (result, count) in results {
-            raise(&self.packing_searches.with_label_values(&[result]), count);
-        }
-        for (counter, worth) in [
-            (&self.packing_lost, lost.lost),
-            (&self.packing_least, lost.at_least),
-        ] {
-            let cores = (worth / (CORE / 1_000)) as f64 / 1_000.0;
-            counter.inc_by((cores - counter.get()).max(0.0));
-        }
+        self.gangs_waiting.set(gauge(stats.waiting));
     }
 
     /// Sets since when the partly bound gang that advanced least has not advanced.
@@ -462,61 +356,6 @@ impl Metrics {
         let mut families = self.registry.gather();
         families.extend(self.process.gather());
         Ok(TextEncoder::new().encode_to_string(&families)?)
-    }
-}
-
-/// Brings a counter up to what the core counted.
-pub fn raise(counter: &IntCounter, count: u64) {
-    counter.inc_by(count.saturating_sub(counter.get()));
-}
-
-/// Makes metrics and registers them.
-struct Maker(Registry);
-
-impl Maker {
-    fn register<M: prometheus::core::Collector + Clone + 'static>(
-        &self,
-        metric: prometheus::Result<M>,
-    ) -> Result<M, Error> {
-        let metric = metric?;
-        self.0.register(Box::new(metric.clone()))?;
-        Ok(metric)
-    }
-
-    fn counter(&self, name: &str, help: &str) -> Result<IntCounter, Error> {
-        self.register(IntCounter::new(name, help))
-    }
-
-    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, Error> {
-        self.register(IntCounterVec::new(Opts::new(name, help), labels))
-    }
-
-    fn gauge(&self, name: &str, help: &str) -> Result<IntGauge, Error> {
-        self.register(IntGauge::new(name, help))
-    }
-
-    fn gauges(&self, name: &str, help: &str, label: &str) -> Result<IntGaugeVec, Error> {
-        self.register(IntGaugeVec::new(Opts::new(name, help), &[label]))
-    }
-
-    fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Result<Histogram, Error> {
-        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-        self.register(Histogram::with_opts(options))
-    }
-
-    fn histograms(&self, name: &str, help: &str, buckets: &[f64]) -> Result<HistogramVec, Error> {
-        self.histograms_by(name, help, buckets, "result")
-    }
-
-    fn histograms_by(
-        &self,
-        name: &str,
-        help: &str,
-        buckets: &[f64],
-        label: &str,
-    ) -> Result<HistogramVec, Error> {
-        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-        self.register(HistogramVec::new(options, &[label]))
     }
 }
 
