@@ -6,9 +6,10 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use muster::core::engine::{Explained, GangExplanation, Scheduler};
+use muster::core::engine::Scheduler;
 use muster::lint::Linter;
 use muster::model::ObjectKey;
+use muster::model::explanation::{Explained, GangExplanation};
 use muster::model::units::{Millis, Time};
 use muster::model::{
     BindOutcome, Counted, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
@@ -490,11 +491,13 @@ impl World {
     fn check_explanations(&self) {
         for (_, gang) in self.scheduler.state().gangs() {
             let why = self.explain(&gang.key);
-            assert!(!why.says.reason.is_empty(), "{}", gang.key);
+            assert!(!why.condition.reason.is_empty(), "{}", gang.key);
             let status = self.scheduler.gang_status(&gang.key).unwrap();
-            assert!(status.conditions.contains(&why.says), "{}", gang.key);
+            assert!(status.conditions.contains(&why.condition), "{}", gang.key);
             assert!(
-                why.waits.is_some() || why.members.minimum == 0 || why.phase != GangPhase::Inqueue
+                why.waits.is_some()
+                    || why.members.minimum == 0
+                    || why.phase != GangPhase::Inqueue.as_str()
             );
             assert_eq!(why.runs.is_some(), gang.counts().placed() > 0);
         }
@@ -510,7 +513,7 @@ impl World {
             let (news, due) = self.scheduler.take_explained(self.now);
             for one in news {
                 match one {
-                    Explained::Gang(gang) => _ = known.insert(gang.key.clone(), *gang),
+                    Explained::Gang(key, gang) => _ = known.insert(key, *gang),
                     Explained::GangGone(key) => _ = known.remove(&key),
                     _ => {}
                 }
@@ -534,8 +537,8 @@ impl World {
         for (key, known) in known {
             let now = self.explain(key);
             assert_eq!(
-                (&known.says, known.members),
-                (&now.says, now.members),
+                (&known.condition, known.members),
+                (&now.condition, now.members),
                 "{key}"
             );
             assert_eq!(known.disruption, now.disruption, "{key}");

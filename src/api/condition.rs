@@ -40,9 +40,9 @@ impl Condition {
     /// What the core says, without a time.
     pub(crate) fn of(found: &muster_model::Condition, generation: i64) -> Self {
         Self {
-            kind: found.kind.to_owned(),
+            kind: found.kind.to_string(),
             status: truth(found.status),
-            reason: found.reason.to_owned(),
+            reason: found.reason.to_string(),
             message: found.message.clone(),
             observed_generation: Some(generation),
             ..Self::default()

@@ -8,9 +8,10 @@ use super::{BAD_INPUT, BUG, Extensions, whole_file};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use muster_api::duration;
-use muster_api::why::{self, ClockKind};
+use muster_api::why::{gang_in_words, queue_in_words};
 use muster_core::engine::Policy;
 use muster_model::Object;
+use muster_model::explanation::{GangExplanation, QueueExplanation};
 use muster_model::units::Time;
 use muster_sim::driver::Driver;
 use muster_sim::network::Network;
@@ -189,8 +190,8 @@ fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scena
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Explanation {
-    Gang(Box<why::Gang>),
-    Queue(Box<why::Queue>),
+    Gang(Box<GangExplanation>),
+    Queue(Box<QueueExplanation>),
 }
 
 /// What came of a scenario.
@@ -269,12 +270,10 @@ fn explain(driver: &Driver, target: &Target, now: Time) -> Option<Explanation> {
         TargetKind::Pod => scheduler.pod_named(namespace, &target.name)?,
         TargetKind::Queue => {
             let found = scheduler.explain_queue(&target.name, now)?;
-            let found = why::queue(&found, ClockKind::Scenario);
             return Some(Explanation::Queue(Box::new(found)));
         }
     };
     let found = scheduler.explain_gang(&key, now, u32::MAX)?;
-    let found = why::gang(&found, ClockKind::Scenario);
     Some(Explanation::Gang(Box::new(found)))
 }
 
@@ -343,8 +342,8 @@ fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result
             for one in why {
                 text.push('\n');
                 text.push_str(&match one {
-                    Explanation::Gang(gang) => why::gang_in_words(gang),
-                    Explanation::Queue(queue) => why::queue_in_words(queue),
+                    Explanation::Gang(gang) => gang_in_words(gang),
+                    Explanation::Queue(queue) => queue_in_words(queue),
                 });
             }
             text

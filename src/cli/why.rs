@@ -13,8 +13,9 @@ use http_body_util::{BodyExt, Limited};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::client::{Body, ConfigExt};
 use kube::{Api, Client, Config};
-use muster_api::why::{self, gang_in_words, queue_in_words};
+use muster_api::why::{gang_in_words, queue_in_words};
 use muster_cluster::client::{self, Transport};
+use muster_model::explanation::{GangExplanation, QueueExplanation};
 use muster_serve::FORWARDED;
 use serde::Deserialize;
 use std::fs;
@@ -220,11 +221,11 @@ impl Arguments {
             return Ok(serde_json::to_string_pretty(&value)? + "\n");
         }
         if target.kind == TargetKind::Queue {
-            let queue: why::Queue = serde_json::from_str(text).context(strange)?;
+            let queue: QueueExplanation = serde_json::from_str(text).context(strange)?;
             ensure!(!queue.kind.is_empty(), strange);
             return Ok(queue_in_words(&queue));
         }
-        let gang: why::Gang = serde_json::from_str(text).context(strange)?;
+        let gang: GangExplanation = serde_json::from_str(text).context(strange)?;
         ensure!(!gang.kind.is_empty(), strange);
         Ok(gang_in_words(&gang))
     }

@@ -1,8 +1,8 @@
 //! The core's latest explanations, at hand for whoever asks: the engine's thread puts them here and
-//! never waits for those who read, however many there are.
+//! never waits for those who read, however many there are. Here times are counted from 1970.
 
 use dashmap::DashMap;
-use muster_core::engine::{Explained, GangExplanation, QueueExplanation};
+use muster_model::explanation::{Clock, Explained, GangExplanation, QueueExplanation};
 use muster_model::{GangKey, GangSpace};
 use std::sync::Arc;
 
@@ -18,11 +18,13 @@ impl Explanations {
     pub fn take(&self, news: Vec<Explained>) {
         for one in news {
             match one {
-                Explained::Gang(gang) => {
-                    self.gangs.insert(gang.key.clone(), Arc::from(gang));
+                Explained::Gang(key, mut gang) => {
+                    gang.clock = Clock::Utc;
+                    self.gangs.insert(key, Arc::from(gang));
                 }
                 Explained::GangGone(key) => _ = self.gangs.remove(&key),
-                Explained::Queue(queue) => {
+                Explained::Queue(mut queue) => {
+                    queue.clock = Clock::Utc;
                     let name = queue.books.name.as_str().into();
                     self.queues.insert(name, Arc::from(queue));
                 }
@@ -47,7 +49,7 @@ impl Explanations {
         let mut gang = GangExplanation::clone(&found);
         if let Some(books) = &gang.queue
             && let Some(queue) = self.queue(&books.name)
-            && queue.at > gang.at
+            && queue.as_of > gang.as_of
         {
             gang.queue = Some(queue.books.clone());
         }

@@ -304,7 +304,7 @@ mod tests {
                 uid: "u".into(),
                 ..PodKey::default()
             },
-            reason: "Unschedulable",
+            reason: "Unschedulable".into(),
             message: message.into(),
             nominated: None,
         })

@@ -287,7 +287,7 @@ fn log(decision: &Decision) {
             );
         }
         Outcome::Waits { reason, message } => {
-            tracing::info!(gang, queue, reason, words = &**message, "waits");
+            tracing::info!(gang, queue, reason = &**reason, words = &**message, "waits");
         }
         Outcome::Released { pods, message } => {
             tracing::info!(gang, queue, pods, words = &**message, "released");

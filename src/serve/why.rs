@@ -10,7 +10,6 @@ use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENT
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use muster_api::why::{self, ClockKind};
 use muster_cluster::health::Role;
 use muster_cluster::reviews::{Object, Reviews, Verdict};
 use muster_cluster::{Explanations, Health};
@@ -56,10 +55,7 @@ async fn pod_group(
         return refusal;
     }
     let found = desk.explanations.gang(&namespace, &name);
-    answer(
-        found.map(|one| why::gang(&one, ClockKind::Utc)),
-        &format!("PodGroup {namespace}/{name}"),
-    )
+    answer(found.as_ref(), &format!("PodGroup {namespace}/{name}"))
 }
 
 async fn queue(State(desk): State<Desk>, Path(name): Path<String>, headers: HeaderMap) -> Response {
@@ -72,10 +68,7 @@ async fn queue(State(desk): State<Desk>, Path(name): Path<String>, headers: Head
         return refusal;
     }
     let found = desk.explanations.queue(&name);
-    answer(
-        found.map(|one| why::queue(&one, ClockKind::Utc)),
-        &format!("Queue {name}"),
-    )
+    answer(found.as_deref(), &format!("Queue {name}"))
 }
 
 impl Desk {
@@ -144,12 +137,12 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(allowed)
 }
 
-fn answer<T: Serialize>(found: Option<T>, what: &str) -> Response {
+fn answer(found: Option<&impl Serialize>, what: &str) -> Response {
     let Some(found) = found else {
         let words = format!("the scheduler knows no {what}");
         return said(StatusCode::NOT_FOUND, &words);
     };
-    match serde_json::to_string(&found) {
+    match serde_json::to_string(found) {
         Ok(text) => {
             let headers = [
                 (CONTENT_TYPE, "application/json"),

@@ -143,10 +143,10 @@ fn every_word_is_true(driver: &Driver) -> Result<(), String> {
             continue;
         };
         let found = server.said_of(&Subject::Pod(uid.clone())).text;
-        let says = |reason| {
+        let says = |reason: &'static str| {
             let wanted = Status::from(&PodWaits {
                 pod: pod.spec.key.clone(),
-                reason,
+                reason: reason.into(),
                 message: message.into(),
                 nominated: None,
             });

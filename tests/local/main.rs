@@ -38,6 +38,7 @@ mod simulate_cli;
 mod simulate_html;
 mod simulate_svg;
 mod why_cli;
+mod why_json;
 mod wire;
 mod wire_lease;
 mod wire_watch;

@@ -21,7 +21,8 @@ fn the_published_schema_is_that_of_the_source() {
         "schemas/{} is out of date; regenerate it: MUSTER_UPDATE=1 cargo test --test local plugin_schema",
         remote::FILE
     );
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    // And the example of what `muster why` says.
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
 }
 
 #[test]

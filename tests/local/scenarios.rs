@@ -52,8 +52,8 @@ fn play(name: &str, text: &str, expect: &Expect) -> (Observed, Vec<String>) {
     for gang in report.pod_groups {
         let says = [
             gang.reason.unwrap_or_default(),
-            &gang.message.unwrap_or_default(),
-            &gang.disrupted.unwrap_or_default(),
+            gang.message.unwrap_or_default(),
+            gang.disrupted.unwrap_or_default(),
         ]
         .join(": ");
         let observed = ObservedGang {

@@ -38,7 +38,7 @@ fn bind() -> Effect {
 fn waits(message: &str) -> Effect {
     Effect::PodWaits(PodWaits {
         pod: pod(),
-        reason: "Unschedulable",
+        reason: "Unschedulable".into(),
         message: cut(message).into(),
         nominated: None,
     })
@@ -556,7 +556,7 @@ async fn said_beside(order: Effect) -> usize {
         key.uid = format!("uid-{index}");
         rig.lanes.submit(Effect::PodWaits(PodWaits {
             pod: key,
-            reason: "Unschedulable",
+            reason: "Unschedulable".into(),
             message: SHORT.into(),
             nominated: None,
         }));

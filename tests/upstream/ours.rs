@@ -134,7 +134,7 @@ fn take(plan: &Plan, key: &PodKey, found: &mut Ours) {
                 found.bound = Some(bind.node.clone());
             }
             Effect::PodWaits(waits) if waits.pod.name == key.name => {
-                found.waits = Some((waits.reason.to_owned(), waits.message.to_string()));
+                found.waits = Some((waits.reason.to_string(), waits.message.to_string()));
             }
             _ => {}
         }

@@ -53,7 +53,7 @@ impl PodStatus {
 impl From<&PodWaits> for Status {
     fn from(order: &PodWaits) -> Self {
         let nominated = order.nominated.as_deref();
-        Self::Pod(PodStatus::of(order.reason, &order.message, nominated))
+        Self::Pod(PodStatus::of(&order.reason, &order.message, nominated))
     }
 }
 

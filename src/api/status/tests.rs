@@ -6,9 +6,9 @@ use muster_model::{Condition, GangKey, GangPhase, PodWaits, QueueStatus};
 
 fn condition(kind: &'static str, status: bool, message: &str) -> Condition {
     Condition {
-        kind,
+        kind: kind.into(),
         status,
-        reason: "Reason",
+        reason: "Reason".into(),
         message: message.to_owned(),
     }
 }
@@ -245,7 +245,7 @@ fn why_a_pod_waits_is_read_from_its_condition() {
     let wanted = |nominated: Option<&str>| {
         Status::from(&PodWaits {
             pod: Default::default(),
-            reason: "Unschedulable",
+            reason: "Unschedulable".into(),
             message: "0/3 nodes".into(),
             nominated: nominated.map(Into::into),
         })
@@ -279,7 +279,7 @@ fn on_a_pod_only_a_node_that_was_named_is_unnamed() {
     let patch = |nominated: Option<&str>| {
         Status::from(&PodWaits {
             pod: Default::default(),
-            reason: "Unschedulable",
+            reason: "Unschedulable".into(),
             message: "why".into(),
             nominated: nominated.map(Into::into),
         })

@@ -18,12 +18,12 @@ pub(super) fn wanted(status: &GangStatus) -> Option<upstream::PodGroupStatus> {
         return None;
     }
     let condition = muster_model::Condition {
-        kind: INITIALLY_SCHEDULED,
+        kind: INITIALLY_SCHEDULED.into(),
         status: is_true,
         reason: if is_true {
-            "Scheduled"
+            "Scheduled".into()
         } else {
-            "Unschedulable"
+            "Unschedulable".into()
         },
         message: found.map_or_else(String::new, |one| one.message.clone()),
     };

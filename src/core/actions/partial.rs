@@ -7,9 +7,9 @@
 //! One that has run and whose PodGroup asks to be repaired has until its deadline, from when it fell
 //! below its minimum (docs/elastic.md).
 
-use super::record::Lost;
 use super::{Agenda, Cycle, Progress};
 use crate::state::{ClusterState, Gang, GangId};
+use muster_model::explanation::Lost;
 use muster_model::units::{Millis, Time};
 
 /// How long a gang may stay partly bound without a bind of it succeeding.
@@ -37,7 +37,7 @@ pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
         progress.releases = 0;
         progress.shunned.clear();
         progress.disrupted = None;
-        progress.disruption.take_if(|one| one.lost != Lost::Surplus);
+        progress.disruption.take_if(|one| one.why != Lost::Surplus);
         cx.state.forget_loss(gang_id);
     }
     false

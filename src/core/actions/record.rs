@@ -2,10 +2,10 @@
 //! by it.
 
 use super::agenda::Agenda;
-use super::preempt::{Claim, Spared};
 use crate::framework::Profiles;
 use crate::placement::Shortage;
 use crate::state::{ClusterState, PodId};
+use muster_model::explanation::{Spared, SparedCount};
 use muster_model::units::Time;
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -52,69 +52,13 @@ impl SparedGangs {
         }
     }
 
-    /// The reasons, how many gangs have each, and the name of one.
-    pub fn iter(&self) -> impl Iterator<Item = (Spared, u32, &str)> {
+    /// The reasons, as they are told.
+    #[must_use]
+    pub fn told(&self) -> Vec<SparedCount> {
         let all = self.0.iter();
-        all.map(|(why, count, example)| (*why, *count, example.as_str()))
+        all.map(|(why, gangs, example)| SparedCount::new(*why, *gangs, example))
+            .collect()
     }
-}
-
-/// Who was asked when room was looked for by thinking others away.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// When.
-    pub at: Time,
-    /// Pods that were chosen to go.
-    pub go: u32,
-    /// The gangs of some of them.
-    pub go_of: Vec<String>,
-    /// Pods that could be made to go.
-    pub may_go: u32,
-    /// The name of a gang of which they are.
-    pub example: Option<String>,
-    /// Pods that were leaving anyway.
-    pub leaving: u32,
-    /// The gangs that keep what they need.
-    pub spared: SparedGangs,
-    /// Pods of other schedulers, which are never touched.
-    pub foreign: u32,
-}
-
-/// For whom room is kept that a gang may not take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptFor {
-    /// The first of them.
-    pub first: String,
-    /// On so many nodes something is kept for it.
-    pub nodes: usize,
-    /// For so many others something is kept, too.
-    pub others: usize,
-}
-
-/// Why a gang lost its place, or a part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// That part was beyond its minimum, and others needed the room.
-    Surplus,
-    /// Others needed the room, and had this claim to it.
-    Claimed(Claim),
-    /// It fits elsewhere as well, and another has room then.
-    Moved,
-    /// It could not be completed.
-    NotCompleted,
-}
-
-/// How a gang lost its place, or a part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disruption {
-    /// When it was decided.
-    pub at: Time,
-    /// For which gang, and its queue.
-    pub by: Option<(String, String)>,
-    /// Why it.
-    pub lost: Lost,
-    /// How many of its pods were told to go.
-    pub pods: u32,
 }
 
 /// What its last try came to, for lack of room.

@@ -7,12 +7,12 @@
 use super::agenda::{Progress, Release, Stage, StuckRelease};
 use super::back_off::back_off_from_release;
 use super::partial::what_happened;
-use super::record::{Disruption, Lost};
 use super::{Cycle, moves, recall, reservation};
 use crate::state::{
     ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Setback, Standing, Subgroup,
 };
 use muster_model::Outcome;
+use muster_model::explanation::{Disruption, Lost};
 use muster_model::units::{Millis, Time};
 use muster_model::{Evict, EvictCause, Why, cut};
 use std::sync::Arc;
@@ -63,15 +63,16 @@ pub(super) fn note_disruption(
     cx: &mut Cycle<'_>,
     gang_id: GangId,
     beneficiary: Option<GangId>,
-    lost: Lost,
+    why: Lost,
     pods: u32,
 ) {
-    let by = beneficiary.map(|id| {
-        let queue = cx.state.queue_name(id).to_owned();
-        (cx.state.gang_title(id), queue)
+    cx.agenda.progress_mut(gang_id).disruption = Some(Disruption {
+        at: cx.now,
+        by: beneficiary.map(|id| cx.state.gang_title(id)),
+        by_queue: beneficiary.map(|id| cx.state.queue_name(id).to_owned()),
+        why,
+        pods,
     });
-    let at = cx.now;
-    cx.agenda.progress_mut(gang_id).disruption = Some(Disruption { at, by, lost, pods });
 }
 
 fn begin(

@@ -17,14 +17,7 @@ mod topology_words;
 mod voice;
 mod words;
 
-pub use crate::actions::{
-    Asked as AskedAll, Claim, Disruption, KeptFor, Lost, MoveLimits, Spared, SparedGangs,
-};
-pub use explain::{
-    Ahead, Asked, Books, Bound, Child, Closest, Could, Explained, GangExplanation, HangsOn, Held,
-    Holder, Lack, Lender, Loses, Members, NotAsked, Protection, QueueExplanation, ReservedPlace,
-    Runs, Short, Start, Taker, Waits,
-};
+pub use crate::actions::MoveLimits;
 use muster_model::Plan;
 use muster_model::Stats;
 use muster_model::{Effect, GangStatus};
@@ -40,7 +33,7 @@ use crate::plugins::registry;
 use crate::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId};
 use muster_model::resources::Worth;
 use muster_model::units::{Millis, Time};
-use muster_model::{About, BindOutcome, Event, GangKey, Inquiry, PodKey};
+use muster_model::{About, BindOutcome, Code, Event, GangKey, Inquiry, PodKey};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use voice::{Outlet, Voice};
@@ -403,7 +396,7 @@ impl Scheduler {
 
     /// Why a gang waits, if it does.
     #[must_use]
-    pub fn why(&self, key: &GangKey) -> Option<(&'static str, Arc<str>)> {
+    pub fn why(&self, key: &GangKey) -> Option<(Code, Arc<str>)> {
         let id = self.state.find_gang(key)?;
         let not_admitted = self.agenda.progress(id).not_admitted.as_ref();
         let why = match not_admitted {

@@ -200,7 +200,7 @@ impl Voice {
         let spoken = self.spoken.entry(id).or_default();
         let (kind, text) = match why {
             Some(why) => (
-                digest::of_kind(why.reason, &why.message),
+                digest::of_kind(&why.reason, &why.message),
                 digest::of(&why.message),
             ),
             None => (0, 0),
@@ -280,7 +280,7 @@ fn members(gang: &Gang) -> (u64, u32) {
 
 fn waits(state: &ClusterState, id: GangId, why: &Why) -> Decision {
     let outcome = Outcome::Waits {
-        reason: why.reason,
+        reason: why.reason.clone(),
         message: Arc::clone(&why.message),
     };
     decision_on(state, id, outcome)

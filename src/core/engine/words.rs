@@ -6,7 +6,7 @@ use crate::placement::amount_in_words;
 use crate::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
 use muster_model::RoomNote;
 use muster_model::units::Time;
-use muster_model::{Condition, GangPhase, GangStatus, PHASES, QueueStatus};
+use muster_model::{Code, Condition, GangPhase, GangStatus, PHASES, QueueStatus};
 use muster_model::{QueueSpec, Why, cut};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) fn why<'a>(
     let why = progress.why.as_ref()?;
     if progress.room == Some(RoomNote::CutShort) && why.reason == "Unschedulable" {
         let message = format!("{} {SEARCHED_IN_PART}", why.message);
-        return Some(Cow::Owned(Why::new(why.reason, &message)));
+        return Some(Cow::Owned(Why::new(why.reason.clone(), &message)));
     }
     Some(Cow::Borrowed(why))
 }
@@ -168,7 +168,12 @@ fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condit
         all.push(repairing(gang, progress));
     }
     if let Some(why) = &progress.disrupted {
-        all.push(condition("Disrupted", true, why.reason, &why.message));
+        all.push(condition(
+            "Disrupted",
+            true,
+            why.reason.clone(),
+            &why.message,
+        ));
     }
     let release = progress.release.as_ref();
     if let Some(stuck) = release.and_then(|release| release.stuck.as_ref()) {
@@ -208,13 +213,13 @@ fn repairing(gang: &Gang, progress: &Progress) -> Condition {
 pub(super) fn condition(
     kind: &'static str,
     status: bool,
-    reason: &'static str,
+    reason: impl Into<Code>,
     message: &str,
 ) -> Condition {
     Condition {
-        kind,
+        kind: kind.into(),
         status,
-        reason,
+        reason: reason.into(),
         message: cut(message),
     }
 }
@@ -222,9 +227,9 @@ pub(super) fn condition(
 fn admitted(progress: &Progress, why: Option<&Why>) -> Condition {
     match &progress.not_admitted {
         _ if progress.admitted => condition("Admitted", true, "Admitted", ""),
-        Some(why) => condition("Admitted", false, why.reason, &why.message),
+        Some(why) => condition("Admitted", false, why.reason.clone(), &why.message),
         None => match why {
-            Some(why) => condition("Admitted", false, why.reason, &why.message),
+            Some(why) => condition("Admitted", false, why.reason.clone(), &why.message),
             None => condition("Admitted", false, "Pending", "not looked at yet"),
         },
     }
@@ -247,7 +252,7 @@ fn scheduled(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Condition {
         return condition("Scheduled", false, "Binding", &message);
     }
     match why {
-        Some(why) => condition("Scheduled", false, why.reason, &why.message),
+        Some(why) => condition("Scheduled", false, why.reason.clone(), &why.message),
         None => condition("Scheduled", false, "Pending", "not looked at yet"),
     }
 }
@@ -268,10 +273,10 @@ pub(super) fn on_pod(state: &ClusterState, pod: &Pod, why: Option<&Why>) -> Opti
 
 /// The reason in the condition of a pod that waits. Autoscalers add nodes for what is
 /// `Unschedulable`, and no node helps a member that its gang may not have yet.
-pub(super) fn reason_on_pod(why: Option<&Why>) -> &'static str {
+pub(super) fn reason_on_pod(why: Option<&Why>) -> Code {
     match why {
-        Some(why) if why.reason == "AtMaximum" => why.reason,
-        _ => "Unschedulable",
+        Some(why) if why.reason == "AtMaximum" => why.reason.clone(),
+        _ => Code::new("Unschedulable"),
     }
 }
 

@@ -300,7 +300,7 @@ fn waits(account: &Account, order: &PodWaits) -> Option<Note> {
     if !found.ours || found.node.is_some() || found.ordered.is_some() {
         return Some(format!("{pod} waits, and has a node or is not ours"));
     }
-    words(order.reason, &order.message).map(|note| format!("{pod}: {note}"))
+    words(&order.reason, &order.message).map(|note| format!("{pod}: {note}"))
 }
 
 /// What a status says is so.
@@ -341,7 +341,7 @@ fn status(account: &Account, status: &GangStatus) -> Option<Note> {
     }
     let mut conditions = status.conditions.iter();
     conditions.find_map(|one| {
-        let note = words(one.reason, &one.message)?;
+        let note = words(&one.reason, &one.message)?;
         Some(format!("gang {key}, condition {}: {note}", one.kind))
     })
 }

@@ -280,10 +280,10 @@ fn a_status_that_is_not_so_is_found() {
 #[test]
 fn words_about_nobody_or_without_bound_are_found() {
     let mut world = World::new();
-    let waits = |name: &str, reason, message: String| {
+    let waits = |name: &str, reason: &'static str, message: String| {
         Effect::PodWaits(PodWaits {
             pod: key(name),
-            reason,
+            reason: reason.into(),
             message: message.into(),
             nominated: None,
         })

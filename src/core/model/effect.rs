@@ -1,6 +1,6 @@
 //! Orders that touch pods: what to do, without a choice left.
 
-use super::{GangKey, PodKey, Question};
+use super::{Code, GangKey, PodKey, Question};
 use std::sync::Arc;
 
 /// A pod is to be bound: by `POST pods/binding`, or by whoever does it in our place.
@@ -44,7 +44,7 @@ pub struct PodWaits {
     /// The pod.
     pub pod: PodKey,
     /// `Unschedulable` or `SchedulerError`: what autoscalers key on.
-    pub reason: &'static str,
+    pub reason: Code,
     /// In words: `0/3 nodes are available: ...`.
     pub message: Arc<str>,
     /// The node that it is to have once others have left it (`status.nominatedNodeName`); empty: none any

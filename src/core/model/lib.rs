@@ -5,11 +5,13 @@
 //! ids. Nothing here decides anything. Who only carries news in and orders out needs no more than this.
 
 mod budget;
+mod code;
 mod constraints;
 pub mod digest;
 mod effect;
 mod event;
 mod exemptions;
+pub mod explanation;
 mod features;
 mod gang;
 mod hyper_node;
@@ -39,6 +41,7 @@ mod volumes;
 mod why;
 
 pub use budget::{DisruptionBudgetSpec, PodLabels, label_in};
+pub use code::Code;
 pub use constraints::{
     Constraints, Housemates, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term,
     Toleration, TolerationOperator, labels_match,

@@ -2,7 +2,7 @@
 
 use crate::units::{Millis, Time};
 use crate::{
-    Bind, Evict, GangKey, GangStatus, PodKey, PodWaits, Question, QuestionId, QueueStatus,
+    Bind, Code, Evict, GangKey, GangStatus, PodKey, PodWaits, Question, QuestionId, QueueStatus,
     TopologyDoubt, TopologyStatus,
 };
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub enum Outcome {
     /// It cannot be placed, and has not been able to for a while.
     Waits {
         /// Typed reason.
-        reason: &'static str,
+        reason: Code,
         /// In words.
         message: Arc<str>,
     },

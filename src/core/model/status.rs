@@ -1,7 +1,7 @@
 //! What is said on objects of how they are: statuses of PodGroups, Queues and Topologies, as data.
 
 use crate::units::Time;
-use crate::{GangKey, Source};
+use crate::{Code, GangKey, Source};
 
 /// A position is shown to the first so many of a queue: when the first one leaves, no more
 /// statuses than these have to be written.
@@ -147,13 +147,19 @@ impl GangPhase {
 
 /// One condition of a PodGroup. Since when it holds is known to whoever writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Condition {
     /// `Admitted`, `Scheduled`, `Repairing`, `Disrupted` or `ReleaseRefused`; of a Queue `Ready`.
-    pub kind: &'static str,
+    #[cfg_attr(feature = "serde", serde(rename = "type"))]
+    pub kind: Code,
     /// `True` or `False`.
     pub status: bool,
     /// CamelCase, typed.
-    pub reason: &'static str,
+    pub reason: Code,
     /// In words; at most [`MAX_MESSAGE`](crate::MAX_MESSAGE) bytes.
     pub message: String,
 }

@@ -1,13 +1,13 @@
 //! Why a gang is where it is.
 
-use super::cut;
+use super::{Code, cut};
 use std::sync::Arc;
 
 /// Why a gang is where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
     /// Typed: CamelCase.
-    pub reason: &'static str,
+    pub reason: Code,
     /// In words, bounded.
     pub message: Arc<str>,
 }
@@ -15,9 +15,9 @@ pub struct Why {
 impl Why {
     /// A reason with its words.
     #[must_use]
-    pub fn new(reason: &'static str, message: &str) -> Self {
+    pub fn new(reason: impl Into<Code>, message: &str) -> Self {
         Self {
-            reason,
+            reason: reason.into(),
             message: cut(message).into(),
         }
     }

@@ -50,7 +50,6 @@ pub use ids::{
 };
 pub use kept::{HOLDS, Kept, SLOTS, View};
 pub use label_domains::LabelDomains;
-pub use near::Near;
 pub use node_facts::NodeFacts;
 pub use node_set::NodeSet;
 pub use nodes::Nodes;
@@ -234,9 +233,18 @@ impl ClusterState {
         let Some(gang) = self.gang(id) else {
             return String::new();
         };
+        format!("{}/{}", gang.key.namespace, self.gang_name(id))
+    }
+
+    /// What it is called in its namespace.
+    #[must_use]
+    pub fn gang_name(&self, id: GangId) -> &str {
+        let Some(gang) = self.gang(id) else {
+            return "";
+        };
         let single = gang.members.first().filter(|_| gang.is_single());
         let pod = single.and_then(|id| self.pod(*id));
-        pod.map_or_else(|| gang.key.to_string(), |pod| pod.key.to_string())
+        pod.map_or(&gang.key.name, |pod| &pod.key.name)
     }
 
     /// The gang of a key.

@@ -2,24 +2,7 @@
 
 use super::topologies::{Closeness, Common, Network};
 use super::{ClusterState, Gang, NodeId};
-
-/// How near some members are to each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Near {
-    /// Whose members: of a subgroup; `None`: all of the gang.
-    pub subgroup: Option<String>,
-    /// By which Topology.
-    pub topology: String,
-    /// The largest number of hops between two of them; `None`: two have no path.
-    pub hops: Option<u32>,
-    /// The narrowest domain that has all of them, where there are domains.
-    pub domain: Option<String>,
-    /// The node, where all are on one.
-    pub node: Option<String>,
-    /// The hops they may be apart, and the level of the widest domain that may have them, where there
-    /// are domains.
-    pub limit: Option<(Option<String>, u32)>,
-}
+use muster_model::explanation::{Near, NearLimit};
 
 impl ClusterState {
     /// How near to each other the members of each subgroup are; where the gang wishes something of all
@@ -61,16 +44,25 @@ impl ClusterState {
                 };
                 let limit = |height| {
                     let level = topology.level_at(height).to_owned();
-                    (Some(level), tree.hops_at(height as usize))
+                    NearLimit {
+                        level: Some(level),
+                        max_hops: tree.hops_at(height as usize),
+                    }
                 };
                 (domain, closeness.at_most.map(limit))
             }
-            Network::Graph(_) => (None, closeness.at_most.map(|hops| (None, hops))),
+            Network::Graph(_) => {
+                let limit = |max_hops| NearLimit {
+                    level: None,
+                    max_hops,
+                };
+                (None, closeness.at_most.map(limit))
+            }
         };
         Some(Near {
             subgroup,
             topology: topology.spec.name.clone(),
-            hops: topology.network().hops(nodes),
+            max_hops: topology.network().hops(nodes),
             domain,
             node: on_one.then(|| self.nodes.name(first).to_owned()),
             limit,

@@ -87,7 +87,7 @@ pub struct GangReport {
     /// Members bound and not ended.
     pub bound: u32,
     /// Why it is not further, typed.
-    pub reason: Option<&'static str>,
+    pub reason: Option<String>,
     /// Why it is not further, in words.
     pub message: Option<String>,
     /// Its place among those that wait, from 1.
@@ -284,7 +284,7 @@ fn gang_reports(now: &Now<'_>, ledger: &Ledger, server: &Server) -> Vec<GangRepo
                 .as_str(),
             min_available: status.map_or(spec.min_available, |status| status.min_available),
             bound: total.bound,
-            reason: why.map(|condition| condition.reason),
+            reason: why.map(|condition| condition.reason.to_string()),
             message: why.map(|condition| condition.message.clone()),
             position: status.and_then(|status| status.position),
             submitted_at: seconds(line.submitted_at),

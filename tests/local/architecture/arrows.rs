@@ -6,9 +6,10 @@ use super::source::mentions;
 use super::{documents, read, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the pure crates may use: nothing that does I/O, waits, or draws lots. `thiserror` only derives.
+/// What the pure crates may use: nothing that does I/O, waits, or draws lots. `thiserror` and `serde` only
+/// derive.
 const PURE: [(&str, &[&str]); 4] = [
-    ("src/core/model", &["thiserror"]),
+    ("src/core/model", &["serde", "thiserror"]),
     ("src/core/exact", &[]),
     ("src/core/lint", &["muster-model"]),
     (
@@ -16,6 +17,10 @@ const PURE: [(&str, &[&str]); 4] = [
         &["indexmap", "muster-exact", "muster-model", "petgraph"],
     ),
 ];
+
+/// What of that is a feature, which the core itself does without: what is decided is not written down by
+/// who decides it.
+const OPTIONAL: [&str; 1] = ["serde"];
 
 /// The modules of a crate, each line may use those above it. Those on one line may use each other, as
 /// long as there is no circle.
@@ -190,6 +195,16 @@ fn the_core_depends_on_nothing_that_is_not_pure() {
         let found = documents::dependencies(&format!("[dependencies]\n{section}"));
         let allowed: BTreeSet<String> = allowed.iter().map(|one| (*one).to_owned()).collect();
         assert_eq!(found, allowed, "{folder}/Cargo.toml (left)");
+        for line in section.lines() {
+            let name = line.split(['.', ' ']).next().unwrap();
+            let optional = line.contains("optional = true");
+            assert_eq!(optional, OPTIONAL.contains(&name), "{folder}: {line}");
+            let asks = OPTIONAL
+                .iter()
+                .find(|one| line.contains(&format!("\"{one}\"")));
+            assert_eq!(asks, None, "{folder} asks for a feature: {line}");
+        }
+        assert!(!manifest.contains("\ndefault = "), "{folder}/Cargo.toml");
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::queued::Lane;
 use super::taken::Taken;
-use crate::actions::record::{Asked, Disruption, KeptFor, Short};
+use crate::actions::record::Short;
 use crate::fairness::Blocked;
 use crate::state::{GangId, Id, NodeId, QueueId, Setback};
 use muster_model::LostSums;
 use muster_model::RoomNote;
+use muster_model::explanation::{Asked, Disruption, KeptFor};
 use muster_model::units::Time;
 use muster_model::{EvictCause, GangKey, Why};
 use std::collections::BTreeSet;

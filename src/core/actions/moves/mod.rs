@@ -16,11 +16,11 @@ pub(super) use hold::{Hold, drop_hold, drop_late_holds};
 use muster_model::MoveCounts;
 
 use super::preempt::Spending;
-use super::record::Lost;
 use super::reservation::Reserved;
 use super::{Cycle, release, reservation};
 use crate::state::{GangId, HOLDS, NodeId, SLOTS, View};
 use muster_model::RoomNote;
+use muster_model::explanation::Lost;
 use muster_model::units::{Millis, Time};
 use muster_model::{Why, counted};
 use search::Plan;

@@ -8,6 +8,7 @@ use crate::actions::{Agenda, Sight, Stage};
 use crate::framework::Profiles;
 use crate::placement::Demand;
 use crate::state::{ClusterState, Eviction, Gang, GangId, Pod, Queue, QueueId, Standing};
+use muster_model::explanation::{Lost, Spared};
 use muster_model::resources::Tally;
 use muster_model::units::{Millis, Time};
 use muster_model::{CRITICAL_PRIORITY, Lifetime, is_critical_class};
@@ -15,64 +16,6 @@ use std::collections::BTreeMap;
 
 /// For so long after the API server refused to delete one of its members, a gang is not asked again.
 const REFUSED_FOR: Millis = Millis(60_000);
-
-/// Why a gang, or its members beyond the minimum, does not have to go for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spared {
-    /// It is the one that needs room, or holds no node.
-    HoldsNothing,
-    /// Its PodGroup does not exist: nobody knows how many of its members are needed.
-    Undefined,
-    /// It leaves its nodes already.
-    Leaving,
-    /// It is on the way to its minimum, or below it: it is completed, or released.
-    Incomplete,
-    /// The API server refused to delete one of its members; it is asked again then.
-    Refused(Time),
-    /// The queue of the gang that needs room would be beyond its fair share with it.
-    NotEntitled,
-    /// Its queue is within its fair share, or would be by then.
-    WithinShare,
-    /// It is more important than the gang that needs room, or as important.
-    Priority,
-    /// Its lifetime ends then; `None`: never.
-    Lifetime(Option<Time>),
-    /// It has no member beyond its minimum.
-    NoSurplus,
-    /// It has just started, and its queue's `preemption.minRuntime` protects it until then.
-    MinRuntime(Time),
-    /// It made room for others too often of late; its hour is over then.
-    TooOften(Time),
-    /// The gang that needs room made room for it, and does not take it back before then.
-    Evictor(Time),
-    /// One of its members is critical for the system.
-    Critical,
-    /// The plugin of this name spares it.
-    Plugin(&'static str),
-}
-
-impl Spared {
-    /// When that is over by itself.
-    #[must_use]
-    pub const fn until(self) -> Option<Time> {
-        match self {
-            Self::Refused(at) | Self::MinRuntime(at) | Self::TooOften(at) | Self::Evictor(at) => {
-                Some(at)
-            }
-            Self::Lifetime(at) => at,
-            _ => None,
-        }
-    }
-
-    /// The plugin that spares it.
-    #[must_use]
-    pub const fn plugin(self) -> Option<&'static str> {
-        match self {
-            Self::Plugin(name) => Some(name),
-            _ => None,
-        }
-    }
-}
 
 /// Why the whole of a gang may have to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +26,16 @@ pub enum Claim {
     Due,
     /// It is of lower priority, in the same queue.
     Lower,
+}
+
+impl From<Claim> for Lost {
+    fn from(claim: Claim) -> Self {
+        match claim {
+            Claim::Expired => Self::PastItsLifetime,
+            Claim::Due => Self::Due,
+            Claim::Lower => Self::LowerPriority,
+        }
+    }
 }
 
 /// What may be asked of a gang.

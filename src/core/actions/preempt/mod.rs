@@ -16,15 +16,15 @@ mod victims;
 
 pub(super) use budgets::Spending;
 pub(crate) use judge::ends_at;
-pub use judge::{Asker, Claim, Judge, Spared, Verdict};
+pub use judge::{Asker, Claim, Judge, Verdict};
 pub(super) use leaving::leaving;
 use muster_model::RoomNote;
+use muster_model::explanation::{Asked, Lost};
 use muster_model::units::Doubling;
 
 pub(crate) use victims::surplus;
 
 use super::partial::repairs_until;
-use super::record::{Asked, Lost};
 use super::{Cycle, release};
 use crate::framework::Preemption;
 use crate::state::{Eviction, GangId, NodeId, PodId};
@@ -151,14 +151,15 @@ fn asked(cx: &Cycle<'_>, chosen: &[Unit], leaving: usize, found: &Candidates) ->
     let gangs = gangs.into_iter().take(MAX_NAMES);
     let first = found.units.first().or(found.beyond.first());
     Asked {
-        at: cx.now,
+        at: Some(cx.now),
         go: count(pods(chosen)),
         go_of: gangs.map(|gang| cx.state.gang_title(gang)).collect(),
         may_go: count(pods(&found.units) + pods(&found.beyond)),
         example: first.map(|unit| cx.state.gang_title(unit.gang)),
         leaving: count(leaving),
-        spared: found.spared.clone(),
+        spared: found.spared.told(),
         foreign: cx.state.foreign_pods(),
+        ..Asked::default()
     }
 }
 
@@ -251,7 +252,7 @@ fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, unit: &Unit, message: &Arc<str
     let taken = taken.get_or_insert_default();
     if unit.whole {
         taken.note_whole(cx.now, arrival);
-        let lost = unit.claim.map_or(Lost::Surplus, Lost::Claimed);
+        let lost = unit.claim.map_or(Lost::Surplus, Lost::from);
         return release::preempt(cx, unit.gang, gang_id, lost, message);
     }
     taken.note_part(cx.now);
@@ -268,7 +269,7 @@ fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, unit: &Unit, message: &Arc<str
         cx.state.set_eviction(*id, Eviction::Ordered);
     }
     let before = cx.agenda.progress(unit.gang).disruption.as_ref();
-    let same = before.filter(|one| one.at == cx.now && one.lost == Lost::Surplus);
+    let same = before.filter(|one| one.at == cx.now && one.why == Lost::Surplus);
     let pods = same.map_or(0, |one| one.pods) + 1;
     release::note_disruption(cx, unit.gang, Some(gang_id), Lost::Surplus, pods);
     cx.orders.seen.insert(unit.gang);

@@ -1,7 +1,7 @@
 //! Who might have to go for a gang, in the order of harm (source: mission, "Preemption").
 
 use super::budgets::Spending;
-use super::judge::{Between, Claim, Judge, Spared, Verdict};
+use super::judge::{Between, Claim, Judge, Verdict};
 use super::shares::Shares;
 use crate::actions::Cycle;
 use crate::actions::agenda::Holders;
@@ -10,6 +10,7 @@ use crate::state::{
     ClusterState, Gang, GangId, Pod, PodId, QueueId, ShapeId, Standing, Subgroup, Turn, take_turns,
 };
 use muster_model::Lifetime;
+use muster_model::explanation::Spared;
 use muster_model::units::{Millis, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -13,13 +13,13 @@ mod onto;
 mod search;
 mod views;
 
+use muster_model::explanation::KeptFor;
 use muster_model::units::Doubling;
 pub(super) use onto::onto_kept;
 pub(super) use views::{Claimant, Stay, Views};
 
 use super::agenda::{Agenda, OrderKey, Restless, Stage, Term};
 use super::preempt::ends_at;
-use super::record::KeptFor;
 use super::{Cycle, moves, refresh::order_key, refresh::queue};
 use crate::state::{ClusterState, GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
 use muster_model::resources::Tally;

@@ -11,18 +11,11 @@ mod queue;
 mod running;
 mod waiting;
 
-pub use books::{Books, Bound};
-pub use gang::{GangExplanation, Members};
-pub use news::Explained;
 pub(super) use news::News;
-pub use queue::{Child, Holder, Lender, QueueExplanation};
-pub use running::{Could, Loses, Protection, Runs, Taker};
-pub use waiting::{
-    Ahead, Asked, Closest, HangsOn, Held, Lack, NotAsked, ReservedPlace, Short, Start, Waits,
-};
 
 use super::Scheduler;
 use crate::actions::{Asker, Judge, Sight};
+use muster_model::explanation::{GangExplanation, QueueExplanation};
 use muster_model::units::Time;
 use muster_model::{GangKey, GangSpace};
 

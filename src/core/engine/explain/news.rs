@@ -1,12 +1,13 @@
 //! Which explanations are not what they were, for whoever keeps them at hand for readers: some at a
 //! time, so that to explain never takes long. Nobody who does not ask pays for it.
 
-use super::{Eyes, GangExplanation, QueueExplanation, gang, queue};
+use super::{Eyes, gang, queue};
 use crate::actions::Sight;
 use crate::engine::Scheduler;
 use crate::state::{GangId, QueueId};
 use muster_model::GangKey;
 use muster_model::SHOWN_POSITIONS;
+use muster_model::explanation::Explained;
 use muster_model::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,19 +23,6 @@ const EVERY: Millis = Millis(1_000);
 /// ... and this for each gang that names it, so that explaining a long queue stays a small part of
 /// the time.
 const MICROS_PER_GANG: u64 = 50;
-
-/// Something is explained anew, or gone.
-#[derive(Clone, Debug)]
-pub enum Explained {
-    /// A gang.
-    Gang(Box<GangExplanation>),
-    /// A gang is gone.
-    GangGone(GangKey),
-    /// A queue.
-    Queue(Box<QueueExplanation>),
-    /// A queue is gone.
-    QueueGone(Arc<str>),
-}
 
 /// What is to be explained anew.
 #[derive(Debug, Default)]
@@ -97,13 +85,13 @@ impl News {
             }
             members += known.members.len();
             let explained = gang::explain(eyes, id, SHOWN_POSITIONS);
-            let told = (explained.key.clone(), known.queue);
+            let told = (known.key.clone(), known.queue);
             let before = self.gangs_told.insert(id, told);
             // What it held in another queue it does not hold there any more.
             let moved = before.and_then(|(_, queue)| queue);
             self.queues
                 .extend(moved.filter(|one| Some(*one) != known.queue));
-            news.push(Explained::Gang(Box::new(explained)));
+            news.push(Explained::Gang(known.key.clone(), Box::new(explained)));
         }
     }
 

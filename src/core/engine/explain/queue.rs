@@ -1,91 +1,16 @@
 //! Who holds what of a queue, from whom it borrows, who could take it back, and who waits.
 
-use super::books::{self, Books};
-use super::running::{Protection, another_queue, protection};
-use super::{Eyes, NAMES};
+use super::running::{another_queue, protection};
+use super::{Eyes, NAMES, books};
 use crate::actions::{Asker, Sight, SparedGangs, surplus};
 use crate::engine::words;
 use crate::state::{Gang, GangId, Queue, QueueId};
-use muster_model::Condition;
-use muster_model::units::Time;
+use muster_model::explanation::{Child, Clock, Holder, Lender, QueueExplanation, Thousandths};
+use muster_model::{Code, Condition};
 use std::cmp::Reverse;
 
 /// So many gangs that hold something are told.
 const HOLDERS: usize = 10;
-
-/// Who holds what of a queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueExplanation {
-    /// As of when.
-    pub at: Time,
-    /// Its books.
-    pub books: Books,
-    /// Its condition `Ready`.
-    pub says: Condition,
-    /// The gangs that hold most of it.
-    pub holders: Vec<Holder>,
-    /// How many gangs hold something.
-    pub holder_count: usize,
-    /// Queues beside it, or beside one above it, that leave it what they do not use.
-    pub borrows: Vec<Lender>,
-    /// How many such queues there are.
-    pub lender_count: usize,
-    /// Members beyond minima that queues below their share may take of it now.
-    pub surplus: u32,
-    /// Gangs past their lifetime that they may take.
-    pub expired: u32,
-    /// Why its other gangs keep what they have.
-    pub spared: SparedGangs,
-    /// The first gangs that wait in it.
-    pub first: Vec<String>,
-    /// Why the first of them waits: the condition of its PodGroup.
-    pub head: Option<Condition>,
-    /// The queues right below it that hold most.
-    pub children: Vec<Child>,
-    /// How many there are.
-    pub child_count: usize,
-}
-
-/// A gang that holds something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Its name.
-    pub title: String,
-    /// What it holds, in worth.
-    pub worth: u64,
-    /// Its members on nodes, or on the way to one.
-    pub pods: u32,
-    /// Those beyond its minimum.
-    pub surplus: u32,
-    /// How long it is protected.
-    pub protection: Protection,
-}
-
-/// A queue that does not use its share.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lender {
-    /// Its name.
-    pub name: String,
-    /// What it does not use of its share, in worth.
-    pub unused: u64,
-    /// How many gangs wait in it.
-    pub waiting: usize,
-    /// The queue that borrows: this one, or one above it.
-    pub to: String,
-}
-
-/// A queue below another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Child {
-    /// Its name.
-    pub name: String,
-    /// What it is entitled to, in worth.
-    pub share: u64,
-    /// What it holds.
-    pub usage: u64,
-    /// How many gangs wait in it.
-    pub waiting: usize,
-}
 
 /// Explains a queue. Looks at all gangs that name it, and at the queues beside it and above it.
 pub(super) fn explain(eyes: &mut Eyes<'_>, id: QueueId, queue: &Queue) -> QueueExplanation {
@@ -105,14 +30,16 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: QueueId, queue: &Queue) -> QueueE
     let (borrows, lender_count) = lenders(sight, id);
     let head = agenda.line(id).next();
     QueueExplanation {
-        at: sight.now,
+        kind: Code::new("Queue"),
+        clock: Clock::default(),
+        as_of: sight.now,
         books: books::of(sight, id, queue),
-        says: match &queue.spec {
+        condition: match &queue.spec {
             Some(spec) => words::ready(state, queue, spec),
             None => Condition {
-                kind: "Ready",
+                kind: Code::new("Ready"),
                 status: false,
-                reason: "NotFound",
+                reason: Code::new("NotFound"),
                 message: "nobody declared it; gangs that name it wait".to_owned(),
             },
         },
@@ -126,7 +53,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: QueueId, queue: &Queue) -> QueueE
         lender_count,
         surplus,
         expired,
-        spared,
+        spared: spared.told(),
         first: agenda
             .line(id)
             .take(NAMES)
@@ -143,8 +70,8 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: QueueId, queue: &Queue) -> QueueE
 
 fn holder(sight: Sight<'_>, (worth, id, gang): &(u64, GangId, &Gang)) -> Holder {
     Holder {
-        title: sight.state.gang_title(*id),
-        worth: *worth,
+        name: sight.state.gang_title(*id),
+        worth: Thousandths::of_worth(*worth),
         pods: gang.counts().placed(),
         surplus: gang.secured().saturating_sub(gang.min_available()),
         protection: protection(sight, *id),
@@ -193,35 +120,35 @@ fn lenders(sight: Sight<'_>, id: QueueId) -> (Vec<Lender>, usize) {
             let account = &beside.account;
             let unused = account.share.saturating_sub(account.flow.usage());
             if unused > 0 {
-                all.push(Lender {
+                let lender = Lender {
                     name: beside.name.to_string(),
-                    unused,
+                    unused: Thousandths::of_worth(unused),
                     waiting: sight.agenda.line_len(*id),
                     to: over.name.to_string(),
-                });
+                };
+                all.push((unused, lender));
             }
         }
     }
-    all.sort_by_key(|one| (one.waiting == 0, Reverse(one.unused)));
+    all.sort_by_key(|(unused, one)| (one.waiting == 0, Reverse(*unused)));
     let count = all.len();
-    all.truncate(NAMES);
-    (all, count)
+    let first = all.into_iter().take(NAMES).map(|(_, one)| one);
+    (first.collect(), count)
 }
 
 fn children(sight: Sight<'_>, queue: &Queue) -> Vec<Child> {
+    let queues = sight.state.queues();
     let below = queue.children.iter();
-    let mut all: Vec<Child> = below
-        .filter_map(|id| {
-            let child = sight.state.queues().get(*id)?;
-            Some(Child {
-                name: child.name.to_string(),
-                share: child.account.share,
-                usage: child.account.flow.usage(),
-                waiting: sight.agenda.line_len(*id),
-            })
-        })
+    let mut all: Vec<(QueueId, &Queue)> = below
+        .filter_map(|id| Some((*id, queues.get(*id)?)))
         .collect();
-    all.sort_by_key(|one| Reverse(one.usage));
-    all.truncate(2 * NAMES);
-    all
+    all.sort_by_key(|(_, child)| Reverse(child.account.flow.usage()));
+    let first = all.into_iter().take(2 * NAMES);
+    let told = first.map(|(id, child)| Child {
+        name: child.name.to_string(),
+        fair_share: Thousandths::of_worth(child.account.share),
+        usage: Thousandths::of_worth(child.account.flow.usage()),
+        waiting: sight.agenda.line_len(id),
+    });
+    told.collect()
 }

@@ -1,88 +1,13 @@
 //! What a running gang holds, and to whom it could lose what.
 
 use super::{Eyes, NAMES};
-use crate::actions::{Asker, Claim, Sight, Spared, Verdict, ends_at, surplus};
-use crate::state::{GangId, Near, NodeId, QueueId};
+use crate::actions::{Asker, Claim, Sight, Verdict, ends_at, surplus};
+use crate::state::{GangId, NodeId, QueueId};
 use muster_model::Lifetime;
-use muster_model::LostSums;
-use muster_model::units::Time;
+use muster_model::explanation::{
+    Could, NodeCount, Packed, Protection, ProtectionKind, Runs, Spared, Taker, Thousandths,
+};
 use std::collections::BTreeMap;
-
-/// What a gang holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Runs {
-    /// Since when its minimum has its place; `None`: since before this process.
-    pub since: Option<Time>,
-    /// Some of its nodes, and how many of its members each has: most first.
-    pub nodes: Vec<(String, u32)>,
-    /// On how many nodes it is.
-    pub node_count: usize,
-    /// How near to each other its members are.
-    pub near: Vec<Near>,
-    /// On so many of its nodes is nobody else, but those that are on every node.
-    pub own_nodes: usize,
-    /// What is free on those, in worth.
-    pub lost: u64,
-    /// What its minimum lost when it was placed, and had to lose at least, in worth; `None` where that is
-    /// not known, as before this process.
-    pub packed: Option<LostSums>,
-    /// Members beyond its minimum.
-    pub surplus: u32,
-    /// What it holds, in worth.
-    pub worth: u64,
-    /// How long it is protected from those who take for the sake of fairness.
-    pub protection: Protection,
-    /// By how much its queue is over its share, in worth.
-    pub queue_over: u64,
-    /// To whom it could lose what, now.
-    pub could_lose: Vec<Could>,
-}
-
-/// How long a gang is protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protection {
-    /// For ever.
-    Unlimited,
-    /// Until this time.
-    Until(Time),
-    /// Not any more since this time.
-    Over(Time),
-    /// Its lifetime counts from a start that this process did not see: it is protected.
-    Unknown,
-}
-
-/// What a gang could lose to somebody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Could {
-    /// To whom.
-    pub to: Taker,
-    /// What.
-    pub loses: Loses,
-}
-
-/// Who may take something of a gang.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Taker {
-    /// A gang of the same queue that is as important.
-    EqualInQueue,
-    /// A gang of the same queue that is more important.
-    HigherInQueue,
-    /// A gang of another queue that is at or below its fair share with it.
-    NeedyQueue,
-    /// The first gang of any queue, whose place is reserved, when the time of that has come.
-    Head,
-}
-
-/// What it could lose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loses {
-    /// Everything.
-    All,
-    /// So many members beyond its minimum, and not more for this reason.
-    Surplus(u32, Spared),
-    /// Nothing, for this reason.
-    Nothing(Spared),
-}
 
 /// Explains what a gang holds.
 pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
@@ -105,21 +30,28 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
     let mut nodes: Vec<(NodeId, u32)> = nodes.into_iter().collect();
     nodes.sort_unstable_by_key(|(node, pods)| (std::cmp::Reverse(*pods), *node));
     nodes.truncate(2 * NAMES);
-    let name = |(node, pods)| (state.nodes().name(node).to_owned(), pods);
+    let told = |(node, pods)| NodeCount {
+        name: state.nodes().name(node).to_owned(),
+        count: pods as usize,
+    };
+    let packed = sight.agenda.progress(id).packed;
     Runs {
         since: sight.agenda.progress(id).scheduled_at,
-        nodes: nodes.into_iter().map(name).collect(),
+        nodes: nodes.into_iter().map(told).collect(),
         node_count,
         near: state.near(gang),
         own_nodes: own.len(),
-        lost,
-        packed: sight.agenda.progress(id).packed,
+        lost_opportunity: Some(Thousandths::of_worth(lost)),
+        packed: packed.map(|one| Packed {
+            lost: Thousandths::of_worth(one.lost),
+            at_least: Thousandths::of_worth(one.at_least),
+        }),
         surplus: gang.secured().saturating_sub(gang.min_available()),
-        worth: state.weights().of(&gang.in_use),
+        worth: Thousandths::of_worth(state.weights().of(&gang.in_use)),
         protection: protection(sight, id),
-        queue_over: gang.queue.map_or(0, |queue| {
+        queue_over: gang.queue.map_or(Thousandths(0), |queue| {
             let anybody = Asker::anybody(queue, gang.priority);
-            eyes.judge_for(anybody).excess(queue)
+            Thousandths::of_worth(eyes.judge_for(anybody).excess(queue))
         }),
         could_lose: could_lose(eyes, id),
     }
@@ -128,12 +60,13 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
 /// How long a gang is protected from those who take for the sake of fairness.
 pub(super) fn protection(sight: Sight<'_>, id: GangId) -> Protection {
     let gang = &sight.state[id];
-    match ends_at(sight.agenda, id, gang) {
-        _ if gang.lifetime == Lifetime::Unlimited => Protection::Unlimited,
-        None => Protection::Unknown,
-        Some(at) if at <= sight.now => Protection::Over(at),
-        Some(at) => Protection::Until(at),
-    }
+    let (kind, at) = match ends_at(sight.agenda, id, gang) {
+        _ if gang.lifetime == Lifetime::Unlimited => (ProtectionKind::Unlimited, None),
+        None => (ProtectionKind::Unknown, None),
+        Some(at) if at <= sight.now => (ProtectionKind::Over, Some(at)),
+        Some(at) => (ProtectionKind::Until, Some(at)),
+    };
+    Protection { kind, at }
 }
 
 /// Asks the rules that choose victims, on behalf of everybody who could want its room.
@@ -156,22 +89,18 @@ fn could_lose(eyes: &mut Eyes<'_>, id: GangId) -> Vec<Could> {
     // What is past its lifetime goes for whoever's time has come, whatever the queues hold.
     let head = Asker::anybody(own, gang.priority).whose_place_is_due();
     if eyes.judge_for(head).judge(id, gang).whole == Ok(Claim::Due) {
-        all.push(Could {
-            to: Taker::Head,
-            loses: Loses::All,
-        });
+        all.push(Could::all(Taker::Head));
     }
     all
 }
 
 fn could(to: Taker, verdict: Verdict, surplus: u32) -> Option<Could> {
-    let loses = match (verdict.whole, verdict.surplus) {
-        (Err(Spared::HoldsNothing), _) => return None,
-        (Ok(_), _) => Loses::All,
-        (Err(why), Ok(_)) if surplus > 0 => Loses::Surplus(surplus, why),
-        (Err(why), _) => Loses::Nothing(why),
-    };
-    Some(Could { to, loses })
+    match (verdict.whole, verdict.surplus) {
+        (Err(Spared::HoldsNothing), _) => None,
+        (Ok(_), _) => Some(Could::all(to)),
+        (Err(why), Ok(_)) => Some(Could::some(to, surplus, why)),
+        (Err(why), Err(_)) => Some(Could::some(to, 0, why)),
+    }
 }
 
 /// The queue that is nearest to this one: what it may not have of it none farther away may, as for

@@ -1,183 +1,16 @@
 //! What a gang waits for, who is ahead of it, and who might make room.
 
 use super::NAMES;
-use crate::actions::{self, HEADS, KeptFor, Sight, Stage, ends_at, repairs_until};
+use crate::actions::{HEADS, Sight, Stage, ends_at, repairs_until};
 use crate::placement::amount_in_words;
 use crate::state::{GangId, PodId};
 use muster_model::RoomNote;
+use muster_model::explanation::{
+    Ahead, Asked, Closest, HangsOn, Held, Lack, NodeCount, Outcome, Place, PlaceHolder, Reason,
+    RoomHeld, Short, Start, Waits,
+};
 use muster_model::units::Time;
 use std::collections::BTreeSet;
-
-/// What a gang waits for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
-    /// Its place in its queue, from 1; `None` if it is in no line or far behind.
-    pub position: Option<u32>,
-    /// The first of its queue, if it is not the first itself.
-    pub ahead: Ahead,
-    /// When it was last tried.
-    pub tried_at: Option<Time>,
-    /// What it was short of then.
-    pub short: Option<Short>,
-    /// What its queue's books said.
-    pub held: Option<Held>,
-    /// Who makes room for it, or why nobody does.
-    pub asked: Option<Asked>,
-    /// The place that is reserved for it.
-    pub place: Option<ReservedPlace>,
-    /// For whom room is kept that it may not take.
-    pub kept_for: Option<KeptFor>,
-    /// On so many nodes room is held for it, until so many pods have left.
-    pub room_held: Option<(usize, usize)>,
-    /// When it may start.
-    pub start: Start,
-}
-
-/// Who is ahead.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ahead {
-    /// How many, where its position is known.
-    pub count: Option<u32>,
-    /// The first of them.
-    pub first: Vec<String>,
-    /// The one that its queue's books hold back, and why: those behind it wait with it.
-    pub held_back: Option<(String, String)>,
-}
-
-/// What a gang was short of when it was last tried.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Short {
-    /// So many members found a node, where that is known.
-    pub fit: Option<u32>,
-    /// So many had to.
-    pub needed: u32,
-    /// The first that did not.
-    pub pod: Option<String>,
-    /// How many nodes there were.
-    pub nodes: usize,
-    /// What they said to it, and how many of them.
-    pub reasons: Vec<(String, usize)>,
-    /// The node that lacked least.
-    pub closest: Option<Closest>,
-}
-
-/// A node that lacks nothing but resources.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Closest {
-    /// Its name.
-    pub node: String,
-    /// What it lacks.
-    pub lacks: Vec<Lack>,
-}
-
-/// What a node lacks of a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lack {
-    /// The resource.
-    pub resource: String,
-    /// How much, in words.
-    pub amount: String,
-}
-
-/// What a queue's books say to a gang.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// Whose books; `None`: the cluster's.
-    pub by: Option<String>,
-    /// When they are asked again although nothing happens.
-    pub until: Option<Time>,
-    /// Whether they would say so if the queue held nothing.
-    pub for_good: bool,
-}
-
-/// Who was asked to make room.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// Nobody, because its queue does not let it start.
-    HeldBack,
-    /// Nobody, for this reason.
-    Nobody(NotAsked),
-    /// Everybody who may be: a place was found.
-    Found(Box<actions::Asked>),
-    /// Everybody who may be: no place was found. Whether that is a proof, as opposed to a bounded search.
-    InVain(Box<actions::Asked>, bool),
-}
-
-/// Why nobody was asked to make room for a gang.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotAsked {
-    /// Its minimum has a place.
-    NotMissing,
-    /// It is partly bound: it is completed with what is free, or released.
-    PartlyBound,
-    /// Too many of its queue are before it.
-    Behind {
-        /// Only so many of a queue are looked at.
-        heads: u32,
-    },
-    /// Enough plans were made in this cycle: its turn comes.
-    Postponed,
-    /// Its preemptionPolicy is Never.
-    Never,
-}
-
-/// The place that is reserved for a gang.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReservedPlace {
-    /// On so many nodes.
-    pub nodes: u32,
-    /// When it will be free; `None`: nobody knows.
-    pub at: Option<Time>,
-    /// Some of the gangs that are on those nodes now, and when their lifetimes end, who goes first first.
-    pub holders: Vec<(String, Option<Time>)>,
-    /// How many there are.
-    pub holder_count: usize,
-}
-
-/// When a gang may start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Start {
-    /// Not before this; `None`: unknown.
-    pub at: Option<Time>,
-    /// What that hangs on.
-    pub hangs_on: HangsOn,
-}
-
-/// What the start of a gang hangs on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HangsOn {
-    /// On news: pods, a queue, a gate.
-    #[default]
-    News,
-    /// On the next decision.
-    NextDecision,
-    /// On the end of its back-off.
-    BackOff,
-    /// On the pods that leave the room held for it.
-    Leaving,
-    /// On the flow of its queue, which decays.
-    Flow,
-    /// On gangs of its queue that end.
-    Books,
-    /// On the gangs ahead of it.
-    Ahead,
-    /// On room that nobody promised to set free at a time.
-    Room,
-    /// On the lifetimes of those who are in the place that is reserved for it.
-    Lifetimes,
-    /// On those who should have left the place that is reserved for it.
-    Overdue,
-    /// On those in the place that is held for it, of whom nobody knows when they end.
-    Place,
-    /// On room beyond what is kept for another.
-    KeptRoom,
-    /// On nothing: it asks for more than its queue may ever give.
-    Never,
-    /// On a Permit plugin.
-    Permit,
-    /// On an answer from outside.
-    Answer,
-}
 
 /// When a gang may start, as far as anybody promised anything.
 fn start(sight: Sight<'_>, id: GangId) -> Start {
@@ -229,29 +62,38 @@ fn start_in_room(sight: Sight<'_>, id: GangId) -> Start {
 fn asked(sight: Sight<'_>, id: GangId) -> Option<Asked> {
     let (gang, progress) = (&sight.state[id], sight.agenda.progress(id));
     if progress.held_back.is_some() {
-        return Some(Asked::HeldBack);
+        return Some(Asked::nobody(Outcome::HeldBack));
     }
     progress.short.as_ref()?;
     if gang.missing() == 0 {
-        return Some(Asked::Nobody(NotAsked::NotMissing));
+        return Some(Asked::nobody(Outcome::NotMissing));
     }
     let repaired = repairs_until(sight.state, sight.agenda, id).is_some();
     if gang.is_partly_bound() && !repaired {
-        return Some(Asked::Nobody(NotAsked::PartlyBound));
+        return Some(Asked::nobody(Outcome::PartlyBound));
     }
-    let all = progress.asked.clone();
-    Some(match progress.room? {
-        RoomNote::Found => Asked::Found(all?),
-        RoomNote::Impossible => Asked::InVain(all?, true),
-        RoomNote::CutShort => Asked::InVain(all?, false),
-        RoomNote::Postponed => Asked::Nobody(NotAsked::Postponed),
-        RoomNote::Behind => Asked::Nobody(NotAsked::Behind { heads: HEADS }),
-        RoomNote::Never => Asked::Nobody(NotAsked::Never),
-    })
+    let room = progress.room?;
+    let all = |outcome| {
+        progress.asked.as_deref().map(|all| Asked {
+            outcome,
+            proven: room == RoomNote::Impossible,
+            ..all.clone()
+        })
+    };
+    match room {
+        RoomNote::Found => all(Outcome::Found),
+        RoomNote::Impossible | RoomNote::CutShort => all(Outcome::InVain),
+        RoomNote::Postponed => Some(Asked::nobody(Outcome::Postponed)),
+        RoomNote::Behind => Some(Asked {
+            heads: Some(HEADS),
+            ..Asked::nobody(Outcome::Behind)
+        }),
+        RoomNote::Never => Some(Asked::nobody(Outcome::Never)),
+    }
 }
 
 /// The place that is reserved for a gang, and who is there. For few gangs there is one.
-fn place(sight: Sight<'_>, id: GangId) -> Option<ReservedPlace> {
+fn place(sight: Sight<'_>, id: GangId) -> Option<Place> {
     let reserved = sight.agenda.reserved.get(&id)?;
     let nodes = sight.state.nodes();
     let pods = reserved.on().into_iter().flat_map(|node| nodes.pods(node));
@@ -263,14 +105,17 @@ fn place(sight: Sight<'_>, id: GangId) -> Option<ReservedPlace> {
     let mut holders: Vec<(Option<Time>, GangId)> =
         gangs.into_iter().map(|id| (end(id), id)).collect();
     holders.sort_unstable_by_key(|(at, id)| (at.is_none(), *at, *id));
-    Some(ReservedPlace {
+    Some(Place {
         nodes: u32::try_from(reserved.on().len()).unwrap_or(u32::MAX),
         at: reserved.at,
         holder_count: holders.len(),
         holders: holders
             .into_iter()
             .take(NAMES)
-            .map(|(at, id)| (sight.state.gang_title(id), at))
+            .map(|(ends_at, id)| PlaceHolder {
+                name: sight.state.gang_title(id),
+                ends_at,
+            })
             .collect(),
     })
 }
@@ -296,7 +141,10 @@ pub(super) fn explain(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Wa
     } else {
         BTreeSet::new()
     };
-    let room_held = (!nodes.is_empty()).then(|| (nodes.len(), state.leaving_from(&nodes)));
+    let room_held = (!nodes.is_empty()).then(|| RoomHeld {
+        nodes: nodes.len(),
+        leaving: state.leaving_from(&nodes),
+    });
     Waits {
         position,
         ahead: ahead(sight, id, position),
@@ -332,8 +180,10 @@ fn ahead(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Ahead {
         first: first.map(|one| state.gang_title(one)).collect(),
         held_back: held_back.map(|one| {
             let why = agenda.progress(one).why.as_ref();
-            let words = why.map_or_else(String::new, |why| why.message.to_string());
-            (state.gang_title(one), words)
+            Reason {
+                name: state.gang_title(one),
+                message: why.map_or_else(String::new, |why| why.message.to_string()),
+            }
         }),
     }
 }
@@ -353,10 +203,11 @@ fn short(sight: Sight<'_>, id: GangId) -> Option<Short> {
         nodes: diagnosis.map_or(0, |one| one.nodes),
         reasons: diagnosis.map_or_else(Vec::new, |one| {
             let reasons = one.reasons.iter().take(4 * NAMES);
-            let words = |(reason, count): (&crate::framework::Reason, &usize)| {
-                (reason.describe(state.dimensions()), *count)
-            };
-            reasons.map(words).collect()
+            let told = reasons.map(|(reason, count)| NodeCount {
+                name: reason.describe(state.dimensions()),
+                count: *count,
+            });
+            told.collect()
         }),
         closest: closest.map(|(node, lacks)| Closest {
             node: state.nodes().name(*node).to_owned(),

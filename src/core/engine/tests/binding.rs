@@ -52,7 +52,7 @@ fn a_bind_that_nobody_answered_is_not_said_to_be_refused_and_needs_no_other_node
     let said = story.status("g").conditions;
     let scheduled = said.iter().find(|one| one.kind == "Scheduled").unwrap();
     assert_eq!(
-        (scheduled.reason, scheduled.message.as_str()),
+        (&*scheduled.reason, scheduled.message.as_str()),
         ("BindFailed", "binding pod p failed: no answer")
     );
 }
@@ -377,7 +377,7 @@ fn a_refused_release_goes_on_until_it_is_done_and_says_who_refuses_since_when() 
             .iter()
             .find(|one| one.kind == "ReleaseRefused");
         let words = "pod p01 may not be deleted: denied by policy \"keep\"";
-        let said = refused.map(|one| (one.reason, one.message.as_str()));
+        let said = refused.map(|one| (&*one.reason, one.message.as_str()));
         assert_eq!(said, Some(("DeleteRefused", words)));
         story.pass(500);
     }

@@ -35,7 +35,7 @@ impl Story {
         }
     }
 
-    fn condition(&self, gang: &str, kind: &str) -> Option<(&'static str, String)> {
+    fn condition(&self, gang: &str, kind: &str) -> Option<(Code, String)> {
         let conditions = self.status(gang).conditions;
         let found = conditions.into_iter().find(|one| one.kind == kind)?;
         Some((found.reason, found.message))
@@ -105,7 +105,7 @@ fn replicas_cap_all_subgroups_together_and_say_so_on_the_pods() {
     );
     let plan = story.later(1_000);
     let reason = |effect: &Effect| match effect {
-        Effect::PodWaits(waits) => Some(waits.reason),
+        Effect::PodWaits(waits) => Some(waits.reason.clone()),
         _ => None,
     };
     let reasons: Vec<_> = plan.effects.iter().filter_map(reason).collect();

@@ -4,6 +4,11 @@ use super::*;
 use crate::framework::{Plugin, VictimFilter};
 use crate::state::{ClusterState, Gang};
 use muster_model::Lifetime;
+use muster_model::explanation::{
+    Asked, Could, Explained, GangExplanation, HangsOn, Lost, NodeCount, Outcome, PlaceHolder,
+    Protection, ProtectionKind, QueueExplanation, Reason, RoomHeld, Spared, SparedCount, Start,
+    Taker, Thousandths,
+};
 use muster_model::resources::CORE;
 
 /// A story with two queues of equal weight, whose gangs may hold as much as they like.
@@ -50,6 +55,13 @@ impl Story {
         found.unwrap()
     }
 
+    /// Who was asked to make room for a gang, all for nothing; and that this is proven.
+    fn asked_in_vain(&self, name: &str) -> Asked {
+        let asked = self.gang_explained(name).waits.unwrap().asked.unwrap();
+        assert_eq!((&asked.outcome, asked.proven), (&Outcome::InVain, true));
+        asked
+    }
+
     fn queue_explained(&self, name: &str) -> QueueExplanation {
         self.scheduler.explain_queue(name, self.now).unwrap()
     }
@@ -82,6 +94,20 @@ impl Story {
     }
 }
 
+fn count(name: &str, count: usize) -> NodeCount {
+    NodeCount {
+        name: name.to_owned(),
+        count,
+    }
+}
+
+fn holder(name: &str, ends_at: Option<Time>) -> PlaceHolder {
+    PlaceHolder {
+        name: name.to_owned(),
+        ends_at,
+    }
+}
+
 fn lifetime(seconds: u64) -> GangSpec {
     GangSpec {
         lifetime: Some(Millis::from_secs(seconds)),
@@ -107,14 +133,17 @@ fn who_waits_is_told_what_is_short_who_is_ahead_and_when_it_was_tried() {
     let why = story.gang_explained("second");
     let condition = story.status("second");
     let condition = condition.conditions.iter().find(|one| !one.status).unwrap();
-    assert_eq!(why.says, *condition, "the first sentence is the condition");
+    assert_eq!(
+        why.condition, *condition,
+        "the first sentence is the condition"
+    );
     let waits = why.waits.unwrap();
     assert_eq!(waits.position, Some(2));
     assert_eq!(waits.ahead.first, ["a/first"]);
     assert_eq!(waits.tried_at, Some(story.now));
     let short = waits.short.unwrap();
     assert_eq!((short.fit, short.needed), (Some(2), 4));
-    assert_eq!(short.reasons, [("Insufficient cpu".to_owned(), 1)]);
+    assert_eq!(short.reasons, [count("Insufficient cpu", 1)]);
     let closest = short.closest.unwrap();
     assert_eq!(closest.lacks[0].amount, "1 cpu");
     assert_eq!(waits.start.at, None);
@@ -134,16 +163,12 @@ fn who_keeps_a_place_is_told_with_the_reason_of_the_rules_that_choose_victims() 
     story.pass(1_000);
     story.gang("wants", "right", 4, 4, GangSpec::default());
     story.come_to_rest();
-    let Some(Asked::InVain(asked, true)) = story.gang_explained("wants").waits.unwrap().asked
-    else {
-        panic!("nobody was asked");
-    };
-    let spared: Vec<_> = asked.spared.iter().collect();
+    let asked = story.asked_in_vain("wants");
     let expected = [
-        (Spared::NotEntitled, 2, "a/protected"),
-        (Spared::Priority, 2, "a/equal"),
+        SparedCount::new(Spared::NotEntitled, 2, "a/protected"),
+        SparedCount::new(Spared::Priority, 2, "a/equal"),
     ];
-    assert_eq!(spared, expected);
+    assert_eq!(asked.spared, expected);
 }
 
 #[test]
@@ -154,34 +179,41 @@ fn a_lifetime_that_is_not_over_is_the_reason_for_a_queue_in_need() {
     story.come_to_rest();
     story.gang("entitled", "right", 2, 2, GangSpec::default());
     story.come_to_rest();
-    let Some(Asked::InVain(asked, _)) = story.gang_explained("entitled").waits.unwrap().asked
-    else {
-        panic!("nobody was asked");
-    };
+    let asked = story.asked_in_vain("entitled");
     let until = Time::ZERO + Millis::from_secs(3_600);
     let lifetime_not_over = Spared::Lifetime(Some(until));
-    assert!(asked.spared.iter().eq([(lifetime_not_over, 1, "a/lent")]));
+    assert_eq!(
+        asked.spared,
+        [SparedCount::new(lifetime_not_over, 1, "a/lent")]
+    );
     let runs = story.gang_explained("lent").runs.unwrap();
-    assert_eq!(runs.protection, Protection::Until(until));
-    assert_eq!(runs.queue_over, 2 * CORE);
-    assert_eq!(runs.nodes, [("n".to_owned(), 4)]);
-    let loses: Vec<_> = runs.could_lose.iter().map(|one| one.loses).collect();
+    let protection = Protection {
+        kind: ProtectionKind::Until,
+        at: Some(until),
+    };
+    assert_eq!(runs.protection, protection);
+    let two_cores = Thousandths::of_worth(2 * CORE);
+    assert_eq!(runs.queue_over, two_cores);
+    assert_eq!(runs.nodes, [count("n", 4)]);
     let expected = [
-        Loses::Nothing(Spared::Priority),
-        Loses::All,
-        Loses::Nothing(lifetime_not_over),
+        Could::some(Taker::EqualInQueue, 0, Spared::Priority),
+        Could::all(Taker::HigherInQueue),
+        Could::some(Taker::NeedyQueue, 0, lifetime_not_over),
     ];
-    assert_eq!(loses, expected);
+    assert_eq!(runs.could_lose, expected);
 
     let queue = story.queue_explained("left");
-    assert_eq!(queue.books.over(), 2 * CORE);
-    assert_eq!(queue.holders[0].title, "a/lent");
+    assert_eq!(queue.books.over, two_cores);
+    assert_eq!(queue.holders[0].name, "a/lent");
     assert_eq!(queue.borrows[0].name, "right");
     assert_eq!(
         (queue.borrows[0].unused, queue.borrows[0].waiting),
-        (2 * CORE, 1)
+        (two_cores, 1)
     );
-    assert!(queue.spared.iter().eq([(lifetime_not_over, 1, "a/lent")]));
+    assert_eq!(
+        queue.spared,
+        [SparedCount::new(lifetime_not_over, 1, "a/lent")]
+    );
     let queue = story.queue_explained("right");
     assert_eq!(queue.first, ["a/entitled"]);
     assert_eq!(queue.head.unwrap().reason, "Unschedulable");
@@ -199,17 +231,21 @@ fn who_was_preempted_is_told_by_whom_why_it_and_when_it_may_come_back() {
     let now = story.now;
     let why = story.gang_explained("low");
     let lost = why.disruption.unwrap();
-    assert_eq!(lost.by, Some(("a/high".to_owned(), "left".to_owned())));
+    assert_eq!(lost.by.as_deref(), Some("a/high"));
+    assert_eq!(lost.by_queue.as_deref(), Some("left"));
     assert_eq!(
-        (lost.at, lost.lost, lost.pods),
-        (now, Lost::Claimed(Claim::Lower), 2)
+        (lost.at, lost.why, lost.pods),
+        (now, Lost::LowerPriority, 2)
     );
     let waits = story.gang_explained("high").waits.unwrap();
-    assert_eq!(waits.room_held, Some((1, 2)));
-    assert_eq!(waits.start.hangs_on, HangsOn::Leaving);
-    let Some(Asked::Found(asked)) = waits.asked else {
-        panic!("nobody was asked");
+    let held = RoomHeld {
+        nodes: 1,
+        leaving: 2,
     };
+    assert_eq!(waits.room_held, Some(held));
+    assert_eq!(waits.start.hangs_on, HangsOn::Leaving);
+    let asked = waits.asked.unwrap();
+    assert_eq!(asked.outcome, Outcome::Found);
     assert_eq!((asked.go, asked.go_of), (2, vec!["a/low".to_owned()]));
     for name in ["low-0", "low-1"] {
         let gone = pod(name, Some("low"), 1).key;
@@ -218,7 +254,7 @@ fn who_was_preempted_is_told_by_whom_why_it_and_when_it_may_come_back() {
     }
     story.come_to_rest();
     let why = story.gang_explained("low");
-    assert_eq!(why.says.reason, "Preempted");
+    assert_eq!(why.condition.reason, "Preempted");
     assert_eq!(why.back_at, Some(now + Millis(10_000)));
     assert_eq!(why.waits.unwrap().start.at, why.back_at);
     assert!(story.gang_explained("high").waits.is_none());
@@ -236,9 +272,9 @@ fn who_loses_what_is_beyond_its_minimum_is_told_for_whom() {
     story.come_to_rest();
     let why = story.gang_explained("elastic");
     let lost = why.disruption.unwrap();
-    assert_eq!(lost.by.unwrap().0, "a/equal");
-    assert_eq!((lost.lost, lost.pods), (Lost::Surplus, 2));
-    assert_eq!(why.phase, GangPhase::Running);
+    assert_eq!(lost.by.unwrap(), "a/equal");
+    assert_eq!((lost.why, lost.pods), (Lost::Surplus, 2));
+    assert_eq!(why.phase, GangPhase::Running.as_str());
 }
 
 #[test]
@@ -257,8 +293,8 @@ fn the_head_of_a_queue_is_told_when_its_place_is_free_and_who_behind_it_for_whom
     let place = waits.place.unwrap();
     assert_eq!((place.nodes, place.at), (1, Some(second)));
     let holders = [
-        ("a/short".to_owned(), Some(first)),
-        ("a/long".to_owned(), Some(second)),
+        holder("a/short", Some(first)),
+        holder("a/long", Some(second)),
     ];
     assert_eq!(place.holders, holders);
     let start = Start {
@@ -292,7 +328,7 @@ fn of_a_place_that_is_held_although_nobody_knows_when_it_is_free_just_that_is_to
     let waits = story.gang_explained("head").waits.unwrap();
     let place = waits.place.unwrap();
     assert_eq!((place.nodes, place.at), (1, None));
-    assert_eq!(place.holders, [("a/endless".to_owned(), None)]);
+    assert_eq!(place.holders, [holder("a/endless", None)]);
     assert_eq!(
         (waits.start.at, waits.start.hangs_on),
         (None, HangsOn::Place)
@@ -305,21 +341,17 @@ fn past_its_lifetime_a_gang_could_go_for_a_reservation_whatever_its_queue_holds(
     story.node("n", 8);
     story.gang("old", "left", 2, 2, lifetime(60));
     story.come_to_rest();
-    let lost = |story: &Story| -> Vec<_> {
-        let runs = story.gang_explained("old").runs.unwrap();
-        let all = runs.could_lose.iter();
-        all.map(|one| (one.to, one.loses)).collect()
-    };
+    let lost = |story: &Story| story.gang_explained("old").runs.unwrap().could_lose;
     let before = [
-        (Taker::EqualInQueue, Loses::Nothing(Spared::Priority)),
-        (Taker::HigherInQueue, Loses::All),
-        (Taker::NeedyQueue, Loses::Nothing(Spared::WithinShare)),
+        Could::some(Taker::EqualInQueue, 0, Spared::Priority),
+        Could::all(Taker::HigherInQueue),
+        Could::some(Taker::NeedyQueue, 0, Spared::WithinShare),
     ];
     assert_eq!(lost(&story), before);
     story.pass(61_000);
     story.come_to_rest();
     let mut after = before.to_vec();
-    after.push((Taker::Head, Loses::All));
+    after.push(Could::all(Taker::Head));
     assert_eq!(lost(&story), after);
 }
 
@@ -339,11 +371,9 @@ fn who_is_protected_by_min_runtime_is_told_so_until_when() {
     story.pass(1_000);
     story.gang("high", "left", 2, 2, priority(1));
     story.come_to_rest();
-    let Some(Asked::InVain(asked, true)) = story.gang_explained("high").waits.unwrap().asked else {
-        panic!("nobody was asked");
-    };
+    let asked = story.asked_in_vain("high");
     let until = Spared::MinRuntime(Time(60_000));
-    assert!(asked.spared.iter().eq([(until, 1, "a/runs")]));
+    assert_eq!(asked.spared, [SparedCount::new(until, 1, "a/runs")]);
 }
 
 #[test]
@@ -361,10 +391,7 @@ fn pods_of_other_schedulers_are_counted_as_never_asked() {
     story.tell(Event::Gone(ObjectKey::Pod(pod("two", None, 1).key)));
     story.gang("wants", "left", 4, 4, GangSpec::default());
     story.come_to_rest();
-    let Some(Asked::InVain(asked, true)) = story.gang_explained("wants").waits.unwrap().asked
-    else {
-        panic!("nobody was asked");
-    };
+    let asked = story.asked_in_vain("wants");
     assert_eq!((asked.foreign, asked.may_go), (2, 0));
     story.scheduler.state().audit().unwrap();
 }
@@ -387,14 +414,14 @@ fn whom_the_books_hold_back_is_told_whose_and_who_is_behind_is_told_whom() {
     story.come_to_rest();
     let waits = story.gang_explained("held").waits.unwrap();
     assert_eq!(waits.held.unwrap().by.as_deref(), Some("left"));
-    assert_eq!(waits.asked, Some(Asked::HeldBack));
+    assert_eq!(waits.asked, Some(Asked::nobody(Outcome::HeldBack)));
     assert_eq!(waits.start.hangs_on, HangsOn::Books);
     let why = story.gang_explained("behind");
-    assert_eq!(why.says.reason, "QueueHeld");
+    assert_eq!(why.condition.reason, "QueueHeld");
     let waits = why.waits.unwrap();
-    let (head, words) = waits.ahead.held_back.unwrap();
-    assert_eq!(head, "a/held");
-    assert!(words.contains("its limit is 3 cpu"), "{words}");
+    let Reason { name, message } = waits.ahead.held_back.unwrap();
+    assert_eq!(name, "a/held");
+    assert!(message.contains("its limit is 3 cpu"), "{message}");
     assert_eq!(waits.start.hangs_on, HangsOn::Ahead);
     assert_eq!(why.queue.unwrap().limits[0].held, "2 cpu");
 }
@@ -411,7 +438,7 @@ fn every_gang_has_an_answer_whatever_it_waits_for() {
         let names = ["without-pods", "without-queue", "too-few-pods", "too-large"];
         for name in names {
             let why = story.gang_explained(name);
-            assert!(!why.says.message.is_empty(), "{name}");
+            assert!(!why.condition.message.is_empty(), "{name}");
             assert!(why.waits.is_some(), "{name}");
         }
         story.come_to_rest();
@@ -420,7 +447,7 @@ fn every_gang_has_an_answer_whatever_it_waits_for() {
         story.gang_explained("without-queue").lifetime,
         Lifetime::Unlimited
     );
-    assert!(!story.queue_explained("nowhere").says.status);
+    assert!(!story.queue_explained("nowhere").condition.status);
 }
 
 /// What is explained anew until nothing more is due now.
@@ -429,7 +456,7 @@ fn explained(story: &mut Story) -> Vec<String> {
     loop {
         let (news, due) = story.scheduler.take_explained(story.now);
         names.extend(news.into_iter().map(|one| match one {
-            Explained::Gang(gang) => gang.title,
+            Explained::Gang(_, gang) => format!("{}/{}", gang.namespace, gang.name),
             Explained::GangGone(key) => format!("no {key}"),
             Explained::Queue(queue) => format!("queue {}", queue.books.name),
             Explained::QueueGone(name) => format!("no queue {name}"),
@@ -539,12 +566,11 @@ fn what_a_plugin_spares_is_not_asked_and_who_waits_hears_of_it() {
     story.gang("second", "default", 4, 4, priority(10));
     story.come_to_rest();
     assert!(story.evicted().is_empty());
-    let Some(Asked::InVain(asked, true)) = story.gang_explained("second").waits.unwrap().asked
-    else {
-        panic!("nobody was asked");
-    };
-    let spared: Vec<_> = asked.spared.iter().collect();
-    assert_eq!(spared, [(Spared::Plugin("Keeper"), 1, "a/kept")]);
+    let asked = story.asked_in_vain("second");
+    assert_eq!(
+        asked.spared,
+        [SparedCount::new(Spared::Plugin("Keeper"), 1, "a/kept")]
+    );
 }
 
 #[test]
@@ -566,14 +592,10 @@ fn of_gangs_that_several_plugins_spare_each_is_told_apart() {
     story.pass(1_000);
     story.gang("wants", "default", 2, 2, priority(9));
     story.come_to_rest();
-    let Some(Asked::InVain(asked, true)) = story.gang_explained("wants").waits.unwrap().asked
-    else {
-        panic!("nobody was asked");
-    };
-    let spared: Vec<_> = asked.spared.iter().collect();
+    let asked = story.asked_in_vain("wants");
     let expected = [
-        (Spared::Plugin("Keeper"), 1, "a/kept"),
-        (Spared::Plugin("Warden"), 1, "a/ward"),
+        SparedCount::new(Spared::Plugin("Keeper"), 1, "a/kept"),
+        SparedCount::new(Spared::Plugin("Warden"), 1, "a/ward"),
     ];
-    assert_eq!(spared, expected);
+    assert_eq!(asked.spared, expected);
 }

@@ -1,6 +1,7 @@
 //! Gangs whose members are to be near each other, and gangs that want nodes for themselves.
 
 use super::*;
+use muster_model::explanation::{NearLimit, Thousandths};
 use muster_model::resources::CORE;
 use muster_model::{HOSTNAME, Labels, Level, NodeSpec, TopologySpec, TopologyWish};
 use proptest::prelude::*;
@@ -364,7 +365,8 @@ fn who_runs_says_what_it_lost_and_had_to_lose() {
     assert!(binds.iter().all(|bind| bind.node == "large"));
     let found = story.scheduler.explain_gang(&key("g"), story.now, 1);
     let packed = found.unwrap().runs.unwrap().packed.unwrap();
-    assert_eq!((packed.lost, packed.at_least), (CORE, CORE));
+    let core = Thousandths::of_worth(CORE);
+    assert_eq!((packed.lost, packed.at_least), (core, core));
 }
 
 #[test]
@@ -389,11 +391,16 @@ fn who_runs_says_how_near_its_members_are_and_what_it_leaves_now() {
     let found = runs(&story);
     let near = &found.near[0];
     assert_eq!(
-        (near.hops, near.domain.as_deref()),
+        (near.max_hops, near.domain.as_deref()),
         (Some(2), Some("block=a,rack=1"))
     );
-    assert_eq!(near.limit, Some((Some("rack".to_owned()), 2)));
-    assert_eq!((found.own_nodes, found.lost), (2, 2 * CORE));
+    let limit = NearLimit {
+        level: Some("rack".to_owned()),
+        max_hops: 2,
+    };
+    assert_eq!(near.limit, Some(limit));
+    let cores = |number| Some(Thousandths::of_worth(number * CORE));
+    assert_eq!((found.own_nodes, found.lost_opportunity), (2, cores(2)));
     // Who comes to one of its nodes takes what is free there from what it leaves.
     story.submit(PodSpec {
         ours: false,
@@ -401,7 +408,7 @@ fn who_runs_says_how_near_its_members_are_and_what_it_leaves_now() {
         ..pod("other", None, 1)
     });
     let found = runs(&story);
-    assert_eq!((found.own_nodes, found.lost), (1, CORE));
+    assert_eq!((found.own_nodes, found.lost_opportunity), (1, cores(1)));
     // Nobody is near when nobody has a place.
     for bind in &binds {
         story.tell(Event::Gone(ObjectKey::Pod(bind.pod.clone())));

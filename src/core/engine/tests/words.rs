@@ -13,7 +13,7 @@ fn a_gang_that_cannot_be_tried_is_a_decision_once() {
         for decision in story.later(1_000).decisions {
             reasons.push(match decision.outcome {
                 Outcome::Waits { reason, .. } => reason,
-                _ => "placed",
+                _ => Code::new("placed"),
             });
         }
     }

@@ -1,56 +1,55 @@
 //! The sentences, one by one.
 
 use super::*;
-use crate::why::convert;
-use crate::why::{
-    Asked, ClockKind, Closest, ConditionSaid, Could, Disruption, Gang, KeptFor, Lack, Members,
-    Near, NearLimit, NodeCount, Packed, Place, PlaceHolder, Queue, RoomHeld, Runs, Short, Start,
-    Waits,
+use muster_model::explanation::{
+    Ahead, Asked, Clock as Kind, Closest, Could, Disruption, GangExplanation, HangsOn, KeptFor,
+    Lack, Lost, Members, Near, NearLimit, NodeCount, Outcome, Packed, Place, PlaceHolder,
+    QueueExplanation, RoomHeld, Runs, Short, Spared, Start, Taker, Waits,
 };
-use muster_core::engine::{Claim, HangsOn, Lost, Spared};
-use muster_model::units::Time;
+use muster_model::units::{Millis, Time};
+use muster_model::{Code, Condition, Lifetime};
 
-fn waiting() -> Gang {
-    Gang {
-        kind: "PodGroup".to_owned(),
+fn waiting() -> GangExplanation {
+    GangExplanation {
+        kind: Code::new("PodGroup"),
         namespace: "ml".to_owned(),
         name: "train".to_owned(),
-        as_of: 90.0,
-        phase: "Inqueue".to_owned(),
-        condition: ConditionSaid {
-            kind: "Scheduled".to_owned(),
+        as_of: Time(90_000),
+        phase: Code::new("Inqueue"),
+        condition: Condition {
+            kind: Code::new("Scheduled"),
             status: false,
-            reason: "Unschedulable".to_owned(),
+            reason: Code::new("Unschedulable"),
             message: "1 of 4 members fit; pod train-1: 0/2 nodes are available.".to_owned(),
         },
-        submitted_at: Some(30.0),
-        lifetime_seconds: Some(7_200.0),
+        submitted_at: Some(Time(30_000)),
+        lifetime: Lifetime::Limited(Millis(7_200_000)),
         members: Members {
             minimum: 4,
             all: 4,
             ..Members::default()
         },
-        queue: Some(QueueBooks {
+        queue: Some(Books {
             name: "research".to_owned(),
             exists: true,
-            fair_share: 25.0,
-            usage: 30.25,
-            over: 5.25,
-            flow: 31.0,
-            flow_limit: Some(30.0),
-            budget_left: 600.0,
-            cluster: 100.0,
+            fair_share: Thousandths(25_000),
+            usage: Thousandths(30_250),
+            over: Thousandths(5_250),
+            flow: Thousandths(31_000),
+            flow_limit: Some(Thousandths(30_000)),
+            budget_left: Thousandths(600_000),
+            cluster: Thousandths(100_000),
             waiting: 9,
-            ..QueueBooks::default()
+            ..Books::default()
         }),
         waits: Some(Waits {
             position: Some(3),
-            ahead: crate::why::Ahead {
+            ahead: Ahead {
                 count: Some(2),
                 first: vec!["ml/a".to_owned(), "ml/b".to_owned()],
                 held_back: None,
             },
-            tried_at: Some(89.5),
+            tried_at: Some(Time(89_500)),
             short: Some(Short {
                 fit: Some(1),
                 needed: 4,
@@ -69,14 +68,14 @@ fn waiting() -> Gang {
                 }),
             }),
             asked: Some(Asked {
-                outcome: "InVain".to_owned(),
+                outcome: Outcome::InVain,
                 proven: true,
-                at: Some(89.5),
+                at: Some(Time(89_500)),
                 may_go: 2,
                 example: Some("ml/elastic".to_owned()),
                 spared: vec![SparedCount {
                     plugin: None,
-                    reason: "NotEntitled".to_owned(),
+                    reason: Code::new("NotEntitled"),
                     gangs: 3,
                     example: "web/shop".to_owned(),
                     until: None,
@@ -86,11 +85,11 @@ fn waiting() -> Gang {
             }),
             start: Start {
                 at: None,
-                hangs_on: "Room".to_owned(),
+                hangs_on: HangsOn::Room,
             },
             ..Waits::default()
         }),
-        ..Gang::default()
+        ..GangExplanation::default()
     }
 }
 
@@ -114,7 +113,7 @@ Others go  not enough: 2 pods may be made to go (of ml/elastic) and 0 leave anyw
 May start  unknown: when there is room: pods end, or a node comes; nobody promised when
 Last tried at 1 min 29 s (0.5 s ago)
 ";
-    assert_eq!(super::gang(&waiting()), expected);
+    assert_eq!(gang_in_words(&waiting()), expected);
 }
 
 #[test]
@@ -122,14 +121,14 @@ fn a_preempted_gang_is_told_by_whom_why_it_and_when_it_may_come_back() {
     let mut gang = waiting();
     gang.waits = None;
     gang.disruption = Some(Disruption {
-        at: 80.0,
+        at: Time(80_000),
         by: Some("ml/urgent".to_owned()),
         by_queue: Some("research".to_owned()),
-        why: "LowerPriority".to_owned(),
+        why: Lost::LowerPriority,
         pods: 4,
     });
-    gang.back_at = Some(100.0);
-    let text = super::gang(&gang);
+    gang.back_at = Some(Time(100_000));
+    let text = gang_in_words(&gang);
     let expected = "\
 Preempted  at 1 min 20 s (10 s ago), for ml/urgent of queue research: 4 pods had to go
            why it: its priority was lower, in the same queue
@@ -147,12 +146,12 @@ fn room_that_is_held_is_told_with_who_goes_for_it() {
         leaving: 2,
     });
     waits.asked = Some(Asked {
-        outcome: "Found".to_owned(),
+        outcome: Outcome::Found,
         go: 2,
         go_of: vec!["ml/low".to_owned()],
         ..Asked::default()
     });
-    let text = super::gang(&gang);
+    let text = gang_in_words(&gang);
     let expected = "\
 Room       held for it on 1 node, until 2 pods have left
 Others go  2 pods of ml/low
@@ -166,11 +165,11 @@ fn a_place_that_is_reserved_is_told_with_who_is_there_and_until_when() {
     let waits = gang.waits.as_mut().unwrap();
     waits.place = Some(Place {
         nodes: 2,
-        at: Some(3_690.0),
+        at: Some(Time(3_690_000)),
         holders: vec![
             PlaceHolder {
                 name: "ml/first".to_owned(),
-                ends_at: Some(690.0),
+                ends_at: Some(Time(690_000)),
             },
             PlaceHolder {
                 name: "ml/second".to_owned(),
@@ -180,10 +179,10 @@ fn a_place_that_is_reserved_is_told_with_who_is_there_and_until_when() {
         holder_count: 3,
     });
     waits.start = Start {
-        at: Some(3_690.0),
-        hangs_on: "Lifetimes".to_owned(),
+        at: Some(Time(3_690_000)),
+        hangs_on: HangsOn::Lifetimes,
     };
-    let text = super::gang(&gang);
+    let text = gang_in_words(&gang);
     let expected = "\
 Reserved   a place on 2 nodes, free by 1 h 1 min (in 1 h)
            there now: ml/first (lifetime until 11 min 30 s (in 10 min)), ml/second (nobody knows until when) and 1 more
@@ -202,7 +201,7 @@ fn room_that_is_kept_for_others_is_told_with_for_whom() {
         nodes: 1,
         others: 2,
     });
-    let text = super::gang(&gang);
+    let text = gang_in_words(&gang);
     let expected =
         "Kept room  on 1 node for ml/large, and for 2 others, whose start it must not delay\n";
     assert!(text.contains(expected), "{text}");
@@ -211,19 +210,12 @@ fn room_that_is_kept_for_others_is_told_with_for_whom() {
 #[test]
 fn a_running_gang_is_told_what_it_could_lose_to_whom() {
     let mut gang = waiting();
-    gang.clock = ClockKind::Utc;
-    gang.as_of = 1_767_225_690.0;
+    gang.clock = Kind::Utc;
+    gang.as_of = Time(1_767_225_690_000);
     gang.waits = None;
-    let could = |to: &str, surplus, kept: Option<&str>| Could {
-        plugin: None,
-        to: to.to_owned(),
-        all: kept.is_none(),
-        surplus,
-        kept: kept.map(str::to_owned),
-        until: (kept == Some("Lifetime")).then_some(1_767_229_200.0),
-    };
+    let until = Time(1_767_229_200_000);
     gang.runs = Some(Runs {
-        since: Some(1_767_225_600.0),
+        since: Some(Time(1_767_225_600_000)),
         nodes: vec![NodeCount {
             name: "n1".to_owned(),
             count: 6,
@@ -240,25 +232,25 @@ fn a_running_gang_is_told_what_it_could_lose_to_whom() {
             ..Near::default()
         }],
         own_nodes: 1,
-        lost_opportunity: Some(22.0),
+        lost_opportunity: Some(Thousandths(22_000)),
         packed: Some(Packed {
-            lost: 22.0,
-            at_least: 20.5,
+            lost: Thousandths(22_000),
+            at_least: Thousandths(20_500),
         }),
         surplus: 2,
-        worth: 6.0,
+        worth: Thousandths(6_000),
         protection: Protection {
-            kind: "Until".to_owned(),
-            at: Some(1_767_229_200.0),
+            kind: ProtectionKind::Until,
+            at: Some(Time(1_767_229_200_000)),
         },
-        queue_over: 5.25,
+        queue_over: Thousandths(5_250),
         could_lose: vec![
-            could("EqualInQueue", 2, Some("Priority")),
-            could("HigherInQueue", 2, None),
-            could("NeedyQueue", 2, Some("Lifetime")),
+            Could::some(Taker::EqualInQueue, 2, Spared::Priority),
+            Could::all(Taker::HigherInQueue),
+            Could::some(Taker::NeedyQueue, 2, Spared::Lifetime(Some(until))),
         ],
     });
-    let text = super::gang(&gang);
+    let text = gang_in_words(&gang);
     let expected = "\
 Runs       since 2026-01-01 00:00:00 UTC (1 min 30 s ago) on 3 nodes, with 6 cores' worth
            nodes (members): n1 (6) and 2 more
@@ -281,7 +273,7 @@ fn how_near_members_are_is_said_of_one_node_of_a_domain_and_of_none() {
             near: vec![near],
             ..Runs::default()
         });
-        let text = super::gang(&gang);
+        let text = gang_in_words(&gang);
         let line = text.lines().find(|line| line.starts_with("Near"));
         line.unwrap_or_default().to_owned()
     };
@@ -305,18 +297,18 @@ fn how_near_members_are_is_said_of_one_node_of_a_domain_and_of_none() {
 
 #[test]
 fn an_idle_queue_is_told_in_one_sentence() {
-    let queue = Queue {
-        books: QueueBooks {
+    let queue = QueueExplanation {
+        books: Books {
             name: "research".to_owned(),
-            ..QueueBooks::default()
+            ..Books::default()
         },
-        condition: ConditionSaid {
+        condition: Condition {
             status: true,
-            ..ConditionSaid::default()
+            ..Condition::default()
         },
-        ..Queue::default()
+        ..QueueExplanation::default()
     };
-    let text = super::queue(&queue);
+    let text = queue_in_words(&queue);
     assert!(text.starts_with("Queue research holds nothing, and nobody waits in it.\n\n"));
 }
 
@@ -340,57 +332,49 @@ fn every_reason_has_words() {
         Spared::Critical,
         Spared::Plugin("Spy"),
     ];
-    for code in reasons.map(convert::spared) {
-        assert_ne!(kept(code, None), code);
+    for code in reasons.map(Spared::code) {
+        assert_ne!(kept(&code, None), &*code);
     }
-    let causes = [
-        HangsOn::News,
-        HangsOn::NextDecision,
-        HangsOn::BackOff,
-        HangsOn::Leaving,
-        HangsOn::Flow,
-        HangsOn::Books,
-        HangsOn::Ahead,
-        HangsOn::Room,
-        HangsOn::Lifetimes,
-        HangsOn::Overdue,
-        HangsOn::Place,
-        HangsOn::KeptRoom,
-        HangsOn::Never,
-        HangsOn::Permit,
-        HangsOn::Answer,
-    ];
-    for code in causes.map(convert::hangs_on) {
+    for hangs_on in HangsOn::ALL {
+        let code = format!("{hangs_on:?}");
         let start = Start {
             at: None,
-            hangs_on: code.to_owned(),
+            hangs_on: hangs_on.clone(),
         };
-        let clock = Clock::new(ClockKind::Scenario, 0.0);
-        let text = super::gang::may_start(&start, clock);
+        let clock = Clock::new(Kind::Scenario, Time::ZERO);
+        let text = gang::may_start(&start, clock);
         assert!(!text.ends_with(&format!(" {code}")), "{text}");
     }
-    let losses = [
-        Lost::Surplus,
-        Lost::Claimed(Claim::Expired),
-        Lost::Claimed(Claim::Due),
-        Lost::Claimed(Claim::Lower),
-        Lost::Moved,
-        Lost::NotCompleted,
-    ];
-    for code in losses.map(convert::lost) {
+    for why in Lost::ALL {
+        let code = format!("{why:?}");
         let mut gang = waiting();
         gang.disruption = Some(Disruption {
-            why: code.to_owned(),
+            why: why.clone(),
             ..Disruption::default()
         });
-        let text = super::gang(&gang);
+        let text = gang_in_words(&gang);
         assert!(!text.contains(&format!("why it: {code}")), "{text}");
     }
 }
 
 #[test]
+fn a_word_of_a_newer_program_is_told_as_it_came() {
+    let mut gang = waiting();
+    gang.waits.as_mut().unwrap().start.hangs_on = HangsOn::Other("Tides".to_owned());
+    gang.disruption = Some(Disruption {
+        why: Lost::Other("Storm".to_owned()),
+        ..Disruption::default()
+    });
+    let text = gang_in_words(&gang);
+    assert!(text.contains("May start  unknown: Tides\n"), "{text}");
+    assert!(text.contains("why it: Storm\n"), "{text}");
+    assert_eq!(kept("Moon", None), "Moon");
+}
+
+#[test]
 fn spans_are_told_in_the_two_largest_units() {
-    let spans = [0.25, 45.0, 200.0, 7_500.0, 273_600.0].map(time::span);
+    let spans =
+        [250, 45_000, 200_000, 7_500_000, 273_600_000].map(|one| time::lasting(Millis(one)));
     assert_eq!(
         spans,
         ["0.25 s", "45 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"]

@@ -1,16 +1,17 @@
 //! A gang's explanation in words.
 
-use super::time::{Clock, span};
+use super::time::{Clock, lasting};
 use super::{Page, books, kept, list, many, protected, spared, worth};
-use crate::why::{
-    Asked, Could, Disruption, Gang, Held, KeptFor, Members, Near, NodeCount, Packed, Place,
-    PlaceHolder, Runs, Short, Start, Waits,
+use muster_model::explanation::{
+    Asked, Could, Disruption, GangExplanation, HangsOn, Held, KeptFor, Lost, Members, Near,
+    NodeCount, Outcome, Packed, Place, PlaceHolder, Runs, Short, Start, Taker, Thousandths, Waits,
 };
-use muster_model::counted;
+use muster_model::units::Millis;
+use muster_model::{Lifetime, counted};
 
 /// A gang's explanation in words. Its first line is the condition of its PodGroup.
 #[must_use]
-pub fn gang(gang: &Gang) -> String {
+pub fn gang(gang: &GangExplanation) -> String {
     let clock = Clock::new(gang.clock, gang.as_of);
     let mut page = Page::new(&gang.condition.message);
     head(&mut page, gang, clock);
@@ -27,15 +28,15 @@ pub fn gang(gang: &Gang) -> String {
     page.0
 }
 
-fn head(page: &mut Page, gang: &Gang, clock: Clock) {
-    let Gang {
+fn head(page: &mut Page, gang: &GangExplanation, clock: Clock) {
+    let GangExplanation {
         kind,
         namespace,
         name,
         phase,
         ..
     } = gang;
-    let reason = match gang.condition.reason.as_str() {
+    let reason = match &*gang.condition.reason {
         "" => String::new(),
         reason => format!(", {reason}"),
     };
@@ -50,10 +51,10 @@ fn head(page: &mut Page, gang: &Gang, clock: Clock) {
         Some(at) => format!("submitted at {}, ", clock.at(at)),
         None => String::new(),
     };
-    let lifetime = match gang.lifetime_seconds {
-        None => "unlimited lifetime".to_owned(),
-        Some(0.0) => "lifetime 0: it gives way at any time".to_owned(),
-        Some(seconds) => format!("lifetime {}", span(seconds)),
+    let lifetime = match gang.lifetime {
+        Lifetime::Unlimited => "unlimited lifetime".to_owned(),
+        Lifetime::Limited(Millis(0)) => "lifetime 0: it gives way at any time".to_owned(),
+        Lifetime::Limited(length) => format!("lifetime {}", lasting(length)),
     };
     page.more(&format!(
         "{submitted}priority {}, {lifetime}",
@@ -83,7 +84,7 @@ fn members(members: Members) -> String {
     text
 }
 
-fn queue(page: &mut Page, gang: &Gang) {
+fn queue(page: &mut Page, gang: &GangExplanation) {
     let Some(queue) = &gang.queue else { return };
     let name = &queue.name;
     if !queue.exists {
@@ -132,7 +133,7 @@ fn gangs_wait(waiting: usize) -> String {
     }
 }
 
-fn waiting(page: &mut Page, gang: &Gang, waits: &Waits, clock: Clock) {
+fn waiting(page: &mut Page, gang: &GangExplanation, waits: &Waits, clock: Clock) {
     if let Some(held) = &waits.held {
         page.line("Waits for", &what_books_say(held, clock));
     } else if let Some(head) = &waits.ahead.held_back {
@@ -245,22 +246,24 @@ fn kept_room(kept: &KeptFor) -> String {
 }
 
 /// Who would have to go for it, and why they may not.
-fn who_goes(page: &mut Page, gang: &Gang, asked: &Asked, clock: Clock) {
+fn who_goes(page: &mut Page, gang: &GangExplanation, asked: &Asked, clock: Clock) {
     let title = "Others go";
-    let text = match asked.outcome.as_str() {
-        "HeldBack" => "nobody is asked to: its queue does not let it start".to_owned(),
-        "NotMissing" => "nobody: its minimum has a place, and nobody goes for more".to_owned(),
-        "PartlyBound" => {
+    let text = match &asked.outcome {
+        Outcome::HeldBack => "nobody is asked to: its queue does not let it start".to_owned(),
+        Outcome::NotMissing => {
+            "nobody: its minimum has a place, and nobody goes for more".to_owned()
+        }
+        Outcome::PartlyBound => {
             "nobody: a part of it is bound; it is completed with what is free, or released"
                 .to_owned()
         }
-        "Postponed" => "not asked yet: only so many plans are made at once".to_owned(),
-        "Never" => "nobody is asked to: its preemptionPolicy is Never".to_owned(),
-        "Behind" => {
+        Outcome::Postponed => "not asked yet: only so many plans are made at once".to_owned(),
+        Outcome::Never => "nobody is asked to: its preemptionPolicy is Never".to_owned(),
+        Outcome::Behind => {
             let heads = asked.heads.unwrap_or_default();
             format!("nobody yet: only the first {heads} gangs of a queue have others asked to go")
         }
-        "Found" => {
+        Outcome::Found => {
             let (go, leaving) = (many(asked.go, "pod"), asked.leaving);
             let of = list(&asked.go_of);
             match (asked.go, leaving) {
@@ -269,10 +272,10 @@ fn who_goes(page: &mut Page, gang: &Gang, asked: &Asked, clock: Clock) {
                 _ => format!("{go} of {of}; {leaving} leave anyway"),
             }
         }
-        "InVain" if asked.may_go == 0 && asked.leaving == 0 => {
+        Outcome::InVain if asked.may_go == 0 && asked.leaving == 0 => {
             "nobody may be made to go for it:".to_owned()
         }
-        "InVain" => {
+        Outcome::InVain => {
             let example = asked.example.as_ref();
             let of = example.map_or_else(String::new, |one| format!(" (of {one})"));
             let (go, leave) = (many(asked.may_go, "pod"), asked.leaving);
@@ -280,10 +283,10 @@ fn who_goes(page: &mut Page, gang: &Gang, asked: &Asked, clock: Clock) {
                 "not enough: {go} may be made to go{of} and {leave} leave anyway; the others keep their place:"
             )
         }
-        other => other.to_owned(),
+        Outcome::Other(other) => other.clone(),
     };
     page.line(title, &text);
-    if asked.outcome != "InVain" {
+    if asked.outcome != Outcome::InVain {
         return;
     }
     if !asked.proven {
@@ -308,28 +311,32 @@ fn who_goes(page: &mut Page, gang: &Gang, asked: &Asked, clock: Clock) {
 
 /// When it may start, and what that hangs on.
 pub(super) fn may_start(start: &Start, clock: Clock) -> String {
-    let hangs_on = match start.hangs_on.as_str() {
-        "News" => "when what it waits for is there: see the first line",
-        "NextDecision" => "at the next decision",
-        "BackOff" => "it is tried again when its back-off is over",
-        "Leaving" => "when the pods that are in its place have left",
-        "Flow" => "when the flow of its queue has decayed, if there is room then",
-        "Books" => "when gangs of its queue end, or its share, budget or limit grows",
-        "Ahead" => "when the gangs ahead of it have started",
-        "Room" => "when there is room: pods end, or a node comes; nobody promised when",
-        "Lifetimes" => "when the lifetimes of those in its place are over, or earlier if they end",
-        "Overdue" => "when those have left its place whose time there is over",
-        "Place" => "when those in its place end; nobody promised when",
-        "KeptRoom" => "when there is room that is not kept for others; nobody promised when",
-        "Never" => "never, unless its queue gets a larger share, budget or limit",
-        "Permit" => "when a Permit plugin lets it",
-        "Answer" => "when a plugin has its answer from outside",
-        other => other,
+    let hangs_on = match &start.hangs_on {
+        HangsOn::News => "when what it waits for is there: see the first line",
+        HangsOn::NextDecision => "at the next decision",
+        HangsOn::BackOff => "it is tried again when its back-off is over",
+        HangsOn::Leaving => "when the pods that are in its place have left",
+        HangsOn::Flow => "when the flow of its queue has decayed, if there is room then",
+        HangsOn::Books => "when gangs of its queue end, or its share, budget or limit grows",
+        HangsOn::Ahead => "when the gangs ahead of it have started",
+        HangsOn::Room => "when there is room: pods end, or a node comes; nobody promised when",
+        HangsOn::Lifetimes => {
+            "when the lifetimes of those in its place are over, or earlier if they end"
+        }
+        HangsOn::Overdue => "when those have left its place whose time there is over",
+        HangsOn::Place => "when those in its place end; nobody promised when",
+        HangsOn::KeptRoom => "when there is room that is not kept for others; nobody promised when",
+        HangsOn::Never => "never, unless its queue gets a larger share, budget or limit",
+        HangsOn::Permit => "when a Permit plugin lets it",
+        HangsOn::Answer => "when a plugin has its answer from outside",
+        HangsOn::Other(other) => other,
     };
     match start.at {
-        Some(at) if start.hangs_on == "Lifetimes" => format!("by {}: {hangs_on}", clock.at(at)),
+        Some(at) if start.hangs_on == HangsOn::Lifetimes => {
+            format!("by {}: {hangs_on}", clock.at(at))
+        }
         Some(at) => format!("not before {}: {hangs_on}", clock.at(at)),
-        None if start.hangs_on == "Never" => hangs_on.to_owned(),
+        None if start.hangs_on == HangsOn::Never => hangs_on.to_owned(),
         None => format!("unknown: {hangs_on}"),
     }
 }
@@ -399,7 +406,7 @@ fn near(near: &Near) -> String {
 }
 
 /// What it leaves that only whole nodes are good for.
-fn leaves(own_nodes: usize, lost: f64) -> String {
+fn leaves(own_nodes: usize, lost: Thousandths) -> String {
     if own_nodes == 0 {
         return "nothing: all its nodes have pods of others, too".to_owned();
     }
@@ -419,12 +426,12 @@ fn packed(one: &Packed) -> String {
 
 /// To whom it could lose what.
 pub(super) fn could_lose(could: &Could, clock: Clock) -> String {
-    let to = match could.to.as_str() {
-        "EqualInQueue" => "to gangs of its queue with the same priority",
-        "HigherInQueue" => "to gangs of its queue with a higher priority",
-        "NeedyQueue" => "to gangs of queues below their fair share",
-        "Head" => "to the first gang of a queue, if its place is reserved and is due",
-        other => other,
+    let to = match &could.to {
+        Taker::EqualInQueue => "to gangs of its queue with the same priority",
+        Taker::HigherInQueue => "to gangs of its queue with a higher priority",
+        Taker::NeedyQueue => "to gangs of queues below their fair share",
+        Taker::Head => "to the first gang of a queue, if its place is reserved and is due",
+        Taker::Other(other) => other,
     };
     let what = match (could.all, could.surplus) {
         (true, _) => "everything".to_owned(),
@@ -445,22 +452,22 @@ pub(super) fn could_lose(could: &Could, clock: Clock) -> String {
     format!("{what} {to} ({why}{})", until.unwrap_or_default())
 }
 
-fn disruption(page: &mut Page, gang: &Gang, one: &Disruption, clock: Clock) {
+fn disruption(page: &mut Page, gang: &GangExplanation, one: &Disruption, clock: Clock) {
     let (at, pods) = (clock.at(one.at), many(one.pods, "pod"));
     let whom = match (&one.by, &one.by_queue) {
         (Some(by), Some(queue)) => format!("for {by} of queue {queue}"),
         _ => "for nobody".to_owned(),
     };
-    let why = match one.why.as_str() {
-        "Surplus" => "they were beyond its minimum",
-        "Moved" => "it fitted elsewhere as well",
-        "PastItsLifetime" => "it was past its lifetime, and its queue over its fair share",
-        "Due" => "it was past its lifetime, and its room was promised to the first of a queue",
-        "LowerPriority" => "its priority was lower, in the same queue",
-        "NotCompleted" => "it was below its minimum and could not be completed in time",
-        other => other,
+    let why = match &one.why {
+        Lost::Surplus => "they were beyond its minimum",
+        Lost::Moved => "it fitted elsewhere as well",
+        Lost::PastItsLifetime => "it was past its lifetime, and its queue over its fair share",
+        Lost::Due => "it was past its lifetime, and its room was promised to the first of a queue",
+        Lost::LowerPriority => "its priority was lower, in the same queue",
+        Lost::NotCompleted => "it was below its minimum and could not be completed in time",
+        Lost::Other(other) => other,
     };
-    let title = if one.why == "NotCompleted" {
+    let title = if one.why == Lost::NotCompleted {
         "Released"
     } else {
         "Preempted"
@@ -471,7 +478,7 @@ fn disruption(page: &mut Page, gang: &Gang, one: &Disruption, clock: Clock) {
         let (pod, words) = (&refused.name, &refused.message);
         page.more(&format!("pod {pod} could not be deleted: {words}"));
     }
-    if one.why == "Surplus" {
+    if one.why == Lost::Surplus {
         return;
     }
     match gang.back_at {

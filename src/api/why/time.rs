@@ -1,17 +1,19 @@
 //! Points and spans of time as people say them.
 
-use crate::why::ClockKind;
 use jiff::Timestamp;
+use muster_model::explanation::{Clock as Kind, Thousandths};
+use muster_model::units::{Millis, Time};
 
 /// What times are counted from, and what time it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    kind: ClockKind,
+    kind: Kind,
     now: f64,
 }
 
 impl Clock {
-    pub(super) const fn new(kind: ClockKind, now: f64) -> Self {
+    pub(super) const fn new(kind: Kind, now: Time) -> Self {
+        let now = seconds(now);
         Self { kind, now }
     }
 
@@ -21,7 +23,8 @@ impl Clock {
     }
 
     /// `12 s (3 s ago)`, `2026-01-01 10:00:00 UTC (in 5 min)`.
-    pub(super) fn at(self, at: f64) -> String {
+    pub(super) fn at(self, at: Time) -> String {
+        let at = seconds(at);
         let point = self.point(at);
         let apart = span(self.now - at);
         if self.now - at >= 0.0005 {
@@ -35,8 +38,8 @@ impl Clock {
 
     fn point(self, at: f64) -> String {
         match self.kind {
-            ClockKind::Scenario => span(at),
-            ClockKind::Utc => {
+            Kind::Scenario => span(at),
+            Kind::Utc => {
                 #[expect(clippy::cast_possible_truncation, reason = "whole seconds")]
                 let second = at as i64;
                 Timestamp::from_second(second).map_or_else(
@@ -48,8 +51,17 @@ impl Clock {
     }
 }
 
+const fn seconds(at: Time) -> f64 {
+    Thousandths(at.0).as_f64()
+}
+
+/// A span of time in words.
+pub(super) fn lasting(length: Millis) -> String {
+    span(Thousandths(length.0).as_f64())
+}
+
 /// `0.25 s`, `45 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`.
-pub(super) fn span(seconds: f64) -> String {
+fn span(seconds: f64) -> String {
     let seconds = seconds.abs();
     if seconds < 60.0 {
         let text = format!("{seconds:.2}");

@@ -2,12 +2,12 @@
 
 use super::time::Clock;
 use super::{Page, books, kept, list, many, number, protected, until, worth};
-use crate::why::{Child, Holder, Lender, Queue};
 use muster_model::counted;
+use muster_model::explanation::{Child, Holder, Lender, QueueExplanation, Thousandths};
 
 /// A queue's explanation in words. Its first line sums it up.
 #[must_use]
-pub fn queue(queue: &Queue) -> String {
+pub fn queue(queue: &QueueExplanation) -> String {
     let clock = Clock::new(queue.clock, queue.as_of);
     let mut page = Page::new(&summary(queue));
     let below = queue.books.parent.as_ref();
@@ -27,15 +27,15 @@ pub fn queue(queue: &Queue) -> String {
 }
 
 /// How the queue stands, in one sentence.
-fn summary(queue: &Queue) -> String {
+fn summary(queue: &QueueExplanation) -> String {
     let name = &queue.books.name;
     if !queue.condition.status {
         let (reason, message) = (&queue.condition.reason, &queue.condition.message);
         return format!("Queue {name} takes no gangs ({reason}): {message}.");
     }
-    let holds = if queue.books.over > 0.0 {
+    let holds = if queue.books.over > Thousandths(0) {
         format!("is {} over its fair share", worth(queue.books.over))
-    } else if queue.books.usage > 0.0 {
+    } else if queue.books.usage > Thousandths(0) {
         "is within its fair share".to_owned()
     } else {
         "holds nothing".to_owned()
@@ -48,8 +48,8 @@ fn summary(queue: &Queue) -> String {
     format!("Queue {name} {holds}, and {waits}.")
 }
 
-fn borrows(page: &mut Page, queue: &Queue) {
-    if queue.books.over <= 0.0 && queue.borrows.is_empty() {
+fn borrows(page: &mut Page, queue: &QueueExplanation) {
+    if queue.books.over == Thousandths(0) && queue.borrows.is_empty() {
         return;
     }
     if queue.borrows.is_empty() {
@@ -84,7 +84,7 @@ fn borrows(page: &mut Page, queue: &Queue) {
     }
 }
 
-fn holders(page: &mut Page, queue: &Queue, clock: Clock) {
+fn holders(page: &mut Page, queue: &QueueExplanation, clock: Clock) {
     if queue.holders.is_empty() {
         return;
     }
@@ -111,7 +111,7 @@ fn holders(page: &mut Page, queue: &Queue, clock: Clock) {
 }
 
 /// Who could take something of it.
-fn back(page: &mut Page, queue: &Queue, clock: Clock) {
+fn back(page: &mut Page, queue: &QueueExplanation, clock: Clock) {
     if queue.holder_count == 0 {
         return;
     }
@@ -143,7 +143,7 @@ fn back(page: &mut Page, queue: &Queue, clock: Clock) {
     };
     page.line("Take back", &text);
     for one in &queue.spared {
-        let kept = match one.reason.as_str() {
+        let kept = match &*one.reason {
             "Unlimited" => "an unlimited lifetime".to_owned(),
             "Lifetime" => "a lifetime that is not over".to_owned(),
             "WithinShare" => "their queue, or one above it, is within its fair share".to_owned(),
@@ -157,7 +157,7 @@ fn back(page: &mut Page, queue: &Queue, clock: Clock) {
     }
 }
 
-fn children(page: &mut Page, queue: &Queue) {
+fn children(page: &mut Page, queue: &QueueExplanation) {
     let words = |one: &Child| {
         let (share, usage) = (number(one.fair_share), number(one.usage));
         format!(
@@ -175,7 +175,7 @@ fn children(page: &mut Page, queue: &Queue) {
     }
 }
 
-fn waits(page: &mut Page, queue: &Queue) {
+fn waits(page: &mut Page, queue: &QueueExplanation) {
     if queue.first.is_empty() {
         return;
     }
