@@ -8,10 +8,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use muster::core::engine::Scheduler;
 use muster::model::Object;
 use muster::model::units::Time;
-use muster::model::{
-    Event, LabelCondition, LabelRequirement, LabelSelector, Labels, NamespaceChoice, NodeSpec,
-    PodLabels, PodTerm,
-};
+use muster::model::{Event, Labels, NodeSpec, PodLabels, PodTerm, plain};
 use std::time::Duration;
 use support::{HOST, node, place, singles};
 
@@ -41,16 +38,7 @@ fn cluster() -> Scheduler {
 }
 
 fn about(app: &str, key: &str) -> PodTerm {
-    PodTerm {
-        namespaces: NamespaceChoice::only("bench"),
-        selector: LabelSelector {
-            requirements: vec![LabelRequirement {
-                key: "app".to_owned(),
-                holds: LabelCondition::In(vec![app.to_owned()]),
-            }],
-        },
-        topology_key: key.to_owned(),
-    }
+    plain::beside("bench", plain::who_says("app", app), key)
 }
 
 /// Pods of one application with terms of affinity and of anti-affinity, as many as there are events.

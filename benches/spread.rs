@@ -6,10 +6,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use muster::core::engine::Scheduler;
 use muster::model::Object;
 use muster::model::units::Time;
-use muster::model::{
-    Counted, Event, HOSTNAME, LabelCondition, LabelRequirement, LabelSelector, NamespaceChoice,
-    PodLabels, PodQuery, SpreadRule,
-};
+use muster::model::{Event, HOSTNAME, PodLabels, plain};
 use std::time::Duration;
 use support::{node, place, small};
 
@@ -38,26 +35,8 @@ fn spread_over(key: &str) -> Vec<Event> {
     for event in &mut pods {
         if let Event::Is(Object::Pod(pod)) = event {
             pod.labels = labels.clone();
-            let namespaces = vec![NamespaceChoice::only(&pod.key.namespace)];
-            let requirement = LabelRequirement {
-                key: label.clone(),
-                holds: LabelCondition::In(vec![app.clone()]),
-            };
-            pod.shape.spread = vec![SpreadRule {
-                key: key.to_owned(),
-                max_skew: 1,
-                min_domains: 1,
-                pods: Some(PodQuery {
-                    namespaces,
-                    selector: LabelSelector {
-                        requirements: vec![requirement],
-                    },
-                    counted: Counted::Staying,
-                }),
-                counts_itself: true,
-                honors_affinity: true,
-                honors_taints: false,
-            }];
+            let same = plain::who_says(&label, &app);
+            pod.shape.spread = vec![plain::evenly(&pod.key.namespace, same, key)];
         }
     }
     pods

@@ -13,7 +13,7 @@ use muster::core::engine::Scheduler;
 use muster::model::Object;
 use muster::model::ObjectKey;
 use muster::model::units::Time;
-use muster::model::{Event, Labels, Level, NodeSpec, TopologySpec, TopologyWish};
+use muster::model::{Event, Labels, NodeSpec, TopologyWish, plain};
 use std::time::{Duration, Instant};
 use support::{Clock, bound_to, fillers, gang_of, gangs, node, place};
 
@@ -33,17 +33,8 @@ fn at(index: usize) -> NodeSpec {
 fn tree(nodes: usize, with_topology: bool) -> Scheduler {
     let mut scheduler = Scheduler::default();
     if with_topology {
-        let level = |(label, hops, _): (&str, u32, usize)| Level {
-            label: label.to_owned(),
-            hops,
-            ..Level::default()
-        };
-        let spec = TopologySpec {
-            name: "tree".to_owned(),
-            uid: "uid-of-tree".to_owned(),
-            levels: LEVELS.map(level).to_vec(),
-            ..TopologySpec::default()
-        };
+        let levels = LEVELS.map(|(label, hops, _)| (label, hops));
+        let spec = plain::levels("tree", levels);
         scheduler.apply(Time::ZERO, Event::is(spec));
     }
     for index in 0..nodes {

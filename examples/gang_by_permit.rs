@@ -9,13 +9,13 @@
 
 use muster::cli::Extensions;
 use muster::core::framework::{
-    EventHandler, Permit, PermitVerdict, Plugin, Profile, Spot, WaitingPods,
+    EventHandler, Permit, PermitVerdict, Plugin, Profile, Spots, WaitingGangs,
 };
-use muster::core::state::{ClusterState, Place, Pod, PodId};
+use muster::core::state::{ClusterState, GangId, Place, Pod};
 use muster::model::Object;
 use muster::model::ObjectKey;
 use muster::model::units::{Millis, Time};
-use muster::model::{Event, PodKey, label_in};
+use muster::model::{AskedPlace, Event, PodKey, label_in};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,28 +76,33 @@ impl Plugin for GangByPermit {
 }
 
 impl Permit for GangByPermit {
-    fn permit(&self, spot: &Spot<'_>, _: Time, waiting: &mut WaitingPods) -> PermitVerdict {
-        let Some((gang, size)) = spot.found_pod().and_then(gang_of) else {
+    /// To Muster each of these pods is a gang by itself.
+    fn permit(&self, spots: &Spots<'_>, _: Time, waiting: &mut WaitingGangs) -> PermitVerdict {
+        let state = spots.state;
+        let mut gangs = spots.iter().filter_map(|spot| gang_of(spot.found_pod()?));
+        let Some((gang, size)) = gangs.next() else {
             return PermitVerdict::Allow;
         };
-        let same = |id: &PodId| {
-            let pod = spot.state.pod(*id).and_then(gang_of);
-            pod.is_some_and(|(of, _)| of == gang)
+        let is_same = |place: &AskedPlace| {
+            let pod = state.find_pod(&place.pod).and_then(|id| state.pod(id));
+            pod.and_then(gang_of).is_some_and(|(of, _)| of == gang)
         };
-        let others: Vec<PodId> = waiting.iter().map(|(id, _)| id).filter(same).collect();
+        let others = waiting.iter();
+        let others = others.filter(|(_, other)| other.places.iter().any(is_same));
+        let others: Vec<GangId> = others.map(|(id, _)| id).collect();
         let bound = self.bound().get(&gang).map_or(0, BTreeSet::len);
         if bound + others.len() + 1 < size {
             return PermitVerdict::Wait(PATIENCE);
         }
-        for pod in others {
-            waiting.approve(pod, NAME);
+        for other in others {
+            waiting.approve(other, NAME);
         }
         PermitVerdict::Allow
     }
 }
 
 impl EventHandler for GangByPermit {
-    fn on_event(&self, state: &ClusterState, event: &Event, _: &mut WaitingPods) {
+    fn on_event(&self, state: &ClusterState, event: &Event, _: &mut WaitingGangs) {
         match event {
             Event::Is(Object::Pod(spec)) if spec.phase.is_terminal() => self.forget(&spec.key),
             Event::Gone(ObjectKey::Pod(pod)) => self.forget(pod),

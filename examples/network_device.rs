@@ -18,14 +18,14 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use muster::cli::Extensions;
 use muster::cluster::answerer::{Answerer, Outside, WriteError};
 use muster::core::framework::{
-    Ask, EventHandler, Plugin, PreBind, PreBindVerdict, Profile, Reason, Reserve, ReserveVerdict,
-    Spot, WaitingPods,
+    Ask, EventHandler, Plugin, PreBind, PreBindVerdict, Profile, Reason, Refusal, Reserve,
+    ReserveVerdict, Spot, Spots, WaitingGangs,
 };
 use muster::core::state::{ClusterState, GangId, Place};
 use muster::model::Object;
 use muster::model::ObjectKey;
 use muster::model::units::Millis;
-use muster::model::{About, Answer, Event, PodKey, Point, Question, label_in};
+use muster::model::{Answer, AskedPlace, Event, PodKey, Point, Question, label_in};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -95,38 +95,39 @@ impl Plugin for NetworkDevice {
 }
 
 impl Reserve for NetworkDevice {
-    fn reserve(&self, spot: &Spot<'_>) -> ReserveVerdict {
-        if !needs_one(spot) {
-            return ReserveVerdict::Done;
-        }
+    fn reserve(&self, spots: &Spots<'_>) -> ReserveVerdict {
         let mut taken = self.taken();
-        if taken.by.len() >= DEVICES {
-            let gang = spot.found_pod().and_then(|pod| pod.gang);
-            taken.waiting.extend(gang);
-            let words = format!("all {DEVICES} network devices are taken");
-            return ReserveVerdict::Refuse(Reason::Other(words));
+        for spot in spots.iter().filter(needs_one) {
+            if taken.by.len() >= DEVICES {
+                taken.waiting.insert(spots.gang);
+                let words = format!("all {DEVICES} network devices are taken");
+                return ReserveVerdict::Refuse(Refusal::of(&spot, Reason::Other(words)));
+            }
+            taken.by.insert(spot.pod.clone());
         }
-        taken.by.insert(spot.pod.clone());
         ReserveVerdict::Done
     }
 
-    fn unreserve(&self, spot: &Spot<'_>) {
-        self.give_back(spot.pod);
+    fn unreserve(&self, spots: &Spots<'_>) {
+        for spot in spots.iter() {
+            self.give_back(spot.pod);
+        }
     }
 }
 
 impl PreBind for NetworkDevice {
-    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
-        if !needs_one(spot) {
+    fn pre_bind(&self, spots: &Spots<'_>) -> PreBindVerdict {
+        let mut users = spots.iter().filter(needs_one).peekable();
+        if users.peek().is_none() {
             return PreBindVerdict::Agree;
         }
         let attach = Ask::of_plugin(NAME, Point::PreBind, String::new(), ATTACHED_WITHIN);
-        PreBindVerdict::Ask(attach.to_be_undone())
+        PreBindVerdict::Ask(attach.about(users).to_be_undone())
     }
 }
 
 impl EventHandler for NetworkDevice {
-    fn on_event(&self, state: &ClusterState, event: &Event, _: &mut WaitingPods) {
+    fn on_event(&self, state: &ClusterState, event: &Event, _: &mut WaitingGangs) {
         match event {
             // Also what another scheduler bound before this one started.
             Event::Is(Object::Pod(spec)) if spec.phase.is_terminal() => self.give_back(&spec.key),
@@ -153,28 +154,26 @@ impl EventHandler for NetworkDevice {
     }
 }
 
-/// Attaches and detaches: twice is as good as once.
+/// Attaches and detaches, one after the other: twice is as good as once.
 struct Driver;
 
 impl Answerer for Driver {
     fn answer<'a>(&'a self, question: &'a Question, outside: &'a Outside) -> BoxFuture<'a, Answer> {
         async move {
-            let About::Pod { pod, node } = &question.about else {
-                let message = "this is about no pod".to_owned();
-                return Answer::No { message };
-            };
-            let maps: Api<ConfigMap> = Api::namespaced(outside.client().clone(), &pod.namespace);
-            let name = format!("device-{}", pod.uid);
-            let done = match question.undoes {
-                None => attach(outside, &maps, &name, pod, node).await,
-                Some(_) => detach(outside, &maps, &name).await,
-            };
-            match done {
-                Ok(()) => Answer::Yes(name),
-                Err(error) => Answer::Failed {
-                    message: error.to_string(),
-                },
+            for AskedPlace { pod, node } in question.about.places() {
+                let maps: Api<ConfigMap> =
+                    Api::namespaced(outside.client().clone(), &pod.namespace);
+                let name = format!("device-{}", pod.uid);
+                let done = match question.undoes {
+                    None => attach(outside, &maps, &name, pod, node).await,
+                    Some(_) => detach(outside, &maps, &name).await,
+                };
+                if let Err(error) = done {
+                    let message = format!("pod {}: {error}", pod.name);
+                    return Answer::Failed { message };
+                }
             }
+            Answer::Yes(String::new())
         }
         .boxed()
     }

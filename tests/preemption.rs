@@ -2,19 +2,27 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use muster::core::engine::Scheduler;
+use muster::core::engine::{Policy, Priorities, Scheduler};
 use muster::lint::Linter;
 use muster::model::ObjectKey;
+use muster::model::plain::{self, amounts};
 use muster::model::units::{Millis, Time};
 use muster::model::{
-    BindOutcome, DisruptionBudgetSpec, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec,
-    LabelCondition, LabelRequirement, LabelSelector, NodeSpec, PodKey, PodLabels, PodSpec,
-    QueueSpec, Reservation, ShapeSpec,
+    BindOutcome, DisruptionBudgetSpec, Event, EvictOutcome, GangSpec, LabelCondition,
+    LabelRequirement, LabelSelector, PodKey, PodLabels, PodSpec, QueueSpec, Reservation,
 };
 use muster::model::{Effect, Plan};
 use muster::sim::random::Random;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What PodGroups say of their priority counts, whatever their pods have.
+fn trusting() -> Policy {
+    Policy {
+        priorities: Priorities::AsGiven,
+        ..Policy::default()
+    }
+}
 
 const NS: &str = "ns";
 const QUEUES: [&str; 3] = ["a", "b", "c"];
@@ -66,7 +74,7 @@ struct World {
 impl World {
     fn new(nodes: &[i64]) -> Self {
         let mut world = Self {
-            scheduler: Scheduler::default(),
+            scheduler: Scheduler::new(trusting()),
             linter: Linter::default(),
             now: Time::from_secs(1),
             births: 0,
@@ -75,20 +83,15 @@ impl World {
         };
         for name in QUEUES {
             world.tell(Event::is(QueueSpec {
-                name: name.into(),
-                uid: name.into(),
                 over_share: 1_000_000,
                 // For the head of a queue gangs past their lifetime go in turns: another rule.
                 reservation: Reservation::None,
-                ..QueueSpec::default()
+                ..plain::queue(name)
             }));
         }
         for (index, cpus) in nodes.iter().enumerate() {
-            world.tell(Event::is(NodeSpec {
-                name: format!("n{index}"),
-                allocatable: vec![("cpu".into(), cpus * 1000), ("pods".into(), 110)],
-                ..NodeSpec::default()
-            }));
+            let offers = amounts([("cpu", cpus * 1000), ("pods", 110)]);
+            world.tell(Event::is(plain::node(format!("n{index}"), offers)));
         }
         world
     }
@@ -99,18 +102,12 @@ impl World {
     }
 
     fn submit(&mut self, gang: &Gang) {
+        let min = u32::try_from(gang.min).unwrap();
         self.tell(Event::is(GangSpec {
-            key: GangKey {
-                namespace: NS.into(),
-                space: GangSpace::Named,
-                name: gang.name.clone(),
-            },
-            uid: gang.name.clone(),
-            min_available: u32::try_from(gang.min).unwrap(),
             queue: Some(gang.queue.into()),
             priority: Some(gang.priority),
             lifetime: gang.lifetime.map(Millis),
-            ..GangSpec::default()
+            ..plain::group(plain::key(NS, &gang.name), min)
         }));
         self.gangs.insert(gang.name.clone(), gang.clone());
         for member in 0..gang.members {
@@ -121,25 +118,13 @@ impl World {
     fn make(&mut self, gang: &Gang, name: &str) {
         self.births += 1;
         let labels = gang.app.map(|app| ("app".to_owned(), app.to_owned()));
-        let spec = PodSpec {
-            key: PodKey {
-                namespace: NS.into(),
-                name: name.into(),
-                uid: format!("uid-{}", self.births),
-            },
-            ours: true,
+        let mut spec = PodSpec {
             created: self.now,
-            gang: GangRef::Named {
-                space: GangSpace::Named,
-                name: gang.name.clone(),
-            },
+            gang: plain::member_of(&gang.name),
             labels: PodLabels::new(&labels.into_iter().collect()),
-            shape: ShapeSpec {
-                requests: vec![("cpu".into(), gang.cpus * 1000)],
-                ..ShapeSpec::default()
-            },
-            ..PodSpec::default()
+            ..plain::pod(NS, name, amounts([("cpu", gang.cpus * 1000)]))
         };
+        spec.key.uid = format!("uid-{}", self.births);
         self.pods.insert(name.to_owned(), spec.clone());
         self.tell(Event::is(spec));
     }

@@ -6,16 +6,22 @@
 )]
 #![allow(dead_code, reason = "each benchmark uses a part of it")]
 
-use muster::core::engine::Scheduler;
+use muster::core::engine::{Policy, Priorities, Scheduler};
 use muster::model::Object;
 use muster::model::ObjectKey;
+use muster::model::plain::{self, amounts, member_of};
 use muster::model::units::Time;
 use muster::model::{Bind, Effect};
-use muster::model::{
-    BindOutcome, Event, GangKey, GangRef, GangSpace, GangSpec, NodeSpec, PodKey, PodSpec,
-    QueueSpec, ShapeSpec,
-};
+use muster::model::{BindOutcome, Event, GangKey, GangRef, GangSpec, NodeSpec, PodKey, PodSpec};
 use std::ops::Range;
+
+/// What PodGroups say of their priority counts, whatever their pods have.
+pub(crate) fn trusting() -> Policy {
+    Policy {
+        priorities: Priorities::AsGiven,
+        ..Policy::default()
+    }
+}
 
 const GIB: i64 = 1 << 30;
 /// What every node offers.
@@ -38,7 +44,7 @@ const MIX: [(i64, i64); 8] = [
 
 /// A scheduler that knows this many empty nodes, and has nothing left to do.
 pub(crate) fn cluster(nodes: usize) -> Scheduler {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = Scheduler::new(trusting());
     for index in 0..nodes {
         scheduler.apply(Time::ZERO, Event::is(node(index)));
     }
@@ -48,15 +54,12 @@ pub(crate) fn cluster(nodes: usize) -> Scheduler {
 
 /// An empty node.
 pub(crate) fn node(index: usize) -> NodeSpec {
-    NodeSpec {
-        name: format!("node-{index}"),
-        allocatable: vec![
-            ("cpu".to_owned(), NODE_CPU),
-            ("memory".to_owned(), NODE_MEMORY),
-            ("pods".to_owned(), NODE_PODS),
-        ],
-        ..NodeSpec::default()
-    }
+    let offers = [
+        ("cpu", NODE_CPU),
+        ("memory", NODE_MEMORY),
+        ("pods", NODE_PODS),
+    ];
+    plain::node(format!("node-{index}"), amounts(offers))
 }
 
 /// What GPUs are called.
@@ -64,17 +67,10 @@ const GPU: &str = "nvidia.com/gpu";
 
 /// The same with eight GPUs a node.
 pub(crate) fn gpu_cluster(nodes: usize) -> Scheduler {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = Scheduler::new(trusting());
     for index in 0..nodes {
-        let node = NodeSpec {
-            name: format!("node-{index}"),
-            allocatable: vec![
-                ("cpu".to_owned(), NODE_CPU),
-                (GPU.to_owned(), 8),
-                ("pods".to_owned(), NODE_PODS),
-            ],
-            ..NodeSpec::default()
-        };
+        let offers = amounts([("cpu", NODE_CPU), (GPU, 8), ("pods", NODE_PODS)]);
+        let node = plain::node(format!("node-{index}"), offers);
         scheduler.apply(Time::ZERO, Event::is(node));
     }
     assert_eq!(place(&mut scheduler), 0);
@@ -96,7 +92,7 @@ pub(crate) fn gpu_gang(size: usize) -> Vec<Event> {
         ..group_spec(&name, size)
     };
     let mut events = vec![Event::is(spec)];
-    events.extend((0..size).map(|member| gpu_pod(2_000_000 + member, 8, named(&name))));
+    events.extend((0..size).map(|member| gpu_pod(2_000_000 + member, 8, member_of(&name))));
     events
 }
 
@@ -123,7 +119,7 @@ pub(crate) fn gangs(count: usize, size: usize) -> Vec<Event> {
         let name = format!("gang-{gang}");
         let request = draw.request();
         let mut events = vec![group(&name, size)];
-        events.extend((0..size).map(|member| pod(gang * size + member, request, named(&name))));
+        events.extend((0..size).map(|member| pod(gang * size + member, request, member_of(&name))));
         events
     };
     (0..count).flat_map(gang).collect()
@@ -145,7 +141,7 @@ pub(crate) fn selecting(count: usize, label: &str, value: &str) -> Vec<Event> {
 
 /// A scheduler that knows this many empty nodes with a dozen labels each, their own names among them.
 pub(crate) fn labelled_cluster(nodes: usize) -> Scheduler {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = Scheduler::new(trusting());
     for index in 0..nodes {
         let mut node = node(index);
         let labels = (0..11).map(|label| (format!("example.com/label-{label}"), "same".to_owned()));
@@ -169,13 +165,7 @@ pub(crate) fn fillers(nodes: usize) -> Vec<Event> {
 
 /// Queues with names by number.
 pub(crate) fn queues(count: usize) -> Vec<Event> {
-    let queue = |index| {
-        Event::is(QueueSpec {
-            name: queue_name(index),
-            uid: format!("uid-of-queue-{index}"),
-            ..QueueSpec::default()
-        })
-    };
+    let queue = |index| Event::is(plain::queue(queue_name(index)));
     (0..count).map(queue).collect()
 }
 
@@ -227,7 +217,8 @@ pub(crate) fn fair_jobs(count: usize, queues: usize) -> Vec<Event> {
             ..group_spec(&name, size)
         };
         events.push(Event::is(spec));
-        events.extend((pods..pods + size).map(|pod_index| pod(pod_index, request, named(&name))));
+        events
+            .extend((pods..pods + size).map(|pod_index| pod(pod_index, request, member_of(&name))));
         pods += size;
     }
     events
@@ -239,6 +230,47 @@ pub(crate) fn small(count: usize) -> Vec<Event> {
     (0..count).map(pod).collect()
 }
 
+/// Pods on their own that take half a node each.
+pub(crate) fn halves(count: usize) -> Vec<Event> {
+    let pod = |index| pod(1_000_000 + index, HALF, GangRef::Own);
+    (0..count).map(pod).collect()
+}
+
+const HALF: (i64, i64) = (NODE_CPU / 2, 1);
+
+/// Gangs whose members want half a node each, in one queue.
+pub(crate) fn claimants(count: usize, size: usize, priority: Option<i32>) -> Vec<Event> {
+    let gangs = (0..count).flat_map(|index| claimant(index, size, priority));
+    gangs.collect()
+}
+
+/// One of them.
+pub(crate) fn claimant(index: usize, size: usize, priority: Option<i32>) -> Vec<Event> {
+    let name = format!("claims-{index}");
+    let spec = GangSpec {
+        priority,
+        ..group_spec(&name, size)
+    };
+    let mut events = vec![Event::is(spec)];
+    let first = 10_000_000 + index * size;
+    events.extend((first..first + size).map(|index| pod(index, HALF, member_of(&name))));
+    events
+}
+
+/// For each queue a gang that wants a whole node.
+pub(crate) fn wholes(queues: usize) -> Vec<Event> {
+    let gang = |index: usize| {
+        let name = format!("whole-{index}");
+        let spec = GangSpec {
+            queue: Some(queue_name(index)),
+            ..group_spec(&name, 1)
+        };
+        let pod = pod(5_000_000 + index, (NODE_CPU, 1), member_of(&name));
+        [Event::is(spec), pod]
+    };
+    (0..queues).flat_map(gang).collect()
+}
+
 fn waiter(index: usize, queue: usize, priority: i32) -> [Event; 2] {
     let name = format!("waits-{index}");
     let spec = GangSpec {
@@ -247,7 +279,7 @@ fn waiter(index: usize, queue: usize, priority: i32) -> [Event; 2] {
         ..group_spec(&name, 1)
     };
     let memory = 1 + i64::try_from(index % 8).expect("less than eight");
-    let pod = pod(3_000_000 + index, (SLOT_CPU, memory), named(&name));
+    let pod = pod(3_000_000 + index, (SLOT_CPU, memory), member_of(&name));
     [Event::is(spec), pod]
 }
 
@@ -326,7 +358,7 @@ impl Clock {
 pub(crate) fn gang_of(size: usize, cpu: i64) -> Vec<Event> {
     let name = "large".to_owned();
     let mut events = vec![group(&name, size)];
-    events.extend((0..size).map(|member| pod(2_000_000 + member, (cpu, 1), named(&name))));
+    events.extend((0..size).map(|member| pod(2_000_000 + member, (cpu, 1), member_of(&name))));
     events
 }
 
@@ -346,48 +378,27 @@ pub(crate) fn place(scheduler: &mut Scheduler) -> usize {
     }
 }
 
-fn named(gang: &str) -> GangRef {
-    GangRef::Named {
-        space: GangSpace::Named,
-        name: gang.to_owned(),
-    }
-}
-
 fn group(name: &str, size: usize) -> Event {
     Event::is(group_spec(name, size))
 }
 
 fn group_spec(name: &str, size: usize) -> GangSpec {
-    GangSpec {
-        key: GangKey {
-            namespace: "bench".to_owned(),
-            space: GangSpace::Named,
-            name: name.to_owned(),
-        },
-        uid: format!("uid-of-{name}"),
-        min_available: u32::try_from(size).expect("a gang of this size"),
-        ..GangSpec::default()
-    }
+    let size = u32::try_from(size).expect("a gang of this size");
+    plain::group(plain::key("bench", name), size)
 }
 
 fn pod(index: usize, (cpu, memory_gib): (i64, i64), gang: GangRef) -> Event {
+    let requests = amounts([("cpu", cpu), ("memory", memory_gib * GIB)]);
+    let plain = plain::pod("bench", format!("pod-{index}"), requests);
     Event::is(PodSpec {
         key: PodKey {
-            namespace: "bench".to_owned(),
-            name: format!("pod-{index}"),
+            // As long as those of a cluster are.
             uid: format!("00000000-0000-0000-0000-{index:012}"),
+            ..plain.key.clone()
         },
-        ours: true,
         gang,
         priority: Some(0),
-        shape: ShapeSpec {
-            requests: vec![
-                ("cpu".to_owned(), cpu),
-                ("memory".to_owned(), memory_gib * GIB),
-            ],
-            ..ShapeSpec::default()
-        },
-        ..PodSpec::default()
+        ..plain
     })
 }
 

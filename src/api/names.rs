@@ -11,6 +11,9 @@ pub const SUBGROUP: &str = "muster.dev/subgroup";
 /// Label of a pod without a gang and of an upstream PodGroup, annotation of a namespace: a queue.
 pub const QUEUE: &str = "muster.dev/queue";
 
+/// Label of a PodGroup of others or of a namespace: the scheduler that it is for before it has pods.
+pub const SCHEDULER_NAME: &str = "muster.dev/scheduler-name";
+
 /// Annotation: lifetime of a pod without a gang.
 pub const LIFETIME: &str = "muster.dev/lifetime";
 

@@ -1,6 +1,7 @@
 //! Who answers questions of the core to the outside, and what they write with. Which may be asked when
 //! is [`asking`](crate::asking)'s business, and the ask lane brings the two together.
 
+use crate::attempt::Answer as Came;
 use crate::fence::Fence;
 use futures::future::BoxFuture;
 use kube::Client;
@@ -45,12 +46,22 @@ impl Outside {
         let Some(sending) = self.fence.begin() else {
             return Err(WriteError::NotNow);
         };
+        let sent = self.fence.clock().now();
         let answer = request.await;
-        match &answer {
-            Ok(_) => sending.ended(),
-            // Behind a server's error, the write may still be on its way.
-            Err(kube::Error::Api(status)) if status.code < 500 => sending.ended(),
-            Err(_) => {}
+        let came = match &answer {
+            Ok(_) => Came::Accepted,
+            Err(kube::Error::Api(status)) => Came::Status {
+                code: status.code,
+                message: String::new(),
+                retry_after: None,
+            },
+            Err(_) => Came::Lost,
+        };
+        self.fence.written(&came, sent);
+        // Behind a server's error, the write may still be on its way.
+        match came {
+            Came::Lost | Came::Status { code: 500.., .. } => {}
+            _ => sending.ended(),
         }
         answer.map_err(WriteError::Answered)
     }

@@ -1,7 +1,7 @@
 //! Questions that wait for their turn, and which may be asked now. No I/O and no clock: the ask lane and
 //! the simulator use the same rules.
 //!
-//! Those that go to the same and are about the same pod or gang are asked one after the other, so that what
+//! Those that go to the same and have a pod or a gang in common are asked one after the other, so that what
 //! is undone is undone before it is asked again. Who does not answer keeps nobody else waiting: each has
 //! slots of its own. What undoes something is tried again until it is done.
 
@@ -24,37 +24,90 @@ enum Whom {
 }
 
 impl Whom {
-    fn of(question: &Question) -> Self {
+    /// All whom a question is about.
+    fn of(question: &Question) -> Vec<Self> {
         match &question.about {
-            About::Pod { pod, .. } => Self::Pod(pod.clone()),
-            About::Gang(gang) => Self::Gang(gang.clone()),
+            About::Places(places) => {
+                let pods = places.iter().map(|place| place.pod.clone());
+                pods.map(Self::Pod).collect()
+            }
+            About::Gang(gang) => vec![Self::Gang(gang.clone())],
         }
     }
 }
 
-/// A question in its line.
+/// A question in its lines, one for each whom it is about.
 #[derive(Debug)]
 struct Entry {
     question: Question,
-    begun: bool,
     tries: u32,
+    /// In how many of its lines it is not the first.
+    behind: usize,
 }
 
-/// Where a question waits, and until when.
+/// To whom a question that was not begun goes, and until when it waits.
 #[derive(Debug)]
 struct Place {
     name: String,
-    whom: Whom,
     expires_at: Time,
 }
 
 /// Who answers, and what waits for it.
 #[derive(Debug, Default)]
 struct Desk {
-    lines: BTreeMap<Whom, VecDeque<Entry>>,
-    /// Lines whose first may be asked from then on, in the order in which they came.
-    ready: BTreeMap<(Time, u64), Whom>,
+    entries: BTreeMap<QuestionId, Entry>,
+    /// A question enters all of its lines at once, and leaves them at once.
+    lines: BTreeMap<Whom, VecDeque<QuestionId>>,
+    /// Those that are the first in all of their lines and may be asked from then on, in the order in which
+    /// they came.
+    ready: BTreeMap<(Time, u64), QuestionId>,
     in_flight: usize,
+}
+
+impl Desk {
+    /// Puts a question at the end of its lines. Whether it is the first in all.
+    fn put(&mut self, question: Question) -> bool {
+        let (id, mut behind) = (question.id, 0);
+        for whom in Whom::of(&question) {
+            let line = self.lines.entry(whom).or_default();
+            behind += usize::from(!line.is_empty());
+            line.push_back(id);
+        }
+        let entry = Entry {
+            question,
+            tries: 0,
+            behind,
+        };
+        self.entries.insert(id, entry);
+        behind == 0
+    }
+
+    /// Takes a question out of its lines. Those behind it that may be asked for that.
+    fn remove(&mut self, id: QuestionId) -> Vec<QuestionId> {
+        let Some(entry) = self.entries.remove(&id) else {
+            return Vec::new();
+        };
+        let mut first = Vec::new();
+        for whom in Whom::of(&entry.question) {
+            let Some(line) = self.lines.get_mut(&whom) else {
+                continue;
+            };
+            let was_first = line.front() == Some(&id);
+            line.retain(|one| *one != id);
+            let next = line.front().copied();
+            if next.is_none() {
+                self.lines.remove(&whom);
+            }
+            let next = next.filter(|_| was_first);
+            if let Some(entry) = next.and_then(|next| self.entries.get_mut(&next)) {
+                entry.behind -= 1;
+                if entry.behind == 0 {
+                    first.push(entry.question.id);
+                }
+            }
+        }
+        first
+    }
 }
 
 /// All questions that are not answered.
@@ -92,27 +145,26 @@ impl Asking {
             self.answers.push((question.id, Answer::Yes(String::new())));
             return;
         }
-        let (name, whom) = (question.body.addressee().to_owned(), Whom::of(&question));
+        let (id, name) = (question.id, question.body.addressee().to_owned());
         if question.undoes.is_none() {
             let expires_at = now + question.at_most;
-            self.expire.insert((expires_at, question.id));
-            let place = Place {
-                name: name.clone(),
-                whom: whom.clone(),
-                expires_at,
-            };
-            self.waiting.insert(question.id, place);
+            self.expire.insert((expires_at, id));
+            let name = name.clone();
+            self.waiting.insert(id, Place { name, expires_at });
         }
-        let desk = self.desks.entry(name).or_default();
-        let line = desk.lines.entry(whom.clone()).or_default();
-        line.push_back(Entry {
-            question,
-            begun: false,
-            tries: 0,
-        });
-        if line.len() == 1 {
+        if self.desks.entry(name.clone()).or_default().put(question) {
+            self.may_be_asked(&name, [id], now);
+        }
+    }
+
+    /// These may be asked from then on.
+    fn may_be_asked(&mut self, name: &str, ids: impl IntoIterator<Item = QuestionId>, at: Time) {
+        let Some(desk) = self.desks.get_mut(name) else {
+            return;
+        };
+        for id in ids {
             self.serial += 1;
-            desk.ready.insert((now, self.serial), whom);
+            desk.ready.insert((at, self.serial), id);
         }
     }
 
@@ -131,31 +183,16 @@ impl Asking {
     /// Takes a question out of its line that was not begun, and says that it was not asked. Whether it
     /// was there.
     fn withdraw(&mut self, id: QuestionId, now: Time) -> bool {
-        let Some(Place { name, whom, .. }) = self.leaves(id) else {
+        let Some(Place { name, .. }) = self.leaves(id) else {
             return false;
         };
         self.answers.push((id, Answer::Unsent));
-        self.serial += 1;
-        let key = (now, self.serial);
-        if let Some(desk) = self.desks.get_mut(&name)
-            && let Some(line) = desk.lines.get_mut(&whom)
-            && let Some(index) = line.iter().position(|one| one.question.id == id)
-        {
-            line.remove(index);
-            if index == 0 {
-                desk.ready.retain(|_, one| *one != whom);
-                Self::next_in_line(desk, &whom, key);
-            }
-        }
+        let next = self.desks.get_mut(&name).map(|desk| {
+            desk.ready.retain(|_, one| *one != id);
+            desk.remove(id)
+        });
+        self.may_be_asked(&name, next.into_iter().flatten(), now);
         true
-    }
-
-    /// The first of a line may be asked, if there is one.
-    fn next_in_line(desk: &mut Desk, whom: &Whom, key: (Time, u64)) {
-        match desk.lines.get(whom) {
-            Some(line) if !line.is_empty() => _ = desk.ready.insert(key, whom.clone()),
-            _ => _ = desk.lines.remove(whom),
-        }
     }
 
     /// The next question to be asked now, if there is one.
@@ -166,9 +203,8 @@ impl Asking {
             desk.in_flight < slots && first.is_some_and(|((at, _), _)| *at <= now)
         };
         let desk = self.desks.values_mut().find(free)?;
-        let (_, whom) = desk.ready.pop_first()?;
-        let entry = desk.lines.get_mut(&whom)?.front_mut()?;
-        entry.begun = true;
+        let (_, id) = desk.ready.pop_first()?;
+        let entry = desk.entries.get_mut(&id)?;
         entry.tries += 1;
         desk.in_flight += 1;
         let question = entry.question.clone();
@@ -178,27 +214,21 @@ impl Asking {
 
     /// A question that was begun has ended like this.
     pub fn ended(&mut self, question: &Question, answer: Answer, now: Time) {
-        let (id, whom) = (question.id, Whom::of(question));
-        let Some(desk) = self.desks.get_mut(question.body.addressee()) else {
+        let (id, name) = (question.id, question.body.addressee());
+        let Some(desk) = self.desks.get_mut(name) else {
             return;
         };
-        let Some(line) = desk.lines.get_mut(&whom) else {
-            return;
-        };
-        let Some(first) = line.front_mut().filter(|one| one.question.id == id) else {
+        let Some(entry) = desk.entries.get(&id) else {
             return;
         };
         desk.in_flight = desk.in_flight.saturating_sub(1);
-        self.serial += 1;
         if question.undoes.is_some() && !matches!(answer, Answer::Yes(_)) {
-            first.begun = false;
-            let again = now + RESTS.after(first.tries.saturating_sub(1));
-            desk.ready.insert((again, self.serial), whom);
-            return;
+            let again = now + RESTS.after(entry.tries.saturating_sub(1));
+            return self.may_be_asked(name, [id], again);
         }
-        line.pop_front();
+        let next = desk.remove(id);
         self.answers.push((id, answer));
-        Self::next_in_line(desk, &whom, (now, self.serial));
+        self.may_be_asked(name, next, now);
     }
 
     /// Says of those whose time is over, and that were not begun, that they were not asked.
@@ -238,9 +268,9 @@ impl Asking {
     /// How many questions are not answered, and how many of these undo something.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
-        let lines = self.desks.values().flat_map(|desk| desk.lines.values());
+        let desks = self.desks.values();
         let (mut all, mut undo) = (0, 0);
-        for entry in lines.flatten() {
+        for entry in desks.flat_map(|desk| desk.entries.values()) {
             all += 1;
             undo += usize::from(entry.question.undoes.is_some());
         }
@@ -251,18 +281,19 @@ impl Asking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_model::{Body, Point};
+    use muster_model::{AskedPlace, Body, Point};
 
-    fn question(id: u64, plugin: &str, pod: &str) -> Question {
+    fn question(id: u64, plugin: &str, pods: &str) -> Question {
+        let place = |pod: &str| AskedPlace {
+            pod: PodKey {
+                uid: pod.to_owned(),
+                ..PodKey::default()
+            },
+            node: "n".to_owned(),
+        };
         Question {
             id: QuestionId(id),
-            about: About::Pod {
-                pod: PodKey {
-                    uid: pod.to_owned(),
-                    ..PodKey::default()
-                },
-                node: "n".to_owned(),
-            },
+            about: About::Places(pods.split(' ').map(place).collect()),
             body: Body::Plugin {
                 plugin: plugin.to_owned(),
                 point: Point::PreBind,
@@ -299,6 +330,26 @@ mod tests {
         asking.ended(&question(1, "p", "a"), yes(), Time(5));
         assert_eq!(ids(&mut asking, 5), [2]);
         assert_eq!(asking.take_answers(), [(QuestionId(1), yes())]);
+    }
+
+    #[test]
+    fn a_question_about_several_pods_waits_for_those_about_any_of_them_and_holds_them_up() {
+        let mut asking = Asking::new(8);
+        for (id, pods) in [(1, "a"), (2, "a b c"), (3, "b"), (4, "c"), (5, "d")] {
+            asking.put(question(id, "p", pods), Time(0));
+        }
+        assert_eq!(ids(&mut asking, 0), [1, 5]);
+        asking.ended(&question(1, "p", "a"), yes(), Time(5));
+        assert_eq!(ids(&mut asking, 5), [2]);
+        asking.give_up(QuestionId(3), Time(5));
+        assert_eq!(ids(&mut asking, 5), [0; 0]);
+        asking.ended(&question(2, "p", "a b c"), yes(), Time(6));
+        assert_eq!(ids(&mut asking, 6), [4]);
+        for (id, pod) in [(4, "c"), (5, "d")] {
+            asking.ended(&question(id, "p", pod), yes(), Time(7));
+        }
+        assert_eq!((asking.counts(), asking.due()), ((0, 0), None));
+        assert!(asking.desks.values().all(|desk| desk.lines.is_empty()));
     }
 
     #[test]

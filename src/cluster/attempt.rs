@@ -16,8 +16,9 @@ pub trait Protocol {
     /// What to do now. Asked again before [`answered`](Self::answered), it says the same.
     fn next(&self, now: Time) -> Step<PodRequest, Self::Outcome>;
 
-    /// Takes what came back for the request last sent. After the outcome nothing matters.
-    fn answered(&mut self, answer: &Answer, now: Time);
+    /// Takes what came back now for the request that was sent last, then. After the outcome nothing
+    /// matters.
+    fn answered(&mut self, answer: &Answer, sent: Time, now: Time);
 }
 
 /// What is sent about a pod.

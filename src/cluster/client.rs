@@ -4,6 +4,7 @@
 //! transport we choose and never repeats anything: what to do with a lost answer is decided in
 //! [`super::lanes`], not below it.
 
+use super::ending::ending;
 use super::fenced_io::{self, FencedConnector};
 use super::lease::ANSWER_WITHIN;
 use super::{Error, Fence};
@@ -17,6 +18,7 @@ use kube::{Client, Config};
 use std::path::Path;
 use std::time::Duration;
 use tower::limit::RateLimitLayer;
+use tower::util::MapRequestLayer;
 use tower::{BoxError, ServiceBuilder};
 
 /// How requests travel.
@@ -103,8 +105,11 @@ pub fn own_namespace() -> Option<String> {
 /// # Errors
 /// As [`client`].
 pub fn reader(config: &Config, answer_within: Duration) -> Result<Client, Error> {
-    let rate = Some(READS_PER_SECOND);
-    make(config, READ_TRANSPORT, answer_within, rate, None)
+    let bounds = Bounds {
+        per_second: Some(READS_PER_SECOND),
+        ..Bounds::default()
+    };
+    make(config, READ_TRANSPORT, answer_within, bounds)
 }
 
 /// A client for writes: it sends nothing while the fence is closed.
@@ -112,8 +117,12 @@ pub fn reader(config: &Config, answer_within: Duration) -> Result<Client, Error>
 /// # Errors
 /// As [`client`].
 pub fn writer(config: &Config, answer_within: Duration, fence: &Fence) -> Result<Client, Error> {
-    let fence = Some(fence.clone());
-    make(config, WRITE_TRANSPORT, answer_within, None, fence)
+    let bounds = Bounds {
+        fence: Some(fence.clone()),
+        writes_end: true,
+        ..Bounds::default()
+    };
+    make(config, WRITE_TRANSPORT, answer_within, bounds)
 }
 
 /// A client for the Lease, which opens the fence and so is not behind it.
@@ -121,7 +130,11 @@ pub fn writer(config: &Config, answer_within: Duration, fence: &Fence) -> Result
 /// # Errors
 /// As [`client`].
 pub fn lease(config: &Config) -> Result<Client, Error> {
-    client(config, WRITE_TRANSPORT, ANSWER_WITHIN)
+    let bounds = Bounds {
+        writes_end: true,
+        ..Bounds::default()
+    };
+    make(config, WRITE_TRANSPORT, ANSWER_WITHIN, bounds)
 }
 
 /// A client with connections of its own. `answer_within` bounds the time until an answer
@@ -134,18 +147,32 @@ pub fn client(
     transport: Transport,
     answer_within: Duration,
 ) -> Result<Client, Error> {
-    make(config, transport, answer_within, None, None)
+    make(config, transport, answer_within, Bounds::default())
 }
 
-/// A [`client`] of whose requests beyond `per_second` each waits its turn, and that sends nothing
-/// while `fence` is closed.
+/// What bounds the requests of a client.
+#[derive(Default)]
+struct Bounds {
+    /// Beyond so many in a second each waits its turn.
+    per_second: Option<u64>,
+    /// Nothing is sent while it is closed.
+    fence: Option<Fence>,
+    /// The API server is told when to end its work on a write ([`ending`]).
+    writes_end: bool,
+}
+
+/// A [`client`] within bounds.
 fn make(
     config: &Config,
     transport: Transport,
     answer_within: Duration,
-    per_second: Option<u64>,
-    fence: Option<Fence>,
+    bounds: Bounds,
 ) -> Result<Client, Error> {
+    let Bounds {
+        per_second,
+        fence,
+        writes_end,
+    } = bounds;
     if let Some(proxy) = &config.proxy_url {
         return Err(Error::Proxy(proxy.to_string()));
     }
@@ -182,6 +209,7 @@ fn make(
     let rate = per_second.map(|count| RateLimitLayer::new(count, Duration::from_secs(1)));
     let service = ServiceBuilder::new()
         .option_layer(rate)
+        .option_layer(writes_end.then(|| MapRequestLayer::new(ending::<Body>)))
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer().map_err(unusable)?)
         .layer(config.extra_headers_layer().map_err(unusable)?)
@@ -208,10 +236,48 @@ mod tests {
     use super::*;
     use axum::Router;
     use axum::routing::get;
+    use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+    use kube::Api;
+    use kube::api::{Patch, PatchParams};
     use serde_json::Value;
     use std::future::IntoFuture;
     use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
     use tokio::time::Instant;
+
+    /// A server that answers everything with `{}`, and tells what it was asked.
+    async fn listening() -> (Config, mpsc::UnboundedReceiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (came, asked) = mpsc::unbounded_channel();
+        let pages = Router::new().fallback(async move |request: axum::extract::Request| {
+            let line = format!("{} {}", request.method(), request.uri());
+            came.send(line).unwrap();
+            "{}"
+        });
+        tokio::spawn(axum::serve(listener, pages).into_future());
+        let config = Config::new(format!("http://{address}").parse().unwrap());
+        (config, asked)
+    }
+
+    /// Whoever writes, and however: a plugin that is handed the client, too.
+    #[tokio::test]
+    async fn every_write_of_ours_ends_at_the_server() {
+        let (config, mut asked) = listening().await;
+        let within = Duration::from_secs(10);
+        let writer = writer(&config, within, &Fence::open()).unwrap();
+        for client in [writer, lease(&config).unwrap()] {
+            let claims: Api<PersistentVolumeClaim> = Api::namespaced(client, "ns");
+            let patch = Patch::Merge(serde_json::json!({}));
+            let patched = claims.patch("c", &PatchParams::default(), &patch).await;
+            patched.unwrap();
+            claims.get("c").await.unwrap();
+            let path = "/api/v1/namespaces/ns/persistentvolumeclaims/c";
+            let sent = asked.recv().await.unwrap();
+            assert_eq!(sent, format!("PATCH {path}?timeout=2s"));
+            assert_eq!(asked.recv().await.unwrap(), format!("GET {path}"));
+        }
+    }
 
     #[tokio::test]
     async fn requests_beyond_the_rate_wait_their_turn() {
@@ -221,7 +287,11 @@ mod tests {
         let server = tokio::spawn(axum::serve(listener, pages).into_future());
         let config = Config::new(format!("http://{address}").parse().unwrap());
         let within = Duration::from_secs(10);
-        let client = make(&config, Transport::Http1, within, Some(2), None).unwrap();
+        let bounds = Bounds {
+            per_second: Some(2),
+            ..Bounds::default()
+        };
+        let client = make(&config, Transport::Http1, within, bounds).unwrap();
         let begin = Instant::now();
         for _ in 0..3 {
             let request = http::Request::get("/").body(Vec::new()).unwrap();

@@ -69,7 +69,7 @@ impl Protocol for Attempt {
         }
     }
 
-    fn answered(&mut self, answer: &Answer, now: Time) {
+    fn answered(&mut self, answer: &Answer, _: Time, now: Time) {
         let State::Send { request, .. } = &self.state else {
             return;
         };
@@ -141,7 +141,7 @@ mod tests {
             match attempt.next(now) {
                 Step::WaitUntil(at) => now = at,
                 Step::Done(outcome) => return Some(outcome),
-                Step::Send(_) => attempt.answered(answers.next()?, now),
+                Step::Send(_) => attempt.answered(answers.next()?, now, now),
             }
         }
     }
@@ -187,11 +187,11 @@ mod tests {
         for answer in [Answer::Accepted, Answer::Lost, status(403), status(409)] {
             let mut attempt = Attempt::new(false, Time(0));
             assert_eq!(attempt.next(Time(0)), Step::Send(PodRequest::Tell));
-            attempt.answered(&answer, Time(9));
+            attempt.answered(&answer, Time(9), Time(9));
             assert_eq!(attempt.next(Time(9)), Step::Send(PodRequest::Delete));
         }
         let mut attempt = Attempt::new(false, Time(0));
-        attempt.answered(&status(404), Time(9));
+        attempt.answered(&status(404), Time(9), Time(9));
         assert_eq!(attempt.next(Time(9)), Step::Done(EvictOutcome::Gone));
     }
 
@@ -203,7 +203,7 @@ mod tests {
             message: "disruption budget".into(),
             retry_after: Some(Millis(700)),
         };
-        attempt.answered(&busy, Time(0));
+        attempt.answered(&busy, Time(0), Time(0));
         assert_eq!(attempt.next(Time(0)), Step::WaitUntil(Time(700)));
     }
 
@@ -234,7 +234,7 @@ mod tests {
                 }
                 for answer in all_answers() {
                     let mut after = attempt.clone();
-                    after.answered(&answer, now);
+                    after.answered(&answer, now, now);
                     assert_eq!(after, *attempt, "a second outcome");
                 }
                 return;
@@ -251,7 +251,7 @@ mod tests {
         }
         for answer in all_answers() {
             let mut after = attempt.clone();
-            after.answered(&answer, now + Millis(100));
+            after.answered(&answer, now, now + Millis(100));
             walk(
                 &after,
                 now + Millis(100),

@@ -5,8 +5,13 @@
 //! middle of anything has to find that out before its next byte leaves. That is what this handle
 //! is asked for: by the engine before it decides, by the lanes before they send, and last by the
 //! socket (`fenced_io`). It decides nothing: the election says until when it is open.
+//!
+//! It also remembers whether anything comes of what is written ([`Stalls`]), for whoever tells the core.
 
 use super::Clock;
+use super::attempt::Answer;
+use super::stalls::Stalls;
+use muster_model::Writes;
 use muster_model::units::{Millis, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +42,7 @@ struct Shared {
     /// It was opened, or a write ended.
     moved: Notify,
     sent: Mutex<Sent>,
+    stalls: Mutex<Stalls>,
 }
 
 /// What was sent and may still happen.
@@ -67,6 +73,7 @@ impl Fence {
             closed: AtomicBool::new(false),
             moved: Notify::new(),
             sent: Mutex::default(),
+            stalls: Mutex::default(),
         };
         Self {
             clock: Clock::start(),
@@ -82,6 +89,8 @@ impl Fence {
 
     /// Lets writes be sent before this time, and none from then on.
     pub fn allow_until(&self, time: Time) {
+        // Who sees it open has what is to be told of the time before.
+        self.stalls().may_write(time, self.clock.now());
         self.shared.until.store(time.0, Ordering::SeqCst);
         if self.is_open() {
             self.shared.moved.notify_waiters();
@@ -148,6 +157,27 @@ impl Fence {
                 return;
             }
         }
+    }
+
+    /// Takes what came back for a write that was sent then.
+    pub fn written(&self, answer: &Answer, sent: Time) {
+        self.stalls().written(answer, sent, self.clock.now());
+    }
+
+    /// Takes what came back for a read that was sent then.
+    pub fn read(&self, answer: &Answer, sent: Time) {
+        self.stalls().read(answer, sent, self.clock.now());
+    }
+
+    /// What the core is to be told of writes.
+    #[must_use]
+    pub fn take_news(&self) -> Vec<Writes> {
+        self.stalls().take_news()
+    }
+
+    fn stalls(&self) -> MutexGuard<'_, Stalls> {
+        let stalls = self.shared.stalls.lock();
+        stalls.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sent(&self) -> MutexGuard<'_, Sent> {

@@ -179,7 +179,7 @@ mod tests {
         fence.allow_until(Time(u64::MAX));
         ask().await.unwrap();
         let came = String::from_utf8(bytes.recv().await.unwrap()).unwrap();
-        assert!(came.starts_with("POST /x HTTP/1.1"), "{came}");
+        assert!(came.starts_with("POST /x?timeout=2s HTTP/1.1"), "{came}");
         while bytes.try_recv().is_ok() {}
         // The connection stays open, and now its time is over.
         fence.allow_until(fence.clock().now() - Millis(1));

@@ -5,8 +5,8 @@
 //! kube-scheduler: a volume that is for a claim, and a claim whose volume is being made, stay so.
 
 use crate::answerer::{Answerer, Outside, WriteError};
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1 as core;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
@@ -23,6 +23,9 @@ const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
 /// A write that met another is tried this often, on what is there then.
 const TRIES: u32 = 5;
+
+/// So many claims of one question are written or looked at at once.
+const AT_ONCE: usize = 64;
 
 /// Before each look whether a claim is bound.
 const LOOKS: Doubling = Doubling {
@@ -61,15 +64,19 @@ impl Answerer for VolumeBinder {
 }
 
 async fn bind(tasks: &[VolumeTask], outside: &Outside) -> Result<(), Trouble> {
-    for task in tasks {
-        write(task, outside).await?;
-    }
+    let all = || stream::iter(tasks.iter().map(Ok));
+    let written = all().try_for_each_concurrent(AT_ONCE, |task| write(task, outside));
+    written.await?;
+    let bound = all().try_for_each_concurrent(AT_ONCE, |task| waits(task, outside.client()));
+    bound.await
+}
+
+/// Looks until a claim is bound.
+async fn waits(task: &VolumeTask, client: &Client) -> Result<(), Trouble> {
     let mut looks = 0;
-    for task in tasks {
-        while !is_bound(task, outside.client()).await? {
-            sleep(Duration::from_millis(LOOKS.after(looks).0)).await;
-            looks += 1;
-        }
+    while !is_bound(task, client).await? {
+        sleep(Duration::from_millis(LOOKS.after(looks).0)).await;
+        looks += 1;
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ impl Word {
     }
 
     fn said(&self) -> Option<Said> {
-        self.status().map(|status| status.said())
+        self.status().map(Status::said)
     }
 }
 
@@ -110,7 +110,7 @@ impl Write {
     #[must_use]
     pub fn outcome(&self, now: Timestamp) -> Said {
         let status = self.status(now);
-        let mut said = status.map(|status| status.said()).unwrap_or_default();
+        let mut said = status.map(Status::said).unwrap_or_default();
         if said.nominated.is_none() {
             said.nominated.clone_from(&self.held.nominated);
         }
@@ -177,6 +177,17 @@ impl Words {
         if let Some(entry) = self.entries.remove(subject)
             && let Some(at) = entry.due
         {
+            self.due[rank(subject)].remove(&(at, subject.clone()));
+        }
+    }
+
+    /// Nothing is to be said of the object any more; what it says is remembered.
+    pub fn silence(&mut self, subject: &Subject) {
+        let Some(entry) = self.entries.get_mut(subject) else {
+            return;
+        };
+        entry.wanted = None;
+        if let Some(at) = entry.due.take() {
             self.due[rank(subject)].remove(&(at, subject.clone()));
         }
     }
@@ -416,6 +427,22 @@ mod tests {
         let first = write(&mut words, Time(GATHER.0));
         assert_eq!(first.word, Word::Queue(more));
         assert_eq!(write(&mut words, Time(GATHER.0)).word, waits("a"));
+    }
+
+    #[test]
+    fn what_is_silent_is_not_written_again_until_something_is_wanted() {
+        let mut words = Words::default();
+        words.want(waits("a"), Time(0));
+        words.silence(&subject());
+        assert_eq!((words.next_due(), words.waiting()), (None, 0));
+        words.want(waits("b"), Time(1));
+        write(&mut words, Time(1));
+        words.silence(&subject());
+        // Whoever it belongs to now says something else.
+        words.seen(&subject(), waits("theirs").said().unwrap(), Time(100));
+        assert_eq!(words.next_due(), None);
+        words.want(waits("b"), Time(200));
+        assert!(words.next_due().is_some());
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub use profiles::{
 };
 pub use remote::{Extender, ExtenderTls, ManagedResource, RemotePlugin, RemoteTls};
 pub use types::{
-    ApiVersion, Kind, LeaderElection, Profile, SchedulerConfiguration, Usage, WeightedPlugin,
+    ApiVersion, Kind, LeaderElection, PodGroupPriority, Profile, SchedulerConfiguration, Usage,
+    WeightedPlugin,
 };
 pub use values::{
     Address, Bounded, CoresWorth, HttpUrl, ObjectName, PluginName, PluginOrAll, Point, RemoteName,

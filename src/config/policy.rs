@@ -2,10 +2,11 @@
 
 use super::values::{FilterPoint, PluginName, Point, QueueSortPoint, ScorePoint};
 use super::{
-    Base, ConfigError, NamedProfile, Plugins, SchedulerConfiguration, Usage, WeightedPlugin,
+    Base, ConfigError, NamedProfile, Plugins, PodGroupPriority, SchedulerConfiguration, Usage,
+    WeightedPlugin,
 };
 use muster_api::Reading;
-use muster_core::engine::{MoveLimits, Policy};
+use muster_core::engine::{MoveLimits, Policy, Priorities};
 use muster_core::framework::{Addition, Plugin, Profile, QueueSort, Score, Weighted};
 use muster_core::plugins::registry;
 use muster_model::ProfileId;
@@ -113,6 +114,10 @@ impl SchedulerConfiguration {
             worth: self.worth(),
             half_life: self.half_life.millis(),
             default_queue: self.default_queue,
+            priorities: match self.pod_group_priority {
+                PodGroupPriority::UpToPods => Priorities::UpToPods,
+                PodGroupPriority::AsGiven => Priorities::AsGiven,
+            },
             moves: self.moves(),
             additions: additions(&self.profile.plugins, offers)?,
         })

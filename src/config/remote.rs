@@ -5,6 +5,7 @@
 
 use super::values::{Bounded, Entry, HttpUrl, RemoteName, Span, Timeout, filled, unique};
 use muster_api::remote::wire::Point;
+use muster_model::RemotePoint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,8 @@ pub struct RemotePlugin {
     pub url: HttpUrl,
     /// At which points it is asked.
     #[serde(deserialize_with = "filled")]
-    pub points: Vec<Point>,
+    #[schemars(with = "Vec<Point>")]
+    pub points: Vec<RemotePoint>,
     /// How long an answer may take.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -166,7 +168,7 @@ impl Entry for ManagedResource {
     }
 }
 
-impl Entry for Point {
+impl Entry for RemotePoint {
     fn key(&self) -> &str {
         self.as_str()
     }

@@ -49,7 +49,7 @@ fn unsupported(field: String, why: &'static str) -> ConfigError {
 }
 
 fn plugin(index: usize, plugin: &RemotePlugin) -> Result<Remote, ConfigError> {
-    let points: Vec<RemotePoint> = plugin.points.iter().copied().map(Into::into).collect();
+    let points = plugin.points.clone();
     let asks = |point| points.contains(&point);
     if asks(RemotePoint::Unreserve) && !asks(RemotePoint::Reserve) {
         let field = format!("remotePlugins[{index}].points: Unreserve");

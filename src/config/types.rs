@@ -42,6 +42,9 @@ pub struct SchedulerConfiguration {
     /// Whether there is a queue `default` that nobody declared.
     #[serde(default = "yes")]
     pub default_queue: bool,
+    /// How far the priority counts that a PodGroup gives itself.
+    #[serde(default)]
+    pub pod_group_priority: PodGroupPriority,
     /// After how long half of what a queue used beyond what it uses now is forgotten.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -82,6 +85,16 @@ pub enum Usage {
     Weighted,
     /// The one that is the largest part of the cluster's.
     Dominant,
+}
+
+/// How far the priority counts that a PodGroup gives itself, by number or by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PodGroupPriority {
+    /// Up to the highest that its pods have.
+    #[default]
+    UpToPods,
+    /// As it is given.
+    AsGiven,
 }
 
 /// Whether running gangs are moved to other nodes so that another has room, and how much.
@@ -190,6 +203,7 @@ impl Default for SchedulerConfiguration {
             usage: Usage::default(),
             usage_weights: BTreeMap::new(),
             default_queue: yes(),
+            pod_group_priority: PodGroupPriority::default(),
             half_life: Span::default(),
             defragmentation: Defragmentation::default(),
             volume_bind_timeout: Span::default(),

@@ -11,7 +11,7 @@ use muster_core::engine::Scheduler;
 use muster_lint::Linter;
 use muster_model::resources::CORE;
 use muster_model::units::{Millis, Time};
-use muster_model::{Decision, Neighbours, Outcome, Plan, Span, SpanKind};
+use muster_model::{Decision, Event, Neighbours, Outcome, Plan, Span, SpanKind};
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::io;
@@ -95,7 +95,12 @@ impl Engine {
             self.apply(&mut batch, &mut unsynced);
             self.settle(&mut batch, &mut unsynced).await;
             let is_due = due.is_some_and(|due| due <= self.clock.now());
-            if !unsynced.is_empty() || !(is_due || self.scheduler.wants_cycle()) {
+            if !unsynced.is_empty() {
+                continue;
+            }
+            if !(is_due || self.scheduler.wants_cycle()) {
+                // Whose groups are that are not ours is told without one.
+                due = due.into_iter().chain(self.explain()).min();
                 continue;
             }
             due = if self.fence.is_open() {
@@ -111,14 +116,10 @@ impl Engine {
 
     fn apply(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) {
         let now = self.clock.now();
+        self.hear_of_writes(now);
         for news in batch.drain(..) {
             match news {
-                News::Event(event) => {
-                    if let Some(linter) = &mut self.linter {
-                        linter.hear(&event);
-                    }
-                    self.scheduler.apply(now, event);
-                }
+                News::Event(event) => self.hear(event, now),
                 News::Says(subject, said) => self.lanes.hear(&subject, said),
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
@@ -129,6 +130,19 @@ impl Engine {
                 }
             }
         }
+    }
+
+    fn hear_of_writes(&mut self, now: Time) {
+        for writes in self.fence.take_news() {
+            self.hear(Event::Writes(writes), now);
+        }
+    }
+
+    fn hear(&mut self, event: Event, now: Time) {
+        if let Some(linter) = &mut self.linter {
+            linter.hear(&event);
+        }
+        self.scheduler.apply(now, event);
     }
 
     /// Takes what else comes in a short while: news rarely comes alone. It is left to gather, for
@@ -160,6 +174,8 @@ impl Engine {
         loop {
             let started = Instant::now();
             let now = self.clock.now();
+            // The fence is open, and may not have been a moment ago.
+            self.hear_of_writes(now);
             let plan = self.scheduler.cycle(now);
             self.metrics
                 .cycle_seconds

@@ -26,7 +26,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// How long binds may take to finish at the end: as long as one may take.
+/// How long binds may take to finish at the end: longer than one is tried. What is in doubt then the next
+/// instance reads.
 const BINDS_WITHIN: Duration = Duration::from_millis(2_500);
 /// How long events that wait may take to be posted at the end. Another instance waits for the
 /// lease.

@@ -4,8 +4,11 @@
 
 use super::network::Request;
 use super::server::Told;
+use muster_api::kinds::Subject;
 use muster_cluster::attempt::{Answer, Protocol, Step};
 use muster_cluster::clock::wall;
+use muster_cluster::lease::election as lease;
+use muster_cluster::stalls::Stalls;
 use muster_cluster::words::{Word, Words, Write};
 use muster_cluster::{binding, evicting};
 use muster_core::engine::{Policy, Scheduler};
@@ -22,14 +25,25 @@ pub struct Brain {
     scheduler: Scheduler,
     linter: Linter,
     words: Words,
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, Sent>,
     next_call: u64,
+    /// Whether anything comes of what it writes.
+    stalls: Stalls,
     /// Calls that are or were binds.
     binds: BTreeSet<u64>,
     /// Lists not delivered yet; nothing is decided before all are.
     unsynced: usize,
     cycle_at: Option<Time>,
     wake_at: Option<Time>,
+}
+
+/// A write on its way, and what was last sent for it.
+#[derive(Debug)]
+struct Sent {
+    call: Call,
+    at: Time,
+    /// It was to read what came of it.
+    reads: bool,
 }
 
 /// A write on its way.
@@ -50,6 +64,7 @@ impl Brain {
             words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,
+            stalls: Stalls::default(),
             binds: BTreeSet::new(),
             unsynced: lists,
             cycle_at: None,
@@ -82,6 +97,11 @@ impl Brain {
     /// The core wants something said of an object.
     pub fn want(&mut self, word: Word, now: Time) {
         self.words.want(word, now);
+    }
+
+    /// It says nothing of an object any more.
+    pub fn silence(&mut self, subject: &Subject) {
+        self.words.silence(subject);
     }
 
     /// When the next word is to be written.
@@ -172,13 +192,19 @@ impl Brain {
 
     fn begin(&mut self, call: Call) -> u64 {
         self.next_call += 1;
-        self.calls.insert(self.next_call, call);
+        let sent = Sent {
+            call,
+            at: Time::ZERO,
+            reads: false,
+        };
+        self.calls.insert(self.next_call, sent);
         self.next_call
     }
 
     /// What a call wants next; `None` once it is over, and then the core knows the outcome.
     pub fn proceed(&mut self, number: u64, now: Time) -> Option<Step<Request, ()>> {
-        let step = match self.calls.get(&number)? {
+        let sent = self.calls.get_mut(&number)?;
+        let step = match &sent.call {
             Call::Bind(pod, attempt) => attempt.next(now).map(
                 |request| Request::about(pod.clone(), request),
                 |outcome| Event::BindResult(pod.clone(), outcome),
@@ -193,7 +219,11 @@ impl Brain {
             }
         };
         match step {
-            Step::Send(request) => Some(Step::Send(request)),
+            Step::Send(request) => {
+                sent.at = now;
+                sent.reads = matches!(request, Request::Read(_));
+                Some(Step::Send(request))
+            }
             Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
             Step::Done(event) => {
                 self.calls.remove(&number);
@@ -205,21 +235,52 @@ impl Brain {
 
     /// An answer for a call came back.
     pub fn answered(&mut self, number: u64, answer: &Answer, now: Time) {
-        match self.calls.get_mut(&number) {
-            Some(Call::Bind(_, attempt)) => attempt.answered(answer, now),
-            Some(Call::Evict(_, attempt)) => attempt.answered(answer, now),
-            Some(Call::Say(write)) => {
+        let Some(Sent { call, at, reads }) = self.calls.get_mut(&number) else {
+            return;
+        };
+        if *reads {
+            self.stalls.read(answer, *at, now);
+        } else {
+            self.stalls.written(answer, *at, now);
+        }
+        match call {
+            Call::Bind(_, attempt) => attempt.answered(answer, *at, now),
+            Call::Evict(_, attempt) => attempt.answered(answer, *at, now),
+            Call::Say(write) => {
                 let written = write.answered(answer, wall(now));
                 self.words.written(&write.subject, written, now);
                 self.calls.remove(&number);
             }
-            None => {}
+        }
+        self.hear_of_writes(now);
+    }
+
+    /// Takes what came of a request about the Lease.
+    pub fn hear_of_lease(&mut self, answer: &lease::Answer, sent: Time, now: Time) {
+        match answer {
+            lease::Answer::Failed => self.stalls.fails(sent, now),
+            lease::Answer::Written(_) | lease::Answer::Conflict => self.stalls.judged(now),
+            lease::Answer::Found(_) | lease::Answer::Absent => {}
+        }
+        self.hear_of_writes(now);
+    }
+
+    /// Until when it may write, by the Lease.
+    pub fn may_write(&mut self, until: Option<Time>, now: Time) {
+        self.stalls.may_write(until.unwrap_or(Time::ZERO), now);
+        self.hear_of_writes(now);
+    }
+
+    /// The core is told whether anything comes of writes.
+    fn hear_of_writes(&mut self, now: Time) {
+        for writes in self.stalls.take_news() {
+            self.hear(Event::Writes(writes), now);
         }
     }
 
     /// The pods with a write on its way.
     pub fn pods_in_flight(&self) -> impl Iterator<Item = &PodKey> {
-        self.calls.values().filter_map(|call| match call {
+        self.calls.values().filter_map(|sent| match &sent.call {
             Call::Bind(pod, _) | Call::Evict(pod, _) => Some(pod),
             Call::Say(_) => None,
         })

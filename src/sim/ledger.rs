@@ -7,7 +7,7 @@ use super::story::{Joins, Seat, Story, Takes};
 use super::usage::Usage;
 use muster_model::units::Time;
 use muster_model::{GangKey, GangRef, GangSpec, PodKey, PodPhase, PodSpec};
-use muster_model::{GangStatus, Neighbours, PodWaits};
+use muster_model::{GangStatus, Named, Neighbours, PodWaits, is_ours};
 use std::collections::BTreeMap;
 
 /// The story of all pods that followed each other under one name.
@@ -57,6 +57,8 @@ pub struct GangLine {
     pub members: BTreeMap<Option<String>, Counts>,
     /// Its PodGroup as it was created.
     pub spec: Option<GangSpec>,
+    /// Whether that is ours without a pod.
+    pub for_us: bool,
     /// When its PodGroup was created.
     pub submitted_at: Time,
     /// When its minimum was bound for the first time.
@@ -311,7 +313,7 @@ impl Ledger {
 
     /// A PodGroup was created, or edited. One that is made again begins anew, with the members
     /// that are there.
-    pub fn gang_changed(&mut self, spec: &GangSpec, is_new: bool, now: Time) {
+    pub fn gang_changed(&mut self, spec: &GangSpec, claimed: bool, is_new: bool, now: Time) {
         let line = self.gangs.entry(spec.key.clone()).or_default();
         if is_new {
             *line = GangLine {
@@ -321,10 +323,19 @@ impl Ledger {
             };
         }
         line.spec = Some(spec.clone());
+        line.for_us = is_ours(Named::default(), Some(spec), claimed);
         line.judge(spec, now);
-        let whole = line.is_whole(spec);
-        if let Some(story) = &mut self.story {
-            story.group(&spec.key, spec.min_available, is_new, whole, now);
+        self.tell_group(&spec.key, is_new, now);
+    }
+
+    /// The picture shows a PodGroup, or what it became.
+    fn tell_group(&mut self, key: &GangKey, is_new: bool, now: Time) {
+        let Some(story) = &mut self.story else { return };
+        let line = self.gangs.get(key);
+        if let Some((line, spec)) = line.and_then(|line| Some((line, line.spec.as_ref()?)))
+            && (line.for_us || story.knows(key))
+        {
+            story.group(key, spec.min_available, is_new, line.is_whole(spec), now);
         }
     }
 
@@ -392,6 +403,7 @@ impl Ledger {
         };
         let gangs = &self.gangs;
         story.join(&joins, now, |key| is_whole(gangs, key));
+        self.tell_group(&pod.spec.gang_key(), false, now);
     }
 
     /// So has what becomes of it.

@@ -7,6 +7,10 @@
 //! makes sure on a real API server; and a new scheduler starts only after the lease of the old
 //! one has run out, which is longer. Without these two nobody could know the outcome of a write.
 
+mod outage;
+
+pub use outage::{Outage, OutageKind};
+
 use super::random::Random;
 use super::server::Stream;
 use muster_api::kinds::Subject;
@@ -61,7 +65,7 @@ impl Request {
 pub struct Fate {
     /// When the API server carries it out; `None`: never.
     pub lands_in: Option<Millis>,
-    /// When the answer, or the loss of it, is noticed.
+    /// When the answer, or the loss of it, is noticed; a loss may be before it lands.
     pub answers_in: Millis,
     /// What comes back instead of the true answer.
     pub instead: Option<Answer>,
@@ -155,6 +159,8 @@ pub struct Rates {
     pub refused_words: u64,
     /// Binds that may be under way at once; zero: any number.
     pub bind_slots: u64,
+    /// When nothing comes of any request.
+    pub outage: Outage,
 }
 
 impl Rates {
@@ -198,6 +204,10 @@ impl Rates {
             unanswered: some(300),
             said_twice: some(300),
             not_provisioned: some(300),
+            outage: {
+                let (from, span) = (some(20_000), some(28_000));
+                Outage::draw(Time(from), Millis(span), some(2))
+            },
         }
     }
 }
@@ -215,6 +225,10 @@ pub struct Met {
     pub lost: u64,
     /// Among those answered 5xx or not at all: carried out.
     pub carried_out: u64,
+    /// Of these: after the connection had broken.
+    pub late: u64,
+    /// Requests of which nothing came as nothing could.
+    pub in_outage: u64,
     /// Pods deleted.
     pub pods_deleted: u64,
     /// Nodes deleted.
@@ -317,6 +331,10 @@ impl Network {
                 instead: None,
             };
         }
+        if let Some(fate) = self.rates.outage.fate(now, &mut self.random) {
+            self.met.in_outage += 1;
+            return fate;
+        }
         let there = self.some_of(self.rates.delay);
         let back = there.0 + self.some_of(self.rates.delay).0;
         let answered = |lands_in, instead| Fate {
@@ -358,15 +376,28 @@ impl Network {
             return answered(carried_out, Some(status(code, "server error", None)));
         }
         if self.random.per_mille(self.rates.lost) {
-            self.met.lost += 1;
-            self.met.carried_out += u64::from(carried_out.is_some());
-            return Fate {
-                lands_in: carried_out.map(|_| self.some_of(REQUEST_TIMEOUT)),
-                answers_in: REQUEST_TIMEOUT,
-                instead: Some(Answer::Lost),
-            };
+            return self.loss(carried_out.is_some());
         }
         answered(Some(there), None)
+    }
+
+    /// Nothing comes back: nobody answers, or the connection breaks, long before the API server has
+    /// ended its work on what it got.
+    fn loss(&mut self, carried_out: bool) -> Fate {
+        let lands_in = carried_out.then(|| self.some_of(REQUEST_TIMEOUT));
+        let answers_in = if self.random.per_mille(500) {
+            self.some_of(REQUEST_TIMEOUT)
+        } else {
+            REQUEST_TIMEOUT
+        };
+        self.met.lost += 1;
+        self.met.carried_out += u64::from(carried_out);
+        self.met.late += u64::from(lands_in.is_some_and(|at| at > answers_in));
+        Fate {
+            lands_in,
+            answers_in,
+            instead: Some(Answer::Lost),
+        }
     }
 
     /// What becomes of a question to the outside that is asked now.

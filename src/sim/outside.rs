@@ -4,8 +4,8 @@
 
 use muster_model::units::Millis;
 use muster_model::{
-    About, Answer, Body, NodeVerdicts, PodKey, Point, Question, RemoteAnswer, RemotePoint,
-    RemoteQuestion,
+    About, Answer, AskedPlace, Body, NodeVerdicts, PodKey, Point, Question, RemoteAnswer,
+    RemotePoint, RemoteQuestion,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub struct AnswerRule {
     pub plugin: String,
     /// At which point they are asked; `None`: at any.
     pub point: Option<Point>,
-    /// About which pod: a name, or the beginning of one before `*`; `None`: about any.
+    /// About which pod, of those it is about: a name, or the beginning of one before `*`; `None`: about any.
     pub pod: Option<String>,
     /// On which node, likewise.
     pub node: Option<String>,
@@ -30,16 +30,19 @@ pub struct AnswerRule {
 
 impl AnswerRule {
     fn is_for(&self, question: &Question) -> bool {
-        let (pod, node) = match &question.about {
-            About::Pod { pod, node } => (pod.name.as_str(), node.as_str()),
-            About::Gang(gang) => (gang.name.as_str(), ""),
+        let is_for = |pod: &str, node: &str| names(&self.pod, pod) && names(&self.node, node);
+        let is_about = match &question.about {
+            About::Places(places) => {
+                let mut places = places.iter();
+                places.any(|place| is_for(&place.pod.name, &place.node))
+            }
+            About::Gang(gang) => is_for(&gang.name, ""),
         };
-        self.plugin == question.body.addressee()
+        is_about
+            && self.plugin == question.body.addressee()
             && self
                 .point
                 .is_none_or(|point| point == question.body.point())
-            && names(&self.pod, pod)
-            && names(&self.node, node)
     }
 
     /// Whether it is for what is asked about nodes.
@@ -144,14 +147,13 @@ impl Outside {
 
     /// Does, or undoes, what was asked.
     pub fn carry_out(&mut self, question: &Question) {
-        let About::Pod { pod, node } = &question.about else {
-            return;
-        };
-        let key = (question.body.addressee().to_owned(), pod.clone());
-        if question.undoes.is_some() {
-            self.done.remove(&key);
-        } else if question.leaves_traces {
-            self.done.insert(key, node.clone());
+        for AskedPlace { pod, node } in question.about.places() {
+            let key = (question.body.addressee().to_owned(), pod.clone());
+            if question.undoes.is_some() {
+                self.done.remove(&key);
+            } else if question.leaves_traces {
+                self.done.insert(key, node.clone());
+            }
         }
     }
 
@@ -170,13 +172,13 @@ mod tests {
     fn question(pod: &str, node: &str) -> Question {
         Question {
             id: QuestionId(1),
-            about: About::Pod {
+            about: About::Places(vec![AskedPlace {
                 pod: PodKey {
                     name: pod.to_owned(),
                     ..PodKey::default()
                 },
                 node: node.to_owned(),
-            },
+            }]),
             body: Body::Plugin {
                 plugin: "Attach".to_owned(),
                 point: Point::PreBind,

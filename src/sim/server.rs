@@ -58,7 +58,7 @@ pub enum Stream {
     Gangs,
     /// Queues.
     Queues,
-    /// Priority classes, namespaces, PodDisruptionBudgets, and all of storage.
+    /// All other kinds.
     Others,
 }
 
@@ -115,6 +115,27 @@ const fn stream_of(kind: ObjectKind) -> Stream {
     }
 }
 
+/// The kinds in the order in which a list has them, where one watch tells of several: a part of what a
+/// seed stands for.
+const LISTED: [ObjectKind; ObjectKind::ALL.len()] = [
+    ObjectKind::Node,
+    ObjectKind::Pod,
+    ObjectKind::Gang,
+    ObjectKind::Queue,
+    ObjectKind::PriorityClass,
+    ObjectKind::Namespace,
+    ObjectKind::DisruptionBudget,
+    ObjectKind::HyperNode,
+    ObjectKind::StorageClass,
+    ObjectKind::Volume,
+    ObjectKind::Claim,
+    ObjectKind::CsiNode,
+    ObjectKind::CsiDriver,
+    ObjectKind::VolumeAttachment,
+    ObjectKind::StorageCapacity,
+    ObjectKind::Topology,
+];
+
 /// The uid of what something is said of.
 fn uid_of(subject: &Subject) -> &str {
     let (Subject::Pod(uid) | Subject::Gang(_, uid) | Subject::Queue(uid) | Subject::Topology(uid)) =
@@ -130,24 +151,25 @@ impl Server {
         std::mem::take(&mut self.news)
     }
 
-    /// What a list of this kind returns now.
+    /// What a list returns now, of every kind that this watch tells of.
     #[must_use]
     pub fn list(&self, stream: Stream) -> Vec<Told> {
-        let of = |kind| self.objects.of_kind(kind).map(|object| self.of(object));
-        match stream {
-            Stream::Nodes => of(ObjectKind::Node).collect(),
-            Stream::Pods => self.pods.values().map(|pod| self.of_pod(pod)).collect(),
-            Stream::Gangs => of(ObjectKind::Gang).collect(),
-            Stream::Queues => of(ObjectKind::Queue).collect(),
-            Stream::Others => {
+        let told_of = LISTED.into_iter().filter(|kind| stream_of(*kind) == stream);
+        told_of.flat_map(|kind| self.all_of(kind)).collect()
+    }
+
+    fn all_of(&self, kind: ObjectKind) -> Vec<Told> {
+        match kind {
+            ObjectKind::Pod => self.pods.values().map(|pod| self.of_pod(pod)).collect(),
+            ObjectKind::DisruptionBudget => {
                 let budgets = self.budgets.values();
                 let budgets = budgets.map(|budget| Event::is(budget.spec.clone()));
-                let storage = self.storage.list().map(Event::Is);
-                let all = of(ObjectKind::PriorityClass).chain(of(ObjectKind::Namespace));
-                let all = all.chain(budgets.map(Told::plain));
-                let all = all.chain(of(ObjectKind::HyperNode));
-                let all = all.chain(storage.map(Told::plain));
-                all.chain(of(ObjectKind::Topology)).collect()
+                budgets.map(Told::plain).collect()
+            }
+            kind => {
+                let stored = self.storage.of_kind(kind);
+                let all = self.objects.of_kind(kind).chain(stored);
+                all.map(|object| self.of(object)).collect()
             }
         }
     }
@@ -308,7 +330,7 @@ impl Server {
     /// PodDisruptionBudgets, of which more is known than they say.
     pub fn put(&mut self, mut object: Object, now: Time) {
         let key = object.key();
-        if self.storage.has_kind(key.kind()) {
+        if Storage::has_kind(key.kind()) {
             let uids = &mut self.uids;
             return self.storage.put(object, || new_uid(uids));
         }
@@ -352,7 +374,7 @@ impl Server {
     /// Deletes an object, and returns it: of all kinds but pods and PodDisruptionBudgets. What lives on
     /// a node, or in a namespace, stays until somebody collects it.
     pub fn delete(&mut self, key: &ObjectKey) -> Option<Object> {
-        if self.storage.has_kind(key.kind()) {
+        if Storage::has_kind(key.kind()) {
             self.storage.delete(key);
             return None;
         }
@@ -578,5 +600,62 @@ impl Pod {
     #[must_use]
     pub fn is_bound(&self) -> bool {
         self.takes_room() && !self.spec.terminating
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a list of a kind has, by what names it.
+    fn listed(server: &Server, kind: ObjectKind) -> Vec<ObjectKey> {
+        let all = server.list(stream_of(kind)).into_iter();
+        let keys = all.filter_map(|told| match told.event {
+            Event::Is(object) => Some(object.key()),
+            _ => None,
+        });
+        keys.filter(|key| key.kind() == kind).collect()
+    }
+
+    fn news(server: &mut Server) -> Vec<(Stream, Event)> {
+        let news = server.take_news().into_iter();
+        news.map(|(stream, told)| (stream, told.event)).collect()
+    }
+
+    #[test]
+    fn an_object_of_any_kind_is_told_listed_and_forgotten() {
+        for kind in ObjectKind::ALL.iter().copied() {
+            if [ObjectKind::Pod, ObjectKind::DisruptionBudget].contains(&kind) {
+                continue;
+            }
+            let mut server = Server::default();
+            let object = kind.empty();
+            let key = object.key();
+            server.put(object, Time::ZERO);
+            let told = news(&mut server);
+            assert!(
+                matches!(&told[..], [(stream, Event::Is(object))]
+                    if *stream == stream_of(kind) && object.key() == key),
+                "{told:?}"
+            );
+            assert_eq!(listed(&server, kind), std::slice::from_ref(&key));
+            server.delete(&key);
+            let gone = Event::Gone(key);
+            assert_eq!(news(&mut server), [(stream_of(kind), gone)]);
+            assert_eq!(listed(&server, kind), []);
+        }
+    }
+
+    #[test]
+    fn pods_and_budgets_are_told_and_listed_by_what_is_known_of_them() {
+        let mut server = Server::default();
+        let pod = server.create_pod(&PodPlan::default(), 0, Time::ZERO);
+        server.put_budget(BudgetPlan::default());
+        let told: Vec<_> = news(&mut server).into_iter().map(|one| one.0).collect();
+        assert!(told.contains(&Stream::Pods) && told.contains(&Stream::Others));
+        let budget = ObjectKind::DisruptionBudget.empty().key();
+        assert_eq!(listed(&server, ObjectKind::DisruptionBudget), [budget]);
+        let pod = pod.map(ObjectKey::Pod);
+        assert_eq!(listed(&server, ObjectKind::Pod), Vec::from_iter(pod));
     }
 }

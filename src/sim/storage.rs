@@ -12,17 +12,6 @@ use muster_model::{
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// The kinds of storage, in the order in which a list has them.
-const KINDS: [ObjectKind; 7] = [
-    ObjectKind::StorageClass,
-    ObjectKind::Volume,
-    ObjectKind::Claim,
-    ObjectKind::CsiNode,
-    ObjectKind::CsiDriver,
-    ObjectKind::VolumeAttachment,
-    ObjectKind::StorageCapacity,
-];
-
 /// What the API server holds of storage.
 #[derive(Debug, Default)]
 pub struct Storage {
@@ -35,8 +24,17 @@ pub struct Storage {
 impl Storage {
     /// Whether objects of a kind are held here.
     #[must_use]
-    pub fn has_kind(&self, kind: ObjectKind) -> bool {
-        KINDS.contains(&kind)
+    pub const fn has_kind(kind: ObjectKind) -> bool {
+        matches!(
+            kind,
+            ObjectKind::Claim
+                | ObjectKind::Volume
+                | ObjectKind::StorageClass
+                | ObjectKind::CsiNode
+                | ObjectKind::CsiDriver
+                | ObjectKind::StorageCapacity
+                | ObjectKind::VolumeAttachment
+        )
     }
 
     /// What watches would deliver since this was last called.
@@ -50,10 +48,9 @@ impl Storage {
         self.unsettled
     }
 
-    /// What a list returns.
-    pub fn list(&self) -> impl Iterator<Item = Object> {
-        let of = |kind| self.objects.of_kind(kind).cloned();
-        KINDS.into_iter().flat_map(of)
+    /// What there is of a kind.
+    pub fn of_kind(&self, kind: ObjectKind) -> impl Iterator<Item = &Object> {
+        self.objects.of_kind(kind)
     }
 
     /// A claim.

@@ -4,14 +4,14 @@
 use crate::oracle::may_take_turns;
 use muster::core::framework::{
     Addition, Ask, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Profile, Reserve,
-    ReserveVerdict, Spot, WaitingPods,
+    ReserveVerdict, Spots, WaitingGangs,
 };
 use muster::model::units::{Millis, Time};
 use muster::model::{PodKey, Point};
 use muster::sim::driver::Driver;
 use std::sync::Arc;
 
-/// Asks about a pod at a point, or not: that follows from the pod's name.
+/// Asks about some pods of a decision at a point: which follows from their names.
 struct Asker(&'static str);
 
 /// One for each point: each is undone by itself.
@@ -32,9 +32,11 @@ fn asks(pod: &PodKey, point: Point) -> bool {
 }
 
 impl Asker {
-    fn ask(&self, spot: &Spot<'_>, point: Point) -> Option<Ask> {
-        let ask = || Ask::of_plugin(self.0, point, String::new(), Millis(3_000));
-        asks(spot.pod, point).then(|| ask().to_be_undone())
+    fn ask(&self, spots: &Spots<'_>, point: Point) -> Option<Ask> {
+        let mut about = spots.iter().filter(|spot| asks(spot.pod, point)).peekable();
+        about.peek()?;
+        let ask = Ask::of_plugin(self.0, point, String::new(), Millis(3_000));
+        Some(ask.about(about).to_be_undone())
     }
 }
 
@@ -45,24 +47,24 @@ impl Plugin for Asker {
 }
 
 impl Reserve for Asker {
-    fn reserve(&self, spot: &Spot<'_>) -> ReserveVerdict {
-        self.ask(spot, Point::Reserve)
+    fn reserve(&self, spots: &Spots<'_>) -> ReserveVerdict {
+        self.ask(spots, Point::Reserve)
             .map_or(ReserveVerdict::Done, ReserveVerdict::Ask)
     }
 
-    fn unreserve(&self, _: &Spot<'_>) {}
+    fn unreserve(&self, _: &Spots<'_>) {}
 }
 
 impl Permit for Asker {
-    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
-        self.ask(spot, Point::Permit)
+    fn permit(&self, spots: &Spots<'_>, _: Time, _: &mut WaitingGangs) -> PermitVerdict {
+        self.ask(spots, Point::Permit)
             .map_or(PermitVerdict::Allow, PermitVerdict::Ask)
     }
 }
 
 impl PreBind for Asker {
-    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
-        self.ask(spot, Point::PreBind)
+    fn pre_bind(&self, spots: &Spots<'_>) -> PreBindVerdict {
+        self.ask(spots, Point::PreBind)
             .map_or(PreBindVerdict::Agree, PreBindVerdict::Ask)
     }
 }

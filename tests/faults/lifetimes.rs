@@ -1,7 +1,7 @@
 //! A failover gives nobody a new life: a lifetime counts from the binding, which the API server
 //! knows, and not from when a process of the scheduler first saw the gang.
 
-use crate::world;
+use crate::told;
 use muster::core::engine::Policy;
 use muster::model::units::Time;
 use muster::sim::driver::Driver;
@@ -9,7 +9,7 @@ use muster::sim::network::Network;
 
 /// When the gang whose queue is owed the room gets it, if the scheduler dies at a time.
 fn reclaimed_at(killed_at: Option<u64>, standby: bool) -> u64 {
-    let mut driver = Driver::new(world::lent(), Policy::default(), Network::calm(1));
+    let mut driver = Driver::new(told::lent(), Policy::default(), Network::calm(1));
     if standby {
         driver = driver.with_standby();
     }
@@ -30,7 +30,7 @@ fn a_lifetime_ends_when_it_would_have_ended_without_a_failover() {
     for standby in [false, true] {
         let undisturbed = reclaimed_at(None, standby);
         assert!(
-            (world::LENT_FOR.0..world::LENT_FOR.0 + 8_000).contains(&undisturbed),
+            (told::LENT_FOR.0..told::LENT_FOR.0 + 8_000).contains(&undisturbed),
             "{undisturbed}"
         );
         // Its life is over long after the successor has found its feet.

@@ -1,6 +1,6 @@
 //! The scheduler among faults, on virtual time: binds, deletions and words refused, hung and
 //! throttled, answers lost and late, news late, out of step or lost with its watch, pods and nodes
-//! deleted in between, the scheduler killed in the middle of a plan, standing still, and deposed by
+//! deleted in between, outages, the scheduler killed in the middle of a plan, standing still, and deposed by
 //! another one. Every run follows from its seed.
 //!
 //! First come faults (safety: every plan passes the linter, no node over its room, nobody writes
@@ -11,11 +11,19 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod asker;
+mod fits;
 mod lifetimes;
+mod lives;
 mod oracle;
+mod outages;
+mod pods;
+#[path = "../support/small/mod.rs"]
+mod small;
+mod told;
+mod volumes;
 mod world;
 
-use muster::core::engine::{MoveLimits, Policy};
+use muster::core::engine::{MoveLimits, Policy, Priorities};
 use muster::core::framework::Remote;
 use muster::core::plugins::{join, registry};
 use muster::model::RemotePoint;
@@ -28,6 +36,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use world::World;
 
 /// Seeds played by default; `hack/test` has `MUSTER_SEEDS` play 20,000.
 const SEEDS: u64 = 1_000;
@@ -92,18 +101,33 @@ fn with_a_plugin(policy: &mut Policy, random: &mut Random) {
 /// How many gangs were moved, by those who scheduled last.
 static MOVED: AtomicU64 = AtomicU64::new(0);
 
-/// What a seed stands for; and whether somebody outside has to agree to some pods.
-fn driver(seed: u64, trace: bool) -> (Driver, bool) {
+/// What a seed stands for.
+struct Play {
+    driver: Driver,
+    /// Somebody outside has to agree to some pods.
+    with_askers: bool,
+    /// The books of queues keep some from starting that fit.
+    has_limits: bool,
+}
+
+fn start(seed: u64, trace: bool) -> Play {
     let mut random = Random::new(seed);
-    let scenario = world::scenario(&mut random.split());
+    let World {
+        scenario,
+        has_limits,
+    } = world::world(&mut random.split());
     let rates = Rates::draw(&mut random.split());
     if trace {
         eprintln!("{rates:?}");
+        for entry in &scenario.entries {
+            eprintln!("{entry:?}");
+        }
     }
     let network = Network::faulty(rates, random.split(), FAULTS);
     let mut policy = Policy {
         moves: moves(&mut random.split()),
         more_profiles: vec![registry::kubernetes_profile()],
+        priorities: Priorities::AsGiven,
         ..Policy::default()
     };
     // What is never answered is over before the calm is.
@@ -122,12 +146,20 @@ fn driver(seed: u64, trace: bool) -> (Driver, bool) {
         driver = driver.with_standby();
     }
     driver.set_trace(trace);
-    (driver, with_askers)
+    Play {
+        driver,
+        with_askers,
+        has_limits,
+    }
 }
 
 /// Plays one seed; says what is wrong, or what went wrong by lot.
 fn play(seed: u64, trace: bool) -> Result<Met, String> {
-    let (mut driver, with_askers) = driver(seed, trace);
+    let Play {
+        mut driver,
+        with_askers,
+        has_limits,
+    } = start(seed, trace);
     let until = FAULTS + CALM;
     for step in 0.. {
         if !driver.step(until) {
@@ -138,14 +170,14 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         }
         whole_or_nothing(&driver, FAULTS)?;
         let is_late = driver.now() > FAULTS + CALM_IN_TURNS && step % 64 == 0;
-        if is_late && may_take_turns(&driver) {
+        if is_late && (has_limits || may_take_turns(&driver)) {
             break;
         }
         if step > MAX_STEPS {
             return Err(format!("no rest after {step} steps, at {:?}", driver.now()));
         }
     }
-    at_rest(&driver, until)?;
+    at_rest(&driver, has_limits, until)?;
     asker::nothing_is_left_behind(&driver, with_askers)?;
     let brain = driver.brain();
     let moves = brain.map_or(0, |brain| brain.scheduler().stats().moves.gangs);
@@ -157,7 +189,7 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
 /// in part for long, and what was bound stays where it is.
 fn killed_after(binds: u32) -> (Vec<String>, bool) {
     let mut driver = Driver::new(
-        world::wave(),
+        told::wave(),
         Policy::default(),
         Network::calm(u64::from(binds)),
     );
@@ -241,12 +273,14 @@ fn every_seed_ends_whole_and_quiet() {
 /// A suite without faults would prove nothing: each kind must have been met often.
 fn assert_met(met: &[Met]) {
     type Count = fn(&Met) -> u64;
-    let kinds: [(&str, Count); 25] = [
+    let kinds: [(&str, Count); 27] = [
         ("refused", |met| met.refused),
         ("busy", |met| met.busy),
         ("broken", |met| met.broken),
         ("lost", |met| met.lost),
         ("carried out all the same", |met| met.carried_out),
+        ("carried out after the loss", |met| met.late),
+        ("in an outage", |met| met.in_outage),
         ("pods deleted", |met| met.pods_deleted),
         ("nodes deleted", |met| met.nodes_deleted),
         ("killed", |met| met.kills),
@@ -279,7 +313,7 @@ fn assert_met(met: &[Met]) {
 fn the_same_seed_gives_the_same_run() {
     for seed in 1..=50 {
         let run = || {
-            let (mut driver, _) = driver(seed, false);
+            let mut driver = start(seed, false).driver;
             driver.run(FAULTS + CALM, |_| {});
             format!("{:?}", driver.ledger())
         };

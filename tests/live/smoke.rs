@@ -310,7 +310,8 @@ fn what_others_say_of_an_upstream_pod_group_stays() {
     let cluster = Cluster::of(|builder| builder.upstream_pod_groups(true));
     cluster.apply_folder("crds");
     cluster.apply(
-        "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: shared}, \
+        "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, \
+         metadata: {name: shared, labels: {muster.dev/scheduler-name: muster}}, \
          spec: {schedulingPolicy: {gang: {minCount: 2}}}}",
     );
     let theirs = json!({"status": {"conditions": [{

@@ -51,6 +51,11 @@ metadata: {name: science}
 spec: {overShareFactor: 1000}
 ";
 
+const CONFIG: &str = "apiVersion: config.muster.dev/v1alpha1
+kind: SchedulerConfiguration
+podGroupPriority: AsGiven
+";
+
 fn gang(name: &str, pods: usize, cpu: &str, priority: i32) -> String {
     let mut text = format!(
         "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {{name: {name}}}\n\
@@ -123,7 +128,11 @@ fn who_may_read_an_object_is_told_why_and_nobody_else() {
     eventually("the kinds are served", || {
         cluster.plane.kubectl_apply_stdin(USERS).is_ok()
     });
-    let process = Process::start(&cluster, &["--leader-elect=false"]);
+    // What the PodGroups here say of their priority counts, though their pods have none.
+    let mut config = NamedTempFile::new().unwrap();
+    config.write_all(CONFIG.as_bytes()).unwrap();
+    let config = format!("--config={}", config.path().display());
+    let process = Process::start(&cluster, &["--leader-elect=false", &config]);
     eventually("it leads", || process.said("leading").is_some());
     let said = process.said("serving /metrics, /healthz, /readyz").unwrap();
     let server = format!("http://{}", said["address"].as_str().unwrap());

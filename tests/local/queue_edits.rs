@@ -124,7 +124,7 @@ fn queues(scheduler: &mut Scheduler) -> BTreeMap<String, String> {
             (
                 queue.account.share,
                 &queue.account.held,
-                queue.account.flow.usage()
+                queue.account.usage
             ),
         );
         (queue.name.to_string(), words)

@@ -6,9 +6,9 @@
 
 use muster::model::explanation::{
     Ahead, Asked, Books, Bound, Child, Clock, Closest, Could, Disruption, GangExplanation, HangsOn,
-    Held, Holder, KeptFor, Lack, Lender, Lost, Members, Near, NearLimit, NodeCount, Outcome,
-    Packed, Place, PlaceHolder, Protection, ProtectionKind, QueueExplanation, Reason, RoomHeld,
-    Runs, Short, Spared, SparedCount, Start, Taker, Thousandths, Waits,
+    Held, Holder, KeptFor, Lack, Lender, Lost, Members, Near, NearLimit, NodeCount, NotOurs,
+    Outcome, Packed, Place, PlaceHolder, Protection, ProtectionKind, QueueExplanation, Reason,
+    RoomHeld, Runs, Short, Spared, SparedCount, Start, Taker, Thousandths, Waits,
 };
 use muster::model::units::{Millis, Time};
 use muster::model::{Code, Condition, GangPhase, Lifetime};
@@ -190,10 +190,15 @@ fn gang() -> GangExplanation {
         name: "train".to_owned(),
         clock: Clock::Utc,
         as_of: NOW,
+        not_ours: Some(NotOurs {
+            scheduler: "volcano".to_owned(),
+            by_pods: true,
+        }),
         phase: Code::new(GangPhase::Inqueue.as_str()),
         condition: condition("Scheduled"),
         priority: -5,
         lifetime: Lifetime::Limited(Millis(7_200_500)),
+        not_granted: Some("it asks for an unlimited lifetime".to_owned()),
         submitted_at: Some(NOW),
         members: Members {
             minimum: 1,

@@ -8,6 +8,7 @@ use kube::Client;
 use muster::cluster::health::Role;
 use muster::cluster::lease::{Identity, Lease, LeaseOptions};
 use muster::cluster::{Error, Fence, Health};
+use muster::model::Writes;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -216,6 +217,15 @@ async fn one_that_cannot_renew_stops_sending_in_time_and_goes_on_when_it_can() {
     };
     assert!(at(3_400) && !at(3_500) && !at(4_400), "{open:?}");
     assert!(at(6_500) && at(9_900), "it goes on: {open:?}");
+    // Whoever decides hears of it, before anything may be decided again.
+    let told = fence.take_news();
+    assert!(
+        matches!(
+            told[..],
+            [Writes::Stalled { .. }, .., Writes::Judged { .. }]
+        ),
+        "{told:?}"
+    );
     assert!(timeout(Duration::from_secs(1), &mut hold).await.is_err());
 }
 

@@ -46,7 +46,7 @@ fn train() -> Object {
 
 #[tokio::test(start_paused = true)]
 async fn the_api_server_says_who_it_is_and_what_they_may_and_is_believed_for_a_while() {
-    let (api, client) = FakeApi::start(script);
+    let (api, client) = FakeApi::of_reviews(script);
     let reviews = Reviews::new(client);
     assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
     let asked = api.asked();
@@ -69,7 +69,7 @@ async fn the_api_server_says_who_it_is_and_what_they_may_and_is_believed_for_a_w
 
 #[tokio::test(start_paused = true)]
 async fn what_one_may_is_not_what_another_may_nor_for_another_object() {
-    let (_, client) = FakeApi::start(script);
+    let (_, client) = FakeApi::of_reviews(script);
     let reviews = Reviews::new(client);
     assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
     let bob = Verdict::Forbidden("bob".to_owned());
@@ -83,7 +83,7 @@ async fn what_one_may_is_not_what_another_may_nor_for_another_object() {
 
 #[tokio::test(start_paused = true)]
 async fn reviews_are_bounded_and_a_failure_is_not_remembered() {
-    let (api, client) = FakeApi::start(script);
+    let (api, client) = FakeApi::of_reviews(script);
     let reviews = Reviews::new(client);
     let mut busy = 0;
     for index in 0..30 {
@@ -101,7 +101,8 @@ async fn reviews_are_bounded_and_a_failure_is_not_remembered() {
     );
 
     let mut answers = vec![status(500, "etcd is away")];
-    let (_, client) = FakeApi::start(move |asked| answers.pop().unwrap_or_else(|| script(asked)));
+    let (_, client) =
+        FakeApi::of_reviews(move |asked| answers.pop().unwrap_or_else(|| script(asked)));
     let reviews = Reviews::new(client);
     let failed = reviews.may_get("ann", &train()).await;
     assert!(matches!(failed, Verdict::Failed(words) if words.contains("etcd is away")));
@@ -110,7 +111,7 @@ async fn reviews_are_bounded_and_a_failure_is_not_remembered() {
 
 /// The pages of an instance that knows queue `q`, and how it is doing.
 async fn pages(role: Role) -> (SocketAddr, FakeApi) {
-    let (api, client) = FakeApi::start(script);
+    let (api, client) = FakeApi::of_reviews(script);
     let mut scheduler = Scheduler::default();
     scheduler.keep_explaining();
     let queue = QueueSpec {

@@ -57,6 +57,9 @@ pub struct Expect {
     /// Texts in the message of a pod's condition `PodScheduled`.
     #[serde(default)]
     pub pod_says: BTreeMap<String, Vec<String>>,
+    /// PodGroups and pods of which nothing is said.
+    #[serde(default)]
+    pub silent: Vec<String>,
 }
 
 /// What was seen. Names are `name` in namespace `default`, else `namespace/name`.
@@ -221,6 +224,14 @@ impl Expect {
             let says = seen.gangs.get(name).map_or("", |gang| gang.says.as_str());
             for text in texts.iter().filter(|text| !says.contains(text.as_str())) {
                 wrong.push(format!("gang {name} says {says:?}, without {text:?}"));
+            }
+        }
+        for name in &self.silent {
+            let gang = seen.gangs.get(name);
+            let gang = gang.filter(|gang| gang.phase.is_some() || !gang.says.is_empty());
+            let pod = seen.pods.get(name).and_then(|pod| pod.message.as_ref());
+            if gang.is_some() || pod.is_some() {
+                wrong.push(format!("{name} is not silent: {gang:?} {pod:?}"));
             }
         }
         for gangs in &self.order {

@@ -13,11 +13,12 @@ use kube::Client;
 use kube::client::Body;
 use muster::api::protobuf::MEDIA_TYPE;
 use muster::cluster::encoding::Encoding;
+use muster::cluster::ending::ending;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
-use tower::{BoxError, service_fn};
+use tower::{BoxError, ServiceBuilder, service_fn};
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -89,9 +90,25 @@ impl FakeApi {
         Self::speaking(Encoding::Json, script)
     }
 
+    /// The same, with a client that writes nothing: what it asks for ends when it likes.
+    pub(crate) fn of_reviews(
+        script: impl FnMut(&Asked) -> Reply + Send + 'static,
+    ) -> (Self, Client) {
+        Self::over(Encoding::Json, |request| request, script)
+    }
+
     /// A server that answers in this encoding who takes it: with pods, and what is about them.
     pub(crate) fn speaking(
         encoding: Encoding,
+        script: impl FnMut(&Asked) -> Reply + Send + 'static,
+    ) -> (Self, Client) {
+        // As the clients for writes are made.
+        Self::over(encoding, ending, script)
+    }
+
+    fn over(
+        encoding: Encoding,
+        make: fn(Request<Body>) -> Request<Body>,
         script: impl FnMut(&Asked) -> Reply + Send + 'static,
     ) -> (Self, Client) {
         let api = Self::default();
@@ -109,6 +126,7 @@ impl FakeApi {
                 }
             }
         });
+        let service = ServiceBuilder::new().map_request(make).service(service);
         (api, Client::new(service, "default"))
     }
 

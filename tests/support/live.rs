@@ -6,7 +6,7 @@ use muster::cluster::lanes::Answerers;
 use muster::cluster::lease::LeaseOptions;
 use muster::cluster::{Explanations, Fence, Health, Metrics};
 use muster::config::SchedulerConfiguration;
-use muster::core::engine::Policy;
+use muster::core::engine::{Policy, Priorities};
 use muster::live::{self, Options};
 use muster_devcluster::{ControlPlane, fake_node};
 use serde_json::{Value, json};
@@ -233,7 +233,11 @@ impl Cluster {
                 reader: client::reader(&config, ANSWER_WITHIN).unwrap(),
                 writer: client::writer(&config, ANSWER_WITHIN, &fence).unwrap(),
                 fence,
-                policy: Policy::default(),
+                // What PodGroups say of their priority counts, whatever their pods have.
+                policy: Policy {
+                    priorities: Priorities::AsGiven,
+                    ..Policy::default()
+                },
                 reading: Reading {
                     scheduler_names: vec!["muster".to_owned()],
                     ..Reading::default()

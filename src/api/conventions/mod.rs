@@ -67,6 +67,7 @@ pub fn unhonoured(pod: &Pod) -> Option<&'static Marker> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_model::Source;
     use serde_json::{Value, json};
 
     fn read(pod: Value) -> Pod {
@@ -173,5 +174,24 @@ mod tests {
             wanted,
             "docs/conventions.md is out of date"
         );
+    }
+
+    #[test]
+    fn the_document_shows_for_whom_we_stand_in() {
+        let rows = rows("Whose a PodGroup is");
+        assert_eq!(rows.len(), 4);
+        for (source, group) in [
+            (Source::Volcano, "scheduling.volcano.sh"),
+            (Source::Upstream, "scheduling.k8s.io"),
+        ] {
+            let scheduler = source.scheduler().unwrap();
+            let row = format!(
+                "| of `{group}` | as long as it has no pods: if `{scheduler}` is one of Muster's \
+                 scheduler names, or if it is claimed |"
+            );
+            assert!(rows.contains(&row.as_str()), "{row}");
+        }
+        let document = include_str!("../../../docs/conventions.md");
+        assert!(document.contains(&format!("label `{}`", crate::names::SCHEDULER_NAME)));
     }
 }

@@ -84,13 +84,14 @@ pub(super) fn effect(word: &str) -> Option<TaintEffect> {
 
 /// A namespace.
 #[must_use]
-pub fn namespace(namespace: &slim::Namespace) -> NamespaceSpec {
+pub fn namespace(namespace: &slim::Namespace, reading: &Reading) -> NamespaceSpec {
     let meta = &namespace.metadata;
     let queue = names::annotation(meta, names::QUEUE).filter(|queue| !queue.is_empty());
     NamespaceSpec {
         name: meta.name.clone().unwrap_or_default(),
         labels: meta.labels.clone().unwrap_or_default(),
         queue: queue.map(str::to_owned),
+        claims: reading.is_claimed(meta),
     }
 }
 
@@ -142,11 +143,26 @@ mod tests {
     fn a_namespace_names_its_queue_by_annotation() {
         let read = |annotations| {
             let value = json!({"metadata": {"name": "n", "annotations": annotations}});
-            namespace(&serde_json::from_value(value).unwrap()).queue
+            namespace(&serde_json::from_value(value).unwrap(), &Reading::default()).queue
         };
         assert_eq!(read(json!({"muster.dev/queue": "q"})), Some("q".to_owned()));
         assert_eq!(read(json!({"muster.dev/queue": ""})), None);
         assert_eq!(read(json!(null)), None);
+    }
+
+    #[test]
+    fn a_namespace_claims_its_groups_by_a_label_that_names_a_scheduler_of_ours() {
+        let reading = Reading {
+            scheduler_names: vec!["muster".to_owned()],
+            ..Reading::default()
+        };
+        let claims = |labels| {
+            let value = json!({"metadata": {"name": "n", "labels": labels}});
+            namespace(&serde_json::from_value(value).unwrap(), &reading).claims
+        };
+        assert!(claims(json!({"muster.dev/scheduler-name": "muster"})));
+        assert!(!claims(json!({"muster.dev/scheduler-name": "volcano"})));
+        assert!(!claims(json!(null)));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! PodGroups of all kinds into one gang model.
 
-use super::{created, filled, topologies, topology};
+use super::{Reading, created, filled, topologies, topology};
 use crate::requests::{Reader, in_core_units};
 use crate::slim::{Text, Texts};
 use crate::{crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
-use muster_model::{Amounts, GangKey, GangSpace, GangSpec, Source, SubgroupSpec};
+use muster_model::{
+    Amounts, GangKey, GangSpace, GangSpec, GrantedTerms, Lifetime, Source, SubgroupSpec,
+};
 
 /// Our own PodGroup.
 #[must_use]
@@ -49,14 +51,25 @@ pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
             .replicas
             .map(|most| count("spec.replicas", most, &mut problems)),
         repair_for: repair_for(spec.disruption.as_ref(), &mut problems),
+        granted: granted(group.status.as_ref()),
         invalid: joined(&problems),
         ..identity(&group.metadata, Source::Muster)
     }
 }
 
+/// On what terms the status says that it was granted what it holds. Who may write it is Muster.
+fn granted(status: Option<&crd::PodGroupStatus>) -> Option<GrantedTerms> {
+    let granted = status?.granted.as_ref()?;
+    let lifetime = granted.lifetime.as_deref().map(duration::parse);
+    Some(GrantedTerms {
+        queue: filled(granted.queue.as_ref())?,
+        lifetime: Lifetime::of(lifetime.transpose().ok()?),
+    })
+}
+
 /// Volcano's PodGroup. Without `minMember` it is no gang: its pods are placed one by one.
 #[must_use]
-pub fn volcano_gang(group: &volcano::PodGroup) -> GangSpec {
+pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
     let spec = &group.spec;
     let mut problems = Vec::new();
     let wish = spec.network_topology.as_ref();
@@ -80,13 +93,13 @@ pub fn volcano_gang(group: &volcano::PodGroup) -> GangSpec {
         priority_class: filled(spec.priority_class_name.as_ref()),
         min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
         invalid: joined(&problems),
-        ..identity(&group.metadata, Source::Volcano)
+        ..of_another_kind(&group.metadata, Source::Volcano, reading)
     }
 }
 
 /// Upstream's PodGroup. With the basic policy it is no gang: its pods are placed one by one.
 #[must_use]
-pub fn upstream_gang(group: &upstream::PodGroup) -> GangSpec {
+pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec {
     let spec = &group.spec;
     let mut problems = Vec::new();
     let min_available = match (spec.scheduling_policy.gang, spec.scheduling_policy.basic) {
@@ -114,13 +127,21 @@ pub fn upstream_gang(group: &upstream::PodGroup) -> GangSpec {
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),
         invalid: joined(&problems),
-        ..identity(&group.metadata, Source::Upstream)
+        ..of_another_kind(&group.metadata, Source::Upstream, reading)
     }
 }
 
 /// One text of all problems, if there are any.
 fn joined(problems: &[String]) -> Option<String> {
     (!problems.is_empty()).then(|| problems.join("; "))
+}
+
+/// The identity of a PodGroup that is not of our own kind.
+fn of_another_kind(meta: &ObjectMeta, source: Source, reading: &Reading) -> GangSpec {
+    GangSpec {
+        stands_in: reading.stands_in_for(source) || reading.is_claimed(meta),
+        ..identity(meta, source)
+    }
 }
 
 fn identity(meta: &ObjectMeta, source: Source) -> GangSpec {
@@ -156,17 +177,21 @@ fn min_resources(texts: &Texts, problems: &mut Vec<String>) -> Amounts {
     in_core_units(&bag)
 }
 
-/// Keys of resource quotas as resources: `requests.cpu` is `cpu`; limits reserve nothing. A
-/// resource under its own name counts before the same with the prefix.
+/// Keys of resource quotas as resources: `requests.cpu` is `cpu`, and `count/pods` is `pods` (Volcano's
+/// controller says both of every Job); limits and counts of other objects reserve nothing. A resource
+/// under its own name counts before the same with the prefix.
 fn of_quota_keys(texts: &Texts) -> Texts {
     let mut resources = Texts::new();
     for (key, text) in texts {
-        if let Some(name) = key.strip_prefix("requests.") {
+        let name = key.strip_prefix("requests.");
+        let name = name.or_else(|| key.strip_prefix("count/").filter(|name| *name == "pods"));
+        if let Some(name) = name {
             resources.insert(name.to_owned(), text.clone());
         }
     }
     for (key, text) in texts {
-        if !key.starts_with("requests.") && !key.starts_with("limits.") {
+        let prefixes = ["requests.", "limits.", "count/"];
+        if !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
             resources.insert(key.clone(), text.clone());
         }
     }
@@ -212,12 +237,13 @@ mod tests {
 
     fn volcano(spec: Value) -> GangSpec {
         let value = json!({"metadata": {"name": "g", "namespace": "n"}, "spec": spec});
-        volcano_gang(&serde_json::from_value(value).unwrap())
+        volcano_gang(&serde_json::from_value(value).unwrap(), &Reading::default())
     }
 
     fn upstream(spec: Value) -> GangSpec {
         let meta = json!({"name": "g", "namespace": "n", "labels": {"muster.dev/queue": "q"}});
-        upstream_gang(&serde_json::from_value(json!({"metadata": meta, "spec": spec})).unwrap())
+        let value = json!({"metadata": meta, "spec": spec});
+        upstream_gang(&serde_json::from_value(value).unwrap(), &Reading::default())
     }
 
     fn amounts(pairs: &[(&str, i64)]) -> Amounts {
@@ -323,10 +349,53 @@ mod tests {
     }
 
     #[test]
+    fn what_volcanos_controller_says_of_a_job_is_pods_and_what_they_request() {
+        let gang = volcano(json!({
+            "minMember": 2,
+            "minResources": {"count/pods": "2", "pods": "2", "cpu": "2", "requests.cpu": "2"},
+        }));
+        assert_eq!(gang.min_resources, amounts(&[("cpu", 2000), ("pods", 2)]));
+        let gang = volcano(json!({"minResources": {"count/pods": "2", "count/jobs.batch": "1"}}));
+        assert_eq!(gang.min_resources, amounts(&[("pods", 2)]));
+    }
+
+    #[test]
     fn a_volcano_group_without_a_minimum_is_no_gang() {
         let gang = volcano(json!(null));
         assert_eq!((gang.min_available, gang.invalid), (0, None));
         assert!(volcano(json!({"minMember": -1})).invalid.is_some());
+    }
+
+    /// Whether a Volcano and an upstream PodGroup with these labels are for us before they have pods,
+    /// where ours are these scheduler names.
+    fn stands_in(names: &[&str], labels: &Value) -> [bool; 2] {
+        let reading = Reading {
+            scheduler_names: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Reading::default()
+        };
+        let value = json!({"metadata": {"name": "g", "namespace": "n", "labels": labels}});
+        let of_volcano = serde_json::from_value(value.clone()).unwrap();
+        let of_upstream = serde_json::from_value(value).unwrap();
+        [
+            volcano_gang(&of_volcano, &reading).stands_in,
+            upstream_gang(&of_upstream, &reading).stands_in,
+        ]
+    }
+
+    #[test]
+    fn we_stand_in_for_the_scheduler_of_a_kind_where_ours_have_its_name() {
+        let none = json!(null);
+        assert_eq!(stands_in(&["muster"], &none), [false, false]);
+        assert_eq!(stands_in(&["muster", "volcano"], &none), [true, false]);
+        assert_eq!(stands_in(&["default-scheduler"], &none), [false, true]);
+    }
+
+    #[test]
+    fn the_label_claims_a_group_if_it_names_a_scheduler_of_ours() {
+        let named = |name: &str| json!({"muster.dev/scheduler-name": name});
+        assert_eq!(stands_in(&["muster"], &named("muster")), [true, true]);
+        assert_eq!(stands_in(&["muster"], &named("other")), [false, false]);
+        assert_eq!(stands_in(&["muster"], &named("")), [false, false]);
     }
 
     #[test]

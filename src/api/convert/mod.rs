@@ -29,10 +29,10 @@ pub use storage::{
 pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
 
-use super::slim;
+use super::{names, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
 use muster_model::units::Time;
-use muster_model::{ProfileId, Reads};
+use muster_model::{ProfileId, Reads, Source};
 use std::collections::BTreeMap;
 
 /// What conversion has to know of the configuration.
@@ -68,11 +68,30 @@ impl Reading {
     /// Whether a pod is ours to schedule.
     #[must_use]
     pub fn is_ours(&self, pod: &slim::Pod) -> bool {
-        let scheduler = match pod.spec.scheduler_name.as_str() {
-            "" => "default-scheduler",
-            name => name,
-        };
+        self.has(scheduler_of(pod))
+    }
+
+    /// Whether a scheduler name is one of ours.
+    fn has(&self, scheduler: &str) -> bool {
         self.scheduler_names.iter().any(|name| name == scheduler)
+    }
+
+    /// Whether we stand in for the scheduler of PodGroups of a kind: ours have its name.
+    fn stands_in_for(&self, source: Source) -> bool {
+        source.scheduler().is_some_and(|name| self.has(name))
+    }
+
+    /// Whether the label of an object claims it, or what is in it, for a scheduler of ours.
+    fn is_claimed(&self, meta: &ObjectMeta) -> bool {
+        names::label(meta, names::SCHEDULER_NAME).is_some_and(|name| self.has(name))
+    }
+}
+
+/// The scheduler that a pod names.
+fn scheduler_of(pod: &slim::Pod) -> &str {
+    match pod.spec.scheduler_name.as_str() {
+        "" => "default-scheduler",
+        name => name,
     }
 }
 

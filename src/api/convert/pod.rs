@@ -2,13 +2,15 @@
 
 use super::term::term;
 use super::unsupported::{self, Unsupported};
-use super::{Reading, cluster, created, filled, millis, policy, preferences, spread, volumes};
+use super::{
+    Reading, cluster, created, filled, millis, policy, preferences, scheduler_of, spread, volumes,
+};
 use crate::{conventions, duration, names, ranks, requests, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::{Millis, Time};
 use muster_model::{
-    Constraints, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, PodKey, PodLabels,
-    PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec, Toleration,
+    Constraints, GangRef, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, PodKey,
+    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec, Toleration,
     TolerationOperator, WeightedPodTerm,
 };
 
@@ -32,6 +34,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         pods: pod_rules(pod, reading.any().pod_terms, &mut notes),
         spread: spread::rules(pod, &mut notes),
     };
+    let gang = conventions::gang_of(pod);
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
     PodSpec {
         key: PodKey {
@@ -41,6 +44,11 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         },
         created: created(meta),
         ours,
+        other_scheduler: if ours || gang == GangRef::Own {
+            String::new()
+        } else {
+            scheduler_of(pod).to_owned()
+        },
         daemon: is_daemon(meta),
         node: filled(Some(&spec.node_name)),
         nominated: filled(Some(&pod.status.nominated_node_name)),
@@ -52,7 +60,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             .iter()
             .map(|gate| gate.name.clone())
             .collect(),
-        gang: conventions::gang_of(pod),
+        gang,
         subgroup: text(names::SUBGROUP).map(str::to_owned),
         rank: ranks::of(meta),
         queue: text(names::QUEUE).map(str::to_owned),
@@ -397,6 +405,20 @@ mod tests {
         assert!(of_spec(json!({"schedulerName": "muster"})).ours);
         assert!(!of_spec(json!({"schedulerName": "other"})).ours);
         assert!(!of_spec(json!({})).ours);
+    }
+
+    #[test]
+    fn of_a_pod_of_others_in_a_group_the_scheduler_is_known() {
+        let other = |scheduler: Value, group: &str| {
+            let annotations = json!({"scheduling.k8s.io/group-name": group});
+            let meta = json!({"annotations": annotations});
+            let pod = json!({"metadata": meta, "spec": {"schedulerName": scheduler}});
+            convert(pod).other_scheduler
+        };
+        assert_eq!(other(json!("other"), "g"), "other");
+        assert_eq!(other(json!(null), "g"), "default-scheduler");
+        assert_eq!(other(json!("muster"), "g"), "");
+        assert_eq!(other(json!("other"), ""), "");
     }
 
     #[test]

@@ -12,14 +12,10 @@ use muster_model::{
     HOSTNAME, HYPER_NODES, HyperNodeSpec, Level, NamePattern, NodeChoice, Origin, TopologySpec,
     TopologyWish,
 };
-use regex::RegexBuilder;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// How long a regular expression may be.
 const LONGEST_PATTERN: usize = 1024;
-/// How much memory a regular expression may take, in bytes.
-const PATTERN_SIZE: usize = 1 << 20;
 /// The highest tier that is taken for one.
 const HIGHEST_TIER: u32 = 1_000_000;
 /// As many levels as a Topology may have, with Kueue and with KAI as here.
@@ -156,42 +152,10 @@ fn pattern(text: &str) -> Result<NodeChoice, String> {
     if text.len() > LONGEST_PATTERN {
         return Err(format!("{path}: must have at most {LONGEST_PATTERN} bytes"));
     }
-    let mut builder = RegexBuilder::new(text);
-    let regex = builder
-        .size_limit(PATTERN_SIZE)
-        .dfa_size_limit(PATTERN_SIZE);
-    match regex.build() {
-        Ok(regex) => Ok(NodeChoice::Like(NamePattern {
-            text: text.to_owned(),
-            prefix: prefix(text),
-            test: Arc::new(move |name| regex.is_match(name)),
-        })),
-        Err(error) => {
-            // It draws a picture in several lines, whose last says what is wrong.
-            let words = error.to_string();
-            let last = words.lines().last().unwrap_or_default();
-            let last = last.trim_start_matches("error: ");
-            Err(format!("{path}: {text:?} cannot be read: {last}"))
-        }
+    match NamePattern::of_expression(text) {
+        Ok(pattern) => Ok(NodeChoice::Like(pattern)),
+        Err(why) => Err(format!("{path}: {text:?} cannot be read: {why}")),
     }
-}
-
-/// How every text begins that fits an expression: what stands between `^` and the first sign that is
-/// not a plain one.
-fn prefix(expression: &str) -> String {
-    let is_plain = |sign: &char| sign.is_ascii_alphanumeric() || *sign == '-';
-    let Some(anchored) = expression.strip_prefix('^') else {
-        return String::new();
-    };
-    if expression.contains('|') || expression.contains("(?") {
-        return String::new();
-    }
-    let mut plain: String = anchored.chars().take_while(is_plain).collect();
-    // What may be there or not, or several times, is no part of it.
-    if anchored[plain.len()..].starts_with(['*', '?', '{', '+']) {
-        plain.pop();
-    }
-    plain
 }
 
 impl NetworkTopology {
@@ -291,25 +255,6 @@ mod tests {
             (one.members, one.problems),
             (vec!["s1".to_owned()], Vec::new())
         );
-    }
-
-    #[test]
-    fn the_beginning_of_a_pattern_is_only_what_every_name_begins_with() {
-        for (expression, begins) in [
-            ("^node-1[0-9]+$", "node-1"),
-            ("^node-$", "node-"),
-            ("node", ""),
-            ("^ab*", "a"),
-            ("^ab?c", "a"),
-            ("^ab{0}c", "a"),
-            ("^ab+", "a"),
-            ("^a.b", "a"),
-            ("^a|b", ""),
-            ("^(?i)a", ""),
-            ("(^a)", ""),
-        ] {
-            assert_eq!(prefix(expression), begins, "{expression}");
-        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod schema;
 mod topology;
 
 pub use pod_group::{
-    Disruption, DisruptionPolicy, PodGroup, PodGroupSpec, PodGroupStatus, Subgroup,
+    Disruption, DisruptionPolicy, Granted, PodGroup, PodGroupSpec, PodGroupStatus, Subgroup,
 };
 pub use queue::{
     Queue, QueueOrder, QueuePreemption, QueueReservation, QueueSpec, QueueState, QueueStatus,

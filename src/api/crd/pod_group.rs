@@ -94,14 +94,16 @@ pub struct PodGroupSpec {
         .message("must have between 1 and 253 characters"))]
     pub queue: Option<String>,
 
-    /// Its priority by class. Without it: the highest of its pods.
+    /// Its priority by class. Without it: the highest of its pods. Unless the configuration says
+    /// otherwise it counts up to that, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 253))]
     #[x_kube(validation = Rule::new("self.size() >= 1 && self.size() <= 253")
         .message("must have between 1 and 253 characters"))]
     pub priority_class_name: Option<String>,
 
-    /// Its priority as a number, instead of a class.
+    /// Its priority as a number, instead of a class. Unless the configuration says otherwise it
+    /// counts up to the highest of its pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i32")]
     #[x_kube(validation = Rule::new("self >= -2147483648 && self <= 1000000000")
@@ -233,6 +235,17 @@ fn one() -> i32 {
     1
 }
 
+/// On what terms a gang was granted what it holds.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Granted {
+    /// In which queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// For how long from its start it is protected. Without it: for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<String>,
+}
+
 /// How far a PodGroup is, and why not further.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -268,7 +281,11 @@ pub struct PodGroupStatus {
     /// The largest number of hops between two of its pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_hops: Option<i32>,
-    /// Admitted, Scheduled, Repairing, Disrupted: each with its reason.
+    /// On what terms it was granted what it holds. What it asks for while it runs it has once its
+    /// queue would let a new gang start so: until then the condition Granted says why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Granted>,
+    /// Admitted, Scheduled, Repairing, Granted, Disrupted: each with its reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<v1::Condition>")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]

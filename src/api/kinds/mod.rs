@@ -166,7 +166,10 @@ pub trait Visitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reading;
     use kube::Resource;
+    use muster_model::ObjectKind;
+    use serde_json::json;
 
     /// What the types say of each kind.
     #[derive(Default)]
@@ -212,6 +215,31 @@ mod tests {
                 Kind::KaiTopologies
             ]
         );
+    }
+
+    /// Of what kind the objects of each row are for the core.
+    #[derive(Default)]
+    struct ToldAs(Vec<ObjectKind>);
+
+    impl Visitor for ToldAs {
+        fn visit<R: Row>(&mut self) {
+            let meta = json!({"namespace": "of", "name": "one", "uid": "1"});
+            let value = json!({"metadata": meta, "spec": {}});
+            let object = serde_json::from_value::<R>(value).unwrap();
+            let gone = R::gone(Identity::of(object.meta()));
+            let object = object.exists(&Reading::default()).unwrap();
+            assert_eq!(object.key(), gone, "{:?}", R::KIND);
+            self.0.push(gone.kind());
+        }
+    }
+
+    #[test]
+    fn each_row_is_an_object_of_the_core_and_what_is_gone_is_what_was_there() {
+        let mut told = ToldAs::default();
+        visit(&mut told);
+        told.0.sort_unstable();
+        told.0.dedup();
+        assert_eq!(told.0, ObjectKind::ALL, "an object that no row makes");
     }
 
     #[test]

@@ -128,8 +128,8 @@ impl Watchable for slim::Namespace {
     const KIND: Kind = Kind::Namespaces;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Object, String> {
-        Ok(convert::namespace(&self).into())
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::namespace(&self, reading).into())
     }
 
     fn gone(object: Identity) -> ObjectKey {
@@ -227,8 +227,8 @@ impl Watchable for crd::PodGroup {
 impl Watchable for volcano::PodGroup {
     const KIND: Kind = Kind::VolcanoPodGroups;
 
-    fn exists(self, _: &Reading) -> Result<Object, String> {
-        Ok(convert::volcano_gang(&self).into())
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::volcano_gang(&self, reading).into())
     }
 
     fn gone(object: Identity) -> ObjectKey {
@@ -248,8 +248,8 @@ impl Watchable for upstream::PodGroup {
     const KIND: Kind = Kind::UpstreamPodGroups;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
 
-    fn exists(self, _: &Reading) -> Result<Object, String> {
-        Ok(convert::upstream_gang(&self).into())
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::upstream_gang(&self, reading).into())
     }
 
     fn gone(object: Identity) -> ObjectKey {
@@ -307,7 +307,7 @@ impl Watchable for topologies::KaiTopology {
 
 /// What an object says, which may have no status.
 fn said(status: Option<Status>) -> Said {
-    status.map(|status| status.said()).unwrap_or_default()
+    status.map(Status::said).unwrap_or_default()
 }
 
 fn gang_gone(object: Identity, space: GangSpace, source: Source) -> ObjectKey {

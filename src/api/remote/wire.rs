@@ -4,8 +4,10 @@
 //! `docs/plugins.md` explains them. A field is only ever added; what changes its meaning gets another
 //! version.
 
-use schemars::JsonSchema;
+use muster_model::RemotePoint;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The version of the messages.
@@ -17,16 +19,19 @@ pub const API_VERSION: &str = "plugins.muster.dev/v1alpha1";
 pub struct Request {
     /// `plugins.muster.dev/v1alpha1`.
     pub api_version: String,
-    /// The question's number: the same when it is asked again because no answer came.
+    /// The question's number: the same when it is asked again because no answer came. A decision with more
+    /// places than one message may name is asked about in parts: `17.2` is the second of question 17.
     pub id: String,
     /// The name of the plugin in Muster's configuration.
     pub plugin: String,
     /// The extension point.
-    pub point: Point,
+    #[schemars(with = "Point")]
+    pub point: RemotePoint,
     /// The gang that is asked about.
     pub gang: Gang,
     /// The pods that are asked about, at most 1,024: at PreFilter, Filter and Score those of the gang that are
-    /// equal and have no node yet; later all of the decision, each with its node.
+    /// equal and have no node yet; later all of the decision, each with its node. At Unreserve, those whose places
+    /// came to nothing; at Bind, those to be bound now; at PostBind, those that are bound.
     pub pods: Vec<Pod>,
     /// How many pods it is about, those that are not listed included.
     pub pod_count: u32,
@@ -36,46 +41,43 @@ pub struct Request {
     pub nodes: Vec<Node>,
 }
 
-/// Where in a cycle a plugin is asked.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub enum Point {
-    /// Whether the pods may be placed at all, and on which nodes only. Answered by PreFilterAnswer.
-    PreFilter,
-    /// Which nodes do not suit. Answered by FilterAnswer.
-    Filter,
-    /// Which nodes are better than others. Answered by ScoreAnswer.
-    Score,
-    /// Reserve what else the decision takes. Answered by DecisionAnswer.
-    Reserve,
-    /// Give it back: the decision came to nothing. Answered by DecisionAnswer.
-    Unreserve,
-    /// Whether the decision may be carried out now. Answered by DecisionAnswer.
-    Permit,
-    /// Do what has to be done before the binds. Answered by DecisionAnswer.
-    PreBind,
-    /// Bind the pods. Answered by DecisionAnswer.
-    Bind,
-    /// The pods are bound. Answered by DecisionAnswer.
-    PostBind,
-}
+/// The schema of an extension point: where in a cycle a plugin is asked, and by what it answers.
+#[derive(Debug)]
+pub struct Point;
 
-impl Point {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PreFilter => "PreFilter",
-            Self::Filter => "Filter",
-            Self::Score => "Score",
-            Self::Reserve => "Reserve",
-            Self::Unreserve => "Unreserve",
-            Self::Permit => "Permit",
-            Self::PreBind => "PreBind",
-            Self::Bind => "Bind",
-            Self::PostBind => "PostBind",
-        }
+impl JsonSchema for Point {
+    fn schema_name() -> Cow<'static, str> {
+        "Point".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let points = RemotePoint::ALL.map(|point| {
+            let says = match point {
+                RemotePoint::PreFilter => {
+                    "Whether the pods may be placed at all, and on which nodes only. Answered by PreFilterAnswer."
+                }
+                RemotePoint::Filter => "Which nodes do not suit. Answered by FilterAnswer.",
+                RemotePoint::Score => {
+                    "Which nodes are better than others. Answered by ScoreAnswer."
+                }
+                RemotePoint::Reserve => {
+                    "Reserve what else the decision takes. Answered by DecisionAnswer."
+                }
+                RemotePoint::Unreserve => {
+                    "Give it back: the decision came to nothing. Answered by DecisionAnswer."
+                }
+                RemotePoint::Permit => {
+                    "Whether the decision may be carried out now. Answered by DecisionAnswer."
+                }
+                RemotePoint::PreBind => {
+                    "Do what has to be done before the binds. Answered by DecisionAnswer."
+                }
+                RemotePoint::Bind => "Bind the pods. Answered by DecisionAnswer.",
+                RemotePoint::PostBind => "The pods are bound. Answered by DecisionAnswer.",
+            };
+            json_schema!({"const": point.as_str(), "description": says, "type": "string"})
+        });
+        json_schema!({"description": "Where in a cycle a plugin is asked.", "oneOf": points})
     }
 }
 

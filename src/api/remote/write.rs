@@ -1,55 +1,21 @@
 //! From a question of the core to the message that a plugin gets.
 
-use super::wire::{API_VERSION, Gang, Node, Pod, Point, Request};
-use muster_model::{
-    AskedGang, AskedNode, AskedPod, GangSpace, PodLabels, RemotePoint, RemoteQuestion,
-};
+use super::wire::{API_VERSION, Gang, Node, Pod, Request};
+use muster_model::{AskedGang, AskedNode, AskedPod, GangSpace, PodLabels, RemoteQuestion};
 use std::collections::BTreeMap;
 
-/// The message; `id` is the question's number.
+/// The message; `id` is the question's number, and of several messages about one which.
 #[must_use]
-pub fn write(id: u64, question: &RemoteQuestion) -> Request {
+pub fn write(id: String, question: &RemoteQuestion) -> Request {
     Request {
         api_version: API_VERSION.to_owned(),
-        id: id.to_string(),
+        id,
         plugin: question.plugin.to_string(),
-        point: question.point.into(),
+        point: question.point,
         gang: gang(&question.gang),
         pods: question.pods.iter().map(pod).collect(),
         pod_count: question.pod_count,
         nodes: question.nodes.iter().map(node).collect(),
-    }
-}
-
-impl From<RemotePoint> for Point {
-    fn from(point: RemotePoint) -> Self {
-        match point {
-            RemotePoint::PreFilter => Self::PreFilter,
-            RemotePoint::Filter => Self::Filter,
-            RemotePoint::Score => Self::Score,
-            RemotePoint::Reserve => Self::Reserve,
-            RemotePoint::Unreserve => Self::Unreserve,
-            RemotePoint::Permit => Self::Permit,
-            RemotePoint::PreBind => Self::PreBind,
-            RemotePoint::Bind => Self::Bind,
-            RemotePoint::PostBind => Self::PostBind,
-        }
-    }
-}
-
-impl From<Point> for RemotePoint {
-    fn from(point: Point) -> Self {
-        match point {
-            Point::PreFilter => Self::PreFilter,
-            Point::Filter => Self::Filter,
-            Point::Score => Self::Score,
-            Point::Reserve => Self::Reserve,
-            Point::Unreserve => Self::Unreserve,
-            Point::Permit => Self::Permit,
-            Point::PreBind => Self::PreBind,
-            Point::Bind => Self::Bind,
-            Point::PostBind => Self::PostBind,
-        }
     }
 }
 
@@ -107,7 +73,7 @@ fn quantity(resource: &str, amount: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_model::{GangKey, Labels, PodKey};
+    use muster_model::{GangKey, Labels, PodKey, RemotePoint};
 
     #[test]
     fn a_question_has_the_pods_with_labels_and_quantities_and_the_nodes() {
@@ -145,7 +111,7 @@ mod tests {
             }]
             .into(),
         };
-        let written = serde_json::to_value(write(7, &question)).unwrap();
+        let written = serde_json::to_value(write("7".to_owned(), &question)).unwrap();
         let wanted = serde_json::json!({
             "apiVersion": API_VERSION, "id": "7", "plugin": "licences", "point": "Filter",
             "gang": {

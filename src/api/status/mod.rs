@@ -18,10 +18,13 @@ use crate::crd;
 use crate::said::{Said, Since};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
+use muster_model::digest::Fnv;
 use muster_model::units::Time;
-use muster_model::{GangStatus, Source, digest};
+use muster_model::{GangStatus, Source};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::hash::Hasher;
+use std::io::{self, Write};
 
 /// The status of an object, as far as it is ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -88,8 +91,8 @@ impl Status {
 
     /// What is kept of it.
     #[must_use]
-    pub fn said(&self) -> Said {
-        if let Self::Pod(status) = self {
+    pub fn said(mut self) -> Said {
+        if let Self::Pod(status) = &self {
             return status.said();
         }
         let since = |one: &Condition| {
@@ -99,15 +102,18 @@ impl Status {
                 at: one.last_transition_time.as_ref()?.0,
             })
         };
-        let mut compared = self.clone();
-        for one in compared.conditions_mut() {
+        let since = self.conditions().iter().filter_map(since).collect();
+        for one in self.conditions_mut() {
             one.set_times_apart();
         }
-        let text = digest::of(&serde_json::to_string(&compared).unwrap_or_default());
+        let mut digest = Digest::default();
+        // Nothing that is written to it fails.
+        let _ = serde_json::to_writer(&mut digest, &self);
+        let text = digest.0.finish();
         Said {
             text,
             kind: text,
-            since: self.conditions().iter().filter_map(since).collect(),
+            since,
             nominated: None,
         }
     }
@@ -130,6 +136,21 @@ impl Status {
             fields.extend(said);
         }
         json!({ "status": fields })
+    }
+}
+
+/// Takes what is written for a digest of it, without keeping it.
+#[derive(Default)]
+struct Digest(Fnv);
+
+impl Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

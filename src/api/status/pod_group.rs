@@ -3,7 +3,7 @@
 use super::{count, timestamp, v1};
 use crate::condition::Condition;
 use crate::{crd, names};
-use muster_model::GangStatus;
+use muster_model::{GangStatus, GrantedTerms, Lifetime};
 
 impl From<&GangStatus> for crd::PodGroupStatus {
     fn from(status: &GangStatus) -> Self {
@@ -19,8 +19,20 @@ impl From<&GangStatus> for crd::PodGroupStatus {
             position: status.position.map(count),
             estimated_start: status.estimated_start.map(|at| v1::Time(timestamp(at))),
             max_hops: status.max_hops.map(count),
+            granted: status.granted.as_ref().map(granted),
             conditions: status.conditions.iter().map(condition).collect(),
         }
+    }
+}
+
+fn granted(terms: &GrantedTerms) -> crd::Granted {
+    let lifetime = match terms.lifetime {
+        Lifetime::Unlimited => None,
+        Lifetime::Limited(span) => Some(span.to_string()),
+    };
+    crd::Granted {
+        queue: Some(terms.queue.clone()),
+        lifetime,
     }
 }
 

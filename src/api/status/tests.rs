@@ -31,6 +31,7 @@ fn status(source: Source, phase: GangPhase, scheduled: bool) -> GangStatus {
         position: None,
         estimated_start: None,
         max_hops: None,
+        granted: None,
         conditions: vec![
             condition("Admitted", true, ""),
             condition("Scheduled", scheduled, "why \u{e4}"),
@@ -99,7 +100,7 @@ fn what_is_written_is_what_is_read_back() {
         for status in statuses(source) {
             let seen = read(source, stored(&patch(&status))).unwrap().said();
             let wanted = Status::of_gang(&status).unwrap();
-            assert_eq!(wanted.said().text, seen.text, "{status:?}");
+            assert_eq!(wanted.clone().said().text, seen.text, "{status:?}");
             for one in wanted.conditions() {
                 let since = seen.since(&one.kind, one.is_true());
                 assert_eq!(since, Some(at(&one.kind, one.is_true())), "{one:?}");

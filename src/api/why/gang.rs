@@ -4,7 +4,8 @@ use super::time::{Clock, lasting};
 use super::{Page, books, kept, list, many, protected, spared, worth};
 use muster_model::explanation::{
     Asked, Could, Disruption, GangExplanation, HangsOn, Held, KeptFor, Lost, Members, Near,
-    NodeCount, Outcome, Packed, Place, PlaceHolder, Runs, Short, Start, Taker, Thousandths, Waits,
+    NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder, Runs, Short, Start, Taker,
+    Thousandths, Waits,
 };
 use muster_model::units::Millis;
 use muster_model::{Lifetime, counted};
@@ -12,6 +13,9 @@ use muster_model::{Lifetime, counted};
 /// A gang's explanation in words. Its first line is the condition of its PodGroup.
 #[must_use]
 pub fn gang(gang: &GangExplanation) -> String {
+    if let Some(whose) = &gang.not_ours {
+        return not_ours(gang, whose);
+    }
     let clock = Clock::new(gang.clock, gang.as_of);
     let mut page = Page::new(&gang.condition.message);
     head(&mut page, gang, clock);
@@ -26,6 +30,22 @@ pub fn gang(gang: &GangExplanation) -> String {
         waiting(&mut page, gang, waits, clock);
     }
     page.0
+}
+
+/// All there is to say of a group that is not ours.
+fn not_ours(gang: &GangExplanation, whose: &NotOurs) -> String {
+    let GangExplanation {
+        kind,
+        namespace,
+        name,
+        ..
+    } = gang;
+    let scheduler = &whose.scheduler;
+    let whose = match whose.by_pods {
+        true => format!("its pods name {scheduler}"),
+        false => format!("it has no pods, and its kind is {scheduler}'s"),
+    };
+    format!("{kind} {namespace}/{name} is not ours: {whose}\n")
 }
 
 fn head(page: &mut Page, gang: &GangExplanation, clock: Clock) {
@@ -60,6 +80,9 @@ fn head(page: &mut Page, gang: &GangExplanation, clock: Clock) {
         "{submitted}priority {}, {lifetime}",
         gang.priority
     ));
+    if let Some(words) = &gang.not_granted {
+        page.more(words);
+    }
     page.line("Members", &members(gang.members));
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use muster_model::explanation::{
     Ahead, Asked, Clock as Kind, Closest, Could, Disruption, GangExplanation, HangsOn, KeptFor,
-    Lack, Lost, Members, Near, NearLimit, NodeCount, Outcome, Packed, Place, PlaceHolder,
+    Lack, Lost, Members, Near, NearLimit, NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder,
     QueueExplanation, RoomHeld, Runs, Short, Spared, Start, Taker, Waits,
 };
 use muster_model::units::{Millis, Time};
@@ -369,6 +369,25 @@ fn a_word_of_a_newer_program_is_told_as_it_came() {
     assert!(text.contains("May start  unknown: Tides\n"), "{text}");
     assert!(text.contains("why it: Storm\n"), "{text}");
     assert_eq!(kept("Moon", None), "Moon");
+}
+
+#[test]
+fn a_group_that_is_not_ours_is_told_in_one_line() {
+    let mut gang = GangExplanation {
+        kind: "PodGroup".into(),
+        namespace: "ml".to_owned(),
+        name: "train".to_owned(),
+        not_ours: Some(NotOurs {
+            scheduler: "volcano".to_owned(),
+            by_pods: true,
+        }),
+        ..GangExplanation::default()
+    };
+    let words = "PodGroup ml/train is not ours: its pods name volcano\n";
+    assert_eq!(gang_in_words(&gang), words);
+    gang.not_ours.as_mut().unwrap().by_pods = false;
+    let words = "PodGroup ml/train is not ours: it has no pods, and its kind is volcano's\n";
+    assert_eq!(gang_in_words(&gang), words);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The nodes of a workload, and how far they are from each other: by itself, not as the scheduler sees it.
 
-use muster_model::{Amounts, Labels, Level, NodeSpec, TopologySpec};
+use muster_model::{Amounts, Labels, NodeSpec, TopologySpec, plain};
 use std::collections::BTreeMap;
 
 /// Nodes of one kind that fill so many racks.
@@ -40,29 +40,18 @@ impl Cluster {
                 for _ in 0..hosts {
                     let name = format!("{}-{:04}", kind.name, nodes.len());
                     nodes.push(NodeSpec {
-                        name,
                         labels: Labels::from([
                             (FABRIC.to_owned(), "f".to_owned()),
                             (BLOCK.to_owned(), format!("b{}", rack / racks)),
                             (RACK.to_owned(), format!("r{rack}")),
                         ]),
-                        allocatable: kind.offers.clone(),
-                        ..NodeSpec::default()
+                        ..plain::node(name, kind.offers.clone())
                     });
                 }
                 rack += 1;
             }
         }
-        let level = |(label, hops): (&str, u32)| Level {
-            aliases: Vec::new(),
-            label: label.to_owned(),
-            hops,
-        };
-        let topology = TopologySpec {
-            name: "tree".to_owned(),
-            levels: LEVELS.map(level).to_vec(),
-            ..TopologySpec::default()
-        };
+        let topology = plain::levels("tree", LEVELS);
         Self { nodes, topology }
     }
 

@@ -173,7 +173,7 @@ impl AskLane {
         {
             let (plugin, about) = (question.body.addressee(), &question.about);
             let undoes = question.undoes.is_some();
-            tracing::warn!(plugin, ?about, undoes, result, words = message, "asked");
+            tracing::warn!(plugin, %about, undoes, result, words = message, "asked");
         }
         self.asking().ended(&question, answer, now);
         self.moved.notify_one();

@@ -61,7 +61,7 @@ pub(super) async fn drive<P: Protocol>(
         }
         let (sent, pod) = (clock.now(), about.pod);
         let answer = match request {
-            PodRequest::Read => read_pod(&context.client, requests::read(pod), &pod.uid).await,
+            PodRequest::Read => read_pod(context, requests::read(pod), &pod.uid).await,
             PodRequest::Ask(question) => about.ask(&question, context).await,
             PodRequest::Bind(node) => {
                 let make = |encoding| requests::bind(pod, &node, encoding);
@@ -75,6 +75,6 @@ pub(super) async fn drive<P: Protocol>(
         };
         let now = clock.now();
         slots.answered(&answer, sent, now);
-        attempt.answered(&answer, now);
+        attempt.answered(&answer, sent, now);
     }
 }

@@ -151,7 +151,7 @@ pub fn eviction(pod: &PodKey, message: &str, now: Time) -> Vec<Made> {
             PodRequest::Delete => requests::delete(pod),
             PodRequest::Read | PodRequest::Bind(_) | PodRequest::Ask(_) => break,
         });
-        attempt.answered(&Answer::Accepted, now);
+        attempt.answered(&Answer::Accepted, now, now);
     }
     sent
 }

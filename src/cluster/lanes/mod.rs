@@ -126,6 +126,7 @@ impl Lanes {
             Effect::GiveUp(id) => self.asks.give_up(id),
             Effect::PodWaits(order) => self.slow.want(Word::Pod(order)),
             Effect::GangStatus(status) => self.slow.want(Word::Gang(Box::new(status))),
+            Effect::GangSilent(source, uid) => self.slow.silence(&Subject::Gang(source, uid)),
             Effect::QueueStatus(status) => self.slow.want(Word::Queue(status)),
             Effect::TopologyStatus(status) => self.slow.want(Word::Topology(status)),
             Effect::TopologyDoubt(doubt) => {

@@ -1,7 +1,7 @@
 //! The exact requests that Muster writes with. Nothing here sends anything.
 //!
 //! Bodies are minimal. Every write to an object names its uid, so that it never touches another
-//! one that took the name.
+//! one that took the name. When a write ends is added where it is sent ([`ending`](crate::ending)).
 
 use crate::clock::wall;
 use crate::encoding::Encoding;
@@ -242,10 +242,6 @@ fn path_of(pod: &PodKey) -> String {
     format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name)
 }
 
-/// How long the API server may work on a write. Shorter than anybody here waits for the answer, so
-/// that a write whose answer was lost, and that was then read as not done, does not happen later.
-const SERVER_TIMEOUT: &str = "2s";
-
 fn write(method: Method, path: &str, content: &'static str, body: &Value) -> Made {
     send(method, path, [content, JSON], in_json(body))
 }
@@ -266,9 +262,7 @@ fn in_json(body: &Value) -> Vec<u8> {
 fn send(method: Method, path: &str, [content, accept]: [&'static str; 2], body: Vec<u8>) -> Made {
     Request::builder()
         .method(method)
-        .uri(format!(
-            "{path}?fieldManager={CONTROLLER}&timeout={SERVER_TIMEOUT}"
-        ))
+        .uri(format!("{path}?fieldManager={CONTROLLER}"))
         .header(CONTENT_TYPE, HeaderValue::from_static(content))
         .header(ACCEPT, HeaderValue::from_static(accept))
         .body(Body::from(body))

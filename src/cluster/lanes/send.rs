@@ -41,7 +41,8 @@ pub(super) async fn write(context: &Context, request: Made) -> Answer {
     let Some(sending) = context.fence.begin() else {
         return Answer::Lost;
     };
-    match exchange(&context.client, request).await {
+    let sent = context.clock.now();
+    let answer = match exchange(&context.client, request).await {
         Ok((code, retry_after, body)) => {
             // Behind a server's error, the write may still be on its way.
             if code < 500 {
@@ -54,18 +55,23 @@ pub(super) async fn write(context: &Context, request: Made) -> Answer {
             }
         }
         Err(answer) => answer,
-    }
+    };
+    context.fence.written(&answer, sent);
+    answer
 }
 
 /// Reads a pod and compares its uid.
-pub(super) async fn read_pod(client: &Client, request: Made, uid: &str) -> Answer {
-    match exchange(client, request).await {
+pub(super) async fn read_pod(context: &Context, request: Made, uid: &str) -> Answer {
+    let sent = context.clock.now();
+    let answer = match exchange(&context.client, request).await {
         Ok((200, _, body)) => {
             serde_json::from_slice::<PodSeen>(&body).map_or(Answer::Lost, |pod| pod.answer(uid))
         }
         Ok((code, retry_after, body)) => status(code, retry_after, &body),
         Err(answer) => answer,
-    }
+    };
+    context.fence.read(&answer, sent);
+    answer
 }
 
 async fn exchange(

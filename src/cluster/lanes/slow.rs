@@ -94,6 +94,11 @@ impl SlowLane {
         self.moved.notify_one();
     }
 
+    /// The core says nothing of it any more.
+    pub(super) fn silence(&self, subject: &Subject) {
+        self.inner().words.silence(subject);
+    }
+
     /// A watch saw what an object says; `None`: it is gone.
     pub(super) fn seen(&self, subject: &Subject, said: Option<Said>) {
         let now = self.context.clock.now();

@@ -6,7 +6,7 @@
 use super::election::{Answer, Election, End, Record, Request, UNKNOWN};
 use super::watch::{News, Watch};
 use super::{ANSWER_WITHIN, LeaseOptions, object};
-use crate::attempt::Step;
+use crate::attempt::{Answer as Write, Step};
 use crate::clock::wall;
 use crate::health::{Health, Role};
 use crate::{Error, Fence};
@@ -154,6 +154,7 @@ impl Lease {
 
     /// Sends a request and says what came back.
     async fn ask(&mut self, request: Request) -> Answer {
+        let sent = self.fence.clock().now();
         let answered = timeout(ANSWER_WITHIN, self.send(&request)).await;
         let answer = match answered {
             Ok(Ok(object)) => {
@@ -177,7 +178,17 @@ impl Lease {
             Err(_) => self.failed(&request, "no answer in time"),
         };
         tracing::trace!(?request, ?answer, "lease");
+        self.note(&request, &answer, sent);
         answer
+    }
+
+    /// Notes whether anything comes of writes: so that is known also when nobody else writes.
+    fn note(&self, request: &Request, answer: &Answer, sent: Time) {
+        match (answer, request) {
+            (Answer::Failed, _) => self.fence.read(&Write::Lost, sent),
+            (_, Request::Read) => {}
+            _ => self.fence.written(&Write::Accepted, sent),
+        }
     }
 
     fn send(&self, request: &Request) -> BoxFuture<'static, kube::Result<Object>> {

@@ -13,15 +13,11 @@ use muster_model::{Answer, Body, Question, RemoteAnswer, RemotePoint, RemoteQues
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::sleep;
 
 /// How many bytes of an extender's answer are read: with whole nodes in it, it is long.
 const EXTENDER_BYTES: usize = 64 << 20;
 /// How many questions an extender is asked at once.
 const EXTENDER_AT_ONCE: usize = 8;
-
-/// For so long at least a plugin that wants to be asked again is left alone.
-const REST: Duration = Duration::from_millis(100);
 
 /// Who can be asked, by name.
 #[derive(Default)]
@@ -99,25 +95,18 @@ impl Directory {
         }
     }
 
-    /// Asks about a decision, together with the other pods of the gang, and again for as long as the
-    /// plugin says that it is to be asked again.
+    /// Asks about a decision, and again for as long as the plugin says that it is to be asked again.
     async fn about_decision(&self, id: u64, asked: &RemoteQuestion, client: &Client) -> Answer {
         let Some(entry) = self.entries.get(&*asked.plugin) else {
             let message = NOBODY.to_owned();
             return Answer::Failed { message };
         };
         let answer = match &entry.who {
-            Who::Plugin(plugin) => {
-                let ask = async |asked: RemoteQuestion| loop {
-                    match plugin.ask(id, &asked).await {
-                        RemoteAnswer::Wait(span) => {
-                            sleep(Duration::from_millis(span.0).max(REST)).await;
-                        }
-                        answer => return answer,
-                    }
-                };
+            Who::Plugin(plugin) if asked.point == RemotePoint::Bind => {
+                let ask = async |asked: RemoteQuestion| plugin.ask(id, &asked).await;
                 self.together.ask(asked, ask).await
             }
+            Who::Plugin(plugin) => plugin.ask_about(id, asked).await,
             Who::Extender(extender) => match extender.ask(asked, client).await {
                 // kube-scheduler makes as little of an error that it says as of one that it makes.
                 RemoteAnswer::Deny(words) if entry.ignorable => RemoteAnswer::Failed(words),

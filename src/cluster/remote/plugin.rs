@@ -2,10 +2,16 @@
 
 use super::{Limits, Line, Tls};
 use crate::{Clock, Metrics};
+use futures::future::join_all;
 use http::Uri;
 use muster_api::remote::{read, write};
-use muster_model::{RemoteAnswer, RemoteQuestion};
+use muster_model::{MAX_ASKED_PODS, RemoteAnswer, RemoteQuestion};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// For so long at least one that wants to be asked again is left alone.
+const REST: Duration = Duration::from_millis(100);
 
 /// Where a plugin is, and how it is asked.
 #[derive(Clone, Debug)]
@@ -45,6 +51,45 @@ impl Plugin {
 
     /// Asks it once. There is always an answer: that there is none of use is one, too.
     pub async fn ask(&self, id: u64, question: &RemoteQuestion) -> RemoteAnswer {
+        self.ask_as(id.to_string(), question).await
+    }
+
+    /// Asks it about a decision, again for as long as it says that it is to be asked again. All places are
+    /// in one message, unless there are more than one may have: then each part has to be allowed.
+    pub async fn ask_about(&self, id: u64, question: &RemoteQuestion) -> RemoteAnswer {
+        if question.pods.len() <= MAX_ASKED_PODS {
+            return self.ask_patiently(id.to_string(), question).await;
+        }
+        let parts = question.pods.chunks(MAX_ASKED_PODS).enumerate();
+        let answers = parts.map(|(index, pods)| {
+            let part = RemoteQuestion {
+                pod_count: u32::try_from(pods.len()).unwrap_or(u32::MAX),
+                pods: pods.to_vec(),
+                plugin: Arc::clone(&question.plugin),
+                gang: question.gang.clone(),
+                nodes: Arc::clone(&question.nodes),
+                ..*question
+            };
+            async move {
+                let id = format!("{id}.{}", index + 1);
+                self.ask_patiently(id, &part).await
+            }
+        });
+        let mut answers = join_all(answers).await.into_iter();
+        let other = answers.find(|answer| *answer != RemoteAnswer::Allow);
+        other.unwrap_or(RemoteAnswer::Allow)
+    }
+
+    async fn ask_patiently(&self, id: String, question: &RemoteQuestion) -> RemoteAnswer {
+        loop {
+            match self.ask_as(id.clone(), question).await {
+                RemoteAnswer::Wait(span) => sleep(Duration::from_millis(span.0).max(REST)).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn ask_as(&self, id: String, question: &RemoteQuestion) -> RemoteAnswer {
         let body = match serde_json::to_vec(&write(id, question)) {
             Ok(body) => body,
             Err(error) => return RemoteAnswer::Failed(error.to_string()),

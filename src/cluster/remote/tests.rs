@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+mod decisions;
 mod tls;
 
 /// What a server does with a connection.
@@ -30,6 +31,8 @@ enum Manner {
     Endless,
     /// Fails so many times, then answers.
     Recovers(u32, String),
+    /// Lets every decision pass, and keeps what it was asked.
+    Allows(Arc<Mutex<Vec<serde_json::Value>>>),
 }
 
 struct Server {
@@ -104,7 +107,7 @@ async fn serve(
         asked.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    while request(&mut stream).await.is_some() {
+    while let Some(body) = request(&mut stream).await {
         let before = asked.fetch_add(1, Ordering::Relaxed);
         let ok = |body: &str| {
             let length = body.len();
@@ -113,6 +116,12 @@ async fn serve(
         let failed = "HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\nbroken\nup";
         let answer = match &manner {
             Manner::Says(body) => ok(body),
+            Manner::Allows(heard) => {
+                let request = serde_json::from_slice(&body).unwrap();
+                heard.lock().unwrap().push(request);
+                let allows = r#""decision":"Allow"}"#;
+                ok(&format!(r#"{{"apiVersion":"{API_VERSION}",{allows}"#))
+            }
             Manner::Status(line) => format!("HTTP/1.1 {line}\r\ncontent-length: 2\r\n\r\nno"),
             Manner::Recovers(failures, body) if before >= *failures => ok(body),
             Manner::Recovers(..) => failed.to_owned(),
@@ -177,8 +186,13 @@ fn refuses_n1() -> String {
 
 /// What it says to one question, and how the metrics call that.
 async fn asked(manner: Manner) -> (RemoteAnswer, &'static str) {
+    // Who answers has time enough on the slowest machine.
+    let within = match manner {
+        Manner::Hangs => Duration::from_millis(300),
+        _ => Duration::from_secs(60),
+    };
     let server = Server::start(manner).await;
-    let (plugin, metrics) = plugin_at(server.address, Duration::from_millis(300));
+    let (plugin, metrics) = plugin_at(server.address, within);
     let answer = plugin.ask(1, &question()).await;
     let results = ["answered", "failed", "late", "wrong", "left_alone"];
     let result = results.into_iter().find(|result| {

@@ -1,22 +1,18 @@
-//! Questions about the pods of one gang's decision, asked as one: they come one for each pod, one right after
-//! the other.
+//! Questions to bind pods, asked as one. A decision is carried out pod by pod: each bind may be asked back,
+//! is tried again and answered by itself, and so is its question. Those of a gang that are sent at once are
+//! asked as one, as far as they are there when the first of them is asked: nobody waits for more.
 
-use muster_model::{AskedPod, GangKey, MAX_ASKED_PODS, RemoteAnswer, RemotePoint, RemoteQuestion};
+use muster_model::{AskedPod, GangKey, MAX_ASKED_PODS, RemoteAnswer, RemoteQuestion};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::sleep;
-
-/// For so long after the first the others are waited for.
-const GATHER: Duration = Duration::from_millis(2);
+use tokio::task::yield_now;
 
 /// What is asked together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     plugin: Arc<str>,
-    point: RemotePoint,
     gang: GangKey,
 }
 
@@ -46,7 +42,7 @@ impl Together {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks about one pod, with all others of its gang that are asked about at the same point now.
+    /// Asks to bind one pod, with all others of its gang for which that is asked now.
     pub(super) async fn ask<F, A>(&self, question: &RemoteQuestion, ask: A) -> RemoteAnswer
     where
         A: FnOnce(RemoteQuestion) -> F,
@@ -54,7 +50,6 @@ impl Together {
     {
         let key = Key {
             plugin: Arc::clone(&question.plugin),
-            point: question.point,
             gang: question.gang.key.clone(),
         };
         let Joined {
@@ -72,7 +67,8 @@ impl Together {
             key: &key,
             number,
         };
-        sleep(GATHER).await;
+        // Whoever is about to ask comes before this goes on.
+        yield_now().await;
         let Some(group) = self.leave(&key, number) else {
             return RemoteAnswer::Failed("who was to ask it did not".to_owned());
         };
@@ -141,13 +137,14 @@ impl Drop for Leaves<'_> {
 mod tests {
     use super::*;
     use futures::future::join_all;
-    use muster_model::{AskedGang, PodKey};
+    use muster_model::{AskedGang, PodKey, RemotePoint};
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
 
     fn question(gang: &str, pod: u32) -> RemoteQuestion {
         RemoteQuestion {
             plugin: "licences".into(),
-            point: RemotePoint::PreBind,
+            point: RemotePoint::Bind,
             gang: AskedGang {
                 key: GangKey {
                     name: gang.to_owned(),

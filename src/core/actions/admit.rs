@@ -1,41 +1,76 @@
-//! Admission: a gang that says how much room it needs is let in when that much is free.
+//! Admission: a gang that says how much room it needs for members that are not there yet is let in when
+//! that much is free, and has it from then on.
 
 use super::Cycle;
-use crate::state::GangId;
+use super::asks::members_to_come;
+use super::claims::held;
+use crate::placement::{fits, room_for};
+use crate::state::{GangId, RoomOn};
+use crate::transaction::Statement;
 use muster_model::Why;
-use muster_model::resources::Dimension;
+use muster_model::resources::{Dimension, Tally};
 
-/// Admits the gang if its `minResources` fit into what is free and not set aside for others
-/// admitted before.
+/// Admits a gang if there is room for what it asks for beyond its members, which is held for it then.
 ///
 /// # Errors
 /// Which resource is short, and by how much.
 pub(super) fn admit(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
-    let gang = &cx.state[gang_id];
-    // Who holds something was let in before, if not by us.
-    let asks = if gang.available() > 0 {
-        Vec::new()
-    } else {
-        gang.min_resources.iter().collect()
-    };
-    for (dimension, wanted) in asks {
-        let wanted = wanted.saturating_sub(gang.in_use.get(dimension));
-        let free = cx.state.nodes().total_free(dimension);
-        let set_aside = cx.state.set_aside_for_others(gang_id, dimension);
-        let left = free.saturating_sub(set_aside).max(0);
-        if wanted > left {
-            let name = cx.state.dimensions().name(dimension);
-            let unit = if dimension == Dimension::CPU { "m" } else { "" };
-            let message = format!(
-                "minResources: {wanted}{unit} {name} wanted, {left}{unit} free \
-                 ({set_aside}{unit} set aside for gangs admitted before)"
-            );
-            return Err(Why::new("NotEnoughResources", &message));
+    let wanted = cx.state.room_wanted(gang_id);
+    match find(cx, gang_id, &wanted) {
+        Ok(on) => {
+            held::hold(cx, gang_id, on);
+            let_in(cx, gang_id);
+            Ok(())
         }
+        Err(free) => Err(short(cx, gang_id, &wanted, &free)),
     }
-    cx.state.admit(gang_id);
-    let progress = cx.agenda.progress_mut(gang_id);
-    progress.admitted = true;
-    progress.not_admitted = None;
-    Ok(())
+}
+
+/// Admits a gang without more ado: what it asks for its members ask as pods, or it has begun, by whoever's
+/// leave. What is free of what it asks for is held for it all the same.
+pub(super) fn admit_who_has_begun(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let wanted = cx.state.room_wanted(gang_id);
+    let_in(cx, gang_id);
+    if !cx.state.has_room_held(gang_id)
+        && let Ok(on) = find(cx, gang_id, &wanted)
+    {
+        held::hold(cx, gang_id, on);
+    }
+}
+
+/// It takes part from now on.
+pub(super) fn let_in(cx: &mut Cycle<'_>, gang_id: GangId) {
+    cx.state.begin_to_have(gang_id);
+    let note = cx.agenda.note_mut(gang_id);
+    note.admitted = true;
+    note.not_admitted = None;
+}
+
+/// Room for it: where it is held already, if it is free there by now.
+fn find(cx: &mut Cycle<'_>, gang_id: GangId, wanted: &Tally) -> Result<RoomOn, Tally> {
+    let members = members_to_come(cx.state, gang_id);
+    let mut statement = Statement::new(cx.state);
+    let held = statement.lift_claims(gang_id);
+    let state = statement.state();
+    match held {
+        Some(held) if held.sum() == *wanted && fits(state, &held.on) => Ok(held.on),
+        _ => room_for(state, wanted, members),
+    }
+}
+
+/// In words what is short.
+fn short(cx: &Cycle<'_>, gang_id: GangId, wanted: &Tally, free: &Tally) -> Why {
+    let dimensions = cx.state.dimensions();
+    let lacks = |(dimension, amount): &(Dimension, i64)| free.get(*dimension) < *amount;
+    let Some((dimension, wanted)) = wanted.iter().find(lacks) else {
+        return Why::new("NotEnoughResources", "minResources: no node may be used");
+    };
+    let unit = if dimension == Dimension::CPU { "m" } else { "" };
+    let (name, free) = (dimensions.name(dimension), free.get(dimension));
+    let mut message = format!("minResources: {wanted}{unit} {name} wanted, {free}{unit} free");
+    let held = cx.state.held_for_others(gang_id, dimension);
+    if held > 0 {
+        message.push_str(&format!(" ({held}{unit} held for other gangs)"));
+    }
+    Why::new("NotEnoughResources", &message)
 }

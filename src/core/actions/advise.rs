@@ -5,9 +5,10 @@
 //! go on. A plugin that does not answer and may not be left out keeps it waiting, and is asked again ever
 //! more rarely.
 
-use super::agenda::Stage;
-use super::refresh::order_key;
-use super::{Cycle, preempt, reservation};
+use super::Cycle;
+use super::claims::{nominated, reserved};
+use super::notes::Stage;
+use super::order::order_key;
 use crate::framework::{Ask, Remote, asked_gang, asked_pod};
 use crate::plugins::SLACK;
 use crate::state::{Asking, ConstraintsId, GangId, NodeSet, PodId, ShapeId};
@@ -88,12 +89,12 @@ pub(super) fn advise(cx: &mut Cycle<'_>, gang_id: GangId) -> Advised {
 
 /// Has a gang wait for what plugins say.
 pub(super) fn wait_for_answers(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
-    preempt::give_up(cx, gang_id);
-    reservation::cancel(cx, gang_id);
-    let progress = cx.agenda.progress_mut(gang_id);
-    let spoken_of = *progress.asking_since.get_or_insert(cx.now) + QUIET;
+    nominated::give_up(cx, gang_id);
+    reserved::cancel(cx, gang_id);
+    let note = cx.agenda.note_mut(gang_id);
+    let spoken_of = *note.asking_since.get_or_insert(cx.now) + QUIET;
     if spoken_of <= cx.now {
-        progress.why = Some(why);
+        note.why = Some(why);
     } else {
         cx.agenda.at(spoken_of, gang_id);
     }
@@ -138,7 +139,7 @@ fn standing(
         return Standing::ToBeAsked;
     }
     // Whose place is held was found with what was said then.
-    let held = cx.agenda.nominated.contains(&gang) || cx.agenda.reserved.contains_key(&gang);
+    let held = cx.claims.nominated.contains(&gang) || cx.claims.reserved.contains_key(&gang);
     if held {
         return Standing::Known;
     }
@@ -211,7 +212,7 @@ fn ask(
             nodes: Arc::clone(&nodes),
         };
         let ask = Ask::new(Body::Remote(Box::new(question)), at_most);
-        let question = cx.agenda.questions.word(About::Gang(key.clone()), ask);
+        let question = cx.claims.questions.word(About::Gang(key.clone()), ask);
         questions.push((question.id, point));
         cx.orders.asks.push(Inquiry::Ask(question));
     }

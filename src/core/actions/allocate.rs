@@ -1,12 +1,15 @@
 //! Giving places: gang by gang in order, each as a whole or not at all.
 
 use super::advise::{self, Advised};
-use super::agenda::{Awaited, Block, Stage, Want};
+use super::agenda::{Awaited, Block, Want};
+use super::charges::note_charged;
+use super::claims::{reserved, returning};
 use super::company::{hope_by_others, wake_by_company};
+use super::next::queue_or_wait;
+use super::notes::{Short, Stage};
+use super::order::order_key;
 use super::park::{park, park_without_room, want_of};
-use super::record::Short;
-use super::refresh::{order_key, queue_or_wait};
-use super::{Cycle, admit, finish, moves, preempt, reservation};
+use super::{Cycle, admit, asks, finish, moves, preempt, reservation};
 use crate::fairness::{self, Blocked, Contest};
 use crate::framework::{Preemption, Profile, Reason};
 use crate::placement::Confined;
@@ -15,11 +18,11 @@ use crate::placement::Diagnosis;
 use crate::placement::Placer;
 use crate::placement::Shortage;
 use crate::placement::line_up;
-use crate::state::{ClusterState, Eased, GangId, Limit, ShapeId, View};
+use crate::state::{ClusterState, Eased, GangId, Limit, NodeId, ShapeId, View};
 use crate::transaction::Statement;
 use muster_model::Why;
 use muster_model::units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A cycle ends after this many placements, so that orders leave and news come in.
@@ -60,7 +63,8 @@ pub fn allocate(cx: &mut Cycle<'_>) -> bool {
 fn try_all(cx: &mut Cycle<'_>, refused: &mut Refused, contest: &mut Contest, before: u64) -> bool {
     loop {
         for (want, after) in cx.agenda.take_next() {
-            cx.agenda.wake(cx.state, cx.now, want, after);
+            cx.agenda
+                .wake(cx.state, cx.claims.views(cx.now), want, after);
         }
         let Some(gang) = next_gang(cx, contest) else {
             // Who got a place may help others to one.
@@ -95,7 +99,7 @@ fn next_gang(cx: &mut Cycle<'_>, contest: &mut Contest) -> Option<GangId> {
     }
     for queue in cx.agenda.take_moved() {
         let head = cx.agenda.head_of(queue);
-        let head = head.map(|gang| Demand::amounts(cx.state, gang));
+        let head = head.map(|gang| asks::amounts(cx.state, cx.agenda, gang));
         contest.update(cx.state, queue, head);
     }
     cx.agenda.head_of(contest.first()?)
@@ -112,25 +116,21 @@ enum Refusal {
 /// Tries one gang. Leaves it anywhere but in the queue, unless it got something and may grow.
 fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     cx.orders.seen.insert(gang_id);
-    reservation::has_its_turn(cx, gang_id);
-    let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
-    progress.tried_at = Some(now);
-    progress.forget_try();
-    if !cx.agenda.progress(gang_id).admitted {
-        if let Err(why) = admit::admit(cx, gang_id) {
-            cx.agenda.progress_mut(gang_id).not_admitted = Some(why.clone());
-            return park(cx, gang_id, why);
-        }
-        return queue_or_wait(cx, gang_id);
-    }
+    cx.claims.has_its_turn(gang_id);
+    let (now, note) = (cx.now, cx.agenda.note_mut(gang_id));
+    note.history.tried_at = Some(now);
+    note.forget_try();
     let charge = match ask_the_queue(cx, gang_id) {
         Ok(charge) => charge,
         Err(blocked) => return hold_back(cx, gang_id, &blocked),
     };
+    if !cx.agenda.note(gang_id).admitted {
+        return try_to_admit(cx, gang_id);
+    }
     match advise::advise(cx, gang_id) {
         Advised::Waits(why) => return advise::wait_for_answers(cx, gang_id, why),
         advised => {
-            cx.agenda.progress_mut(gang_id).asking_since = None;
+            cx.agenda.note_mut(gang_id).asking_since = None;
             if let Advised::Fails(why) = advised {
                 return park(cx, gang_id, why);
             }
@@ -145,20 +145,24 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         && known.hope == hope_by_others(cx.state, want.shape)
     {
         let shortage = known.shortage_of(cx, gang_id, want);
-        let shared = Arc::clone(&known.shortage);
-        return find_room_later(cx, gang_id, charge, &shortage, &shared);
+        note_shortage(cx, gang_id, &shortage, &Arc::clone(&known.shortage));
+        let why = explain(cx.state, gang_id, &shortage);
+        return find_room_later(cx, gang_id, charge, why);
     }
     match place(cx, gang_id) {
         Ok(()) => {
             if charge > 0 {
                 cx.state.charge_budget(gang_id, charge);
             }
+            note_charged(cx, gang_id);
             cx.agenda.seated(gang_id);
         }
         Err(Refusal::Own(why)) => park(cx, gang_id, why),
         Err(Refusal::Shortage(shortage)) => {
             let shortage = Arc::new(shortage);
-            find_room_later(cx, gang_id, charge, &shortage, &shortage);
+            note_shortage(cx, gang_id, &shortage, &shortage);
+            let why = explain(cx.state, gang_id, &shortage);
+            find_room_later(cx, gang_id, charge, why);
             if let Some(Want {
                 shape, size, limit, ..
             }) = want
@@ -175,6 +179,25 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     }
 }
 
+/// Lets a gang in if there is room for its members that are not there yet; what it can be tried for now comes
+/// next. It is charged when it starts.
+fn try_to_admit(cx: &mut Cycle<'_>, gang_id: GangId) {
+    cx.state.show(reservation::view_of(cx, gang_id));
+    match admit::admit(cx, gang_id) {
+        Ok(()) => {
+            cx.claims.nominated.remove(&gang_id);
+            reserved::cancel(cx, gang_id);
+            cx.agenda.seated(gang_id);
+            queue_or_wait(cx, gang_id);
+        }
+        Err(why) => {
+            find_room_later(cx, gang_id, 0, why);
+            let note = cx.agenda.note_mut(gang_id);
+            note.not_admitted.clone_from(&note.why);
+        }
+    }
+}
+
 /// Notes what a gang is short of. What the nodes said is the same for all who want the same.
 fn note_shortage(cx: &mut Cycle<'_>, gang_id: GangId, own: &Shortage, shared: &Arc<Shortage>) {
     let Shortage {
@@ -183,7 +206,7 @@ fn note_shortage(cx: &mut Cycle<'_>, gang_id: GangId, own: &Shortage, shared: &A
         needed,
         ..
     } = *own;
-    cx.agenda.progress_mut(gang_id).short = Some(Short {
+    cx.agenda.note_mut(gang_id).tried.short = Some(Short {
         member,
         placed,
         needed,
@@ -192,21 +215,16 @@ fn note_shortage(cx: &mut Cycle<'_>, gang_id: GangId, own: &Shortage, shared: &A
 }
 
 /// A gang found no room: others make some for it, or its place is reserved, or it just waits.
-fn find_room_later(
-    cx: &mut Cycle<'_>,
-    gang_id: GangId,
-    charge: u128,
-    shortage: &Shortage,
-    shared: &Arc<Shortage>,
-) {
-    note_shortage(cx, gang_id, shortage, shared);
-    let mut why = explain(cx.state, gang_id, shortage);
+fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128, mut why: Why) {
     let leaving = preempt::make_room(cx, gang_id);
     if let Some(leaving) = leaving.or_else(|| moves::make_room(cx, gang_id)) {
         // What it is charged it is charged from then on.
-        cx.state.charge_budget(gang_id, charge);
-        reservation::cancel(cx, gang_id);
-        why = match cx.agenda.progress(gang_id).by_node.as_deref() {
+        if cx.agenda.note(gang_id).admitted {
+            cx.state.charge_budget(gang_id, charge);
+            note_charged(cx, gang_id);
+        }
+        reserved::cancel(cx, gang_id);
+        why = match cx.agenda.note(gang_id).search.by_node.as_deref() {
             Some(words) => Why::new(
                 leaving.reason,
                 &format!("{} preemption: {words}", why.message),
@@ -214,7 +232,7 @@ fn find_room_later(
             None => leaving,
         };
     } else {
-        if let Some(words) = cx.agenda.progress(gang_id).by_node.as_deref() {
+        if let Some(words) = cx.agenda.note(gang_id).search.by_node.as_deref() {
             why = Why::new(why.reason, &format!("{} preemption: {words}", why.message));
         }
         reservation::renew(cx, gang_id);
@@ -222,7 +240,7 @@ fn find_room_later(
         if let Some(words) = reservation::in_words(cx, gang_id, kept_for.as_ref()) {
             why = Why::new(why.reason, &format!("{} ({words})", why.message));
         }
-        cx.agenda.progress_mut(gang_id).kept_for = kept_for;
+        cx.agenda.note_mut(gang_id).tried.kept_for = kept_for;
         if reservation::holds_its_queue(cx, gang_id) {
             return block(cx, gang_id, why, Awaited::Room, true, None);
         }
@@ -232,36 +250,48 @@ fn find_room_later(
     park_without_room(cx, gang_id, want, why);
 }
 
-/// Whether its queue gives a gang what it asks for; what it is charged. One that is partly bound was
-/// let in before.
-fn ask_the_queue(cx: &Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
+/// Whether its queue gives a gang what it asks for, as if nothing were held for it; what it is charged. One
+/// that is partly bound was let in before.
+fn ask_the_queue(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
     if cx.state[gang_id].is_partly_bound() {
         return Ok(0);
     }
-    if cx.agenda.nominated.contains(&gang_id) {
+    if cx.claims.nominated.contains(&gang_id) {
         // It was let in when the room was found, and what is held counts already.
         let queue = cx.state.queues().get(cx.state.queue_of(gang_id));
         return Ok(queue.map_or(0, |queue| queue.account.charge_of(gang_id)));
     }
-    let amounts = Demand::amounts(cx.state, gang_id);
-    fairness::check(cx.state, gang_id, &amounts)
+    let amounts = if cx.agenda.note(gang_id).admitted {
+        Demand::amounts(cx.state, gang_id)
+    } else {
+        cx.state.room_wanted(gang_id)
+    };
+    let mut statement = Statement::new(cx.state);
+    statement.hold_room(gang_id, None);
+    fairness::check(statement.state(), gang_id, &amounts)
 }
 
 /// Leaves a gang at the head of its queue, of which nobody is tried before the books change; one that
 /// only wants to grow, or that asks for more than the queue may ever give, stands in nobody's way.
 fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
-    let why = super::quota_words::why(cx.state, gang_id, blocked);
-    cx.agenda.progress_mut(gang_id).held_back = Some(blocked.clone());
-    reservation::cancel(cx, gang_id);
+    let why = super::quota_words::why(cx.state, cx.state.queue_of(gang_id), blocked);
+    let note = cx.agenda.note_mut(gang_id);
+    note.tried.held_back = Some(blocked.clone());
+    let admitted = note.admitted;
+    if !admitted {
+        note.not_admitted = Some(why.clone());
+    }
+    reserved::cancel(cx, gang_id);
     let apart = match blocked.by {
         Some(queue) if blocked.for_good => Some(Eased::Terms(queue)),
-        by if cx.state[gang_id].missing() == 0 => Some(Eased::Use(by)),
+        by if admitted && cx.state[gang_id].missing() == 0 => Some(Eased::Use(by)),
         _ => None,
     };
     if let Some(until) = apart {
         cx.agenda.hold_apart(until, gang_id);
         return park(cx, gang_id, why);
     }
+    reservation::cancel_behind(cx, gang_id);
     let all = blocked.hold.holds_all() || cx.state[gang_id].lifetime.is_zero();
     let by = Awaited::Books(blocked.by);
     block(cx, gang_id, why, by, all, blocked.until);
@@ -276,9 +306,13 @@ fn block(
     all: bool,
     until: Option<Time>,
 ) {
-    let progress = cx.agenda.progress_mut(gang_id);
-    progress.why = Some(why);
-    if let Stage::Queued(from) = progress.stage() {
+    cx.agenda.note_mut(gang_id).why = Some(why);
+    if let Stage::Queued(before) = cx.agenda.note(gang_id).stage() {
+        let from = order_key(cx, gang_id);
+        if from.lane != before.lane {
+            // Room that was promised to it is so no more.
+            cx.agenda.set_stage(cx.state, gang_id, Stage::Queued(from));
+        }
         let block = Block {
             from,
             by,
@@ -300,10 +334,10 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     };
     let profile = cx.profile_of(gang_id);
     let key = order_key(cx, gang_id);
-    let held = cx.state.nominations(gang_id);
+    let nominated = cx.state.nominations(gang_id);
     let mut statement = Statement::new(cx.state);
-    statement.lift_nominations(gang_id);
-    let shunned = &cx.agenda.progress(gang_id).shunned;
+    let held = statement.lift_claims(gang_id);
+    let shunned = &cx.agenda.note(gang_id).setbacks.shunned;
     let elsewhere = !shunned.is_empty()
         && cx
             .placer
@@ -315,21 +349,26 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         found.map_err(Refusal::Shortage)?;
     }
     line_up(&mut statement, profile, gang_id);
-    let committed = finish::reserve(statement, profile).map_err(Refusal::Own)?;
+    let committed = finish::reserve(statement, gang_id, profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
     if placed == 0 {
         let why = Why::new("NotEnoughPods", "no member is left to be placed");
         return Err(Refusal::Own(why));
     }
-    let on = committed.assumed().map(|one| one.node).collect();
+    let on: BTreeSet<NodeId> = committed.assumed().map(|one| one.node).collect();
+    if let Some(held) = held {
+        let came_to: Vec<NodeId> = on.iter().copied().collect();
+        cx.state.hold_the_rest(gang_id, held, &came_to);
+    }
     let onto_kept = reservation::onto_kept(cx, gang_id, key, &on);
     cx.orders.onto_kept.extend(onto_kept);
-    if cx.agenda.nominated.remove(&gang_id) {
+    if cx.claims.nominated.remove(&gang_id) {
         // It may have found another place than was held for it.
-        cx.state.note_room(held.into_iter().map(|(_, node)| node));
+        cx.state
+            .note_room(nominated.into_iter().map(|(_, node)| node));
     }
-    reservation::cancel(cx, gang_id);
-    moves::drop_hold(cx, gang_id);
+    reserved::cancel(cx, gang_id);
+    returning::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;
     finish::begin(cx, gang_id, committed).map_err(Refusal::Own)
 }

@@ -8,13 +8,10 @@
 //! it was only tried; who waits is looked at when it is not the one with which he was refused.
 
 use super::Cycle;
-use super::refresh::queue;
+use super::order::queue;
+use super::wake::wake_nominated;
 use crate::state::{ClusterState, GangId, PodId, ShapeId, View};
 use std::collections::BTreeMap;
-
-/// The numbers with which shapes were refused, by the serial numbers of the shapes; `None` where there are
-/// several.
-pub(super) type Hopes = BTreeMap<u64, Option<u64>>;
 
 /// What pods of a shape hope for; `None` if they ask about nobody.
 pub(super) fn hope_of(state: &ClusterState, shape: ShapeId) -> Option<(u64, u64)> {
@@ -34,6 +31,13 @@ pub fn asks_about_others(state: &ClusterState, gang: GangId) -> bool {
     }
     let members = state.gang(gang).into_iter().flat_map(|one| &one.members);
     let mut shapes = members.filter_map(|pod| Some(state.pod(*pod)?.shape));
+    shapes.any(|shape| hope_of(state, shape).is_some())
+}
+
+/// Whether any member of a gang that could be placed asks about other pods.
+fn some_wait_for_others(state: &ClusterState, gang: GangId) -> bool {
+    let members = state[gang].pending.different();
+    let mut shapes = members.filter_map(|pod| Some(state.pod(pod)?.shape));
     shapes.any(|shape| hope_of(state, shape).is_some())
 }
 
@@ -70,12 +74,13 @@ pub(super) fn note_hope(cx: &mut Cycle<'_>, gang: GangId, alike: Option<ShapeId>
         return;
     }
     let hope = hope_of_gang(cx.state, gang);
-    cx.agenda.progress_mut(gang).hope = hope;
+    cx.agenda.note_mut(gang).tried.hope = hope;
 }
 
 /// Pods that somebody asks about came, went or changed.
 pub fn company_changed(cx: &mut Cycle<'_>) {
     cx.agenda.ease_room();
+    wake_nominated(cx, some_wait_for_others);
     wake_by_company(cx);
 }
 
@@ -97,15 +102,16 @@ pub(super) fn wake_by_company(cx: &mut Cycle<'_>) -> bool {
         if before.remove(&serial).flatten() == Some(hope) || !fits_anywhere(cx, gang) {
             continue;
         }
-        for want in cx.agenda.wants(cx.now, shape) {
-            cx.agenda.wake(cx.state, cx.now, want, BTreeMap::new());
+        for want in cx.agenda.wants(cx.claims.views(cx.now), shape) {
+            cx.agenda
+                .wake(cx.state, cx.claims.views(cx.now), want, BTreeMap::new());
             any = true;
         }
     }
     let others: Vec<GangId> = cx.agenda.parked_others().map(|key| key.gang).collect();
     for gang in others {
         let hope = hope_of_gang(cx.state, gang);
-        let known = std::mem::replace(&mut cx.agenda.progress_mut(gang).hope, hope);
+        let known = std::mem::replace(&mut cx.agenda.note_mut(gang).tried.hope, hope);
         if known != hope && fits_anywhere(cx, gang) {
             queue(cx, gang);
             any = true;

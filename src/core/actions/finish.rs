@@ -4,28 +4,34 @@
 //! outside, or, at Permit, for a word of its own. Then the decision is held with its places, others go
 //! on, and it goes on when nobody holds it any more; or it is undone as a whole, and tried again later.
 
-use super::agenda::Stage;
+use super::Cycle;
 use super::back_off::back_off_from_refusal;
-use super::hold::{Hold, and_more, on_node};
-use super::refresh::{held_back, queue_or_wait};
-use super::{Cycle, reservation};
+use super::claims::{Hold, on_node};
+use super::next::{held_back, queue_or_wait};
+use super::notes::Stage;
+use super::terms::note_term;
 use crate::framework::{
-    BindVerdict, MAX_WAIT, PermitVerdict, PreBindVerdict, Profile, Reason, Spot, WaitingPod,
+    BindVerdict, MAX_WAIT, PermitVerdict, PreBindVerdict, Profile, Refusal, Spot, Spots,
+    WaitingGang,
 };
 use crate::placement::Lost;
 use crate::placement::neighbours_made_by;
-use crate::state::{ClusterState, GangId, NodeId};
+use crate::state::{ClusterState, GangId, NodeId, PodId};
 use crate::transaction::{Asked, Assumed, Committed, Statement};
 use muster_model::LostSums;
-use muster_model::units::Time;
-use muster_model::{About, Bind, Inquiry, Point, Why};
+use muster_model::{AskedPlace, Bind, Inquiry, Point, Why, places_in_words};
 use muster_model::{HeldPlace, Outcome, SpanKind};
 use std::sync::Arc;
 
-/// Has the plugins reserve what each step needs, and commits.
-pub(super) fn reserve(mut statement: Statement<'_>, profile: &Profile) -> Result<Committed, Why> {
-    if let Err(no) = statement.reserve(profile) {
-        return Err(refusal(statement.state(), no.step, no.plugin, &no.reason));
+/// Has the plugins reserve what a gang's places need, and commits.
+pub(super) fn reserve(
+    mut statement: Statement<'_>,
+    gang_id: GangId,
+    profile: &Profile,
+) -> Result<Committed, Why> {
+    if let Err(no) = statement.reserve(gang_id, profile) {
+        let state = statement.state();
+        return Err(refusal(state, &no.places, no.plugin, &no.refusal));
     }
     Ok(statement.commit())
 }
@@ -48,7 +54,7 @@ pub(super) fn begin(
 /// Takes a decision from point to point, until it has to wait or is carried out.
 fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(), Why> {
     loop {
-        if hold.is_open() || cx.agenda.waiting.holds(gang_id) {
+        if hold.is_open() || cx.claims.waiting.get(gang_id).is_some() {
             keep(cx, gang_id, hold);
             return Ok(());
         }
@@ -73,38 +79,28 @@ fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(),
 /// Asks the permit plugins.
 fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Why> {
     hold.point = Point::Permit;
-    if cx.profiles.iter().all(|one| one.permit.is_empty()) {
+    let profile = cx.profile_of(gang_id);
+    if profile.permit.is_empty() {
         return Ok(());
     }
-    let mut asks = Vec::new();
-    for step in hold.steps() {
-        let Some(pod) = cx.state.pod(step.pod) else {
-            continue;
-        };
-        let (pod, node) = (pod.key.clone(), cx.state.nodes().name(step.node).to_owned());
-        for plugin in &profile_of(cx, step).permit {
-            let spot = Spot {
-                state: cx.state,
-                pod: &pod,
-                node: &node,
-            };
-            let waiting = &mut cx.agenda.waiting;
-            match plugin.permit(&spot, cx.now, waiting) {
-                PermitVerdict::Allow => {}
-                PermitVerdict::Wait(span) => {
-                    let until = cx.now + span.min(MAX_WAIT);
-                    let make = || WaitingPod::new(pod.clone(), node.clone(), gang_id);
-                    waiting.hold(step.pod, make, plugin.name(), until);
-                }
-                PermitVerdict::Ask(ask) => asks.push(Asked {
-                    step,
-                    plugin: plugin.name(),
-                    ask,
-                }),
-                PermitVerdict::Deny(reason) => {
-                    let why = refusal(cx.state, step, plugin.name(), &reason);
-                    return Err(why);
-                }
+    let (places, mut asks) = (ids_of(hold), Vec::new());
+    for plugin in &profile.permit {
+        let spots = Spots::there(cx.state, gang_id, &places);
+        let (waiting, plugin_name) = (&mut cx.claims.waiting, plugin.name());
+        match plugin.permit(&spots, cx.now, waiting) {
+            PermitVerdict::Allow => {}
+            PermitVerdict::Wait(span) => {
+                let until = cx.now + span.min(MAX_WAIT);
+                let places = hold.places(cx.state);
+                waiting.hold(gang_id, &places, plugin_name, until);
+            }
+            PermitVerdict::Ask(ask) => asks.push(Asked {
+                plugin: plugin_name,
+                ask,
+            }),
+            PermitVerdict::Deny(no) => {
+                let places = hold.places(cx.state);
+                return Err(refusal(cx.state, &places, plugin_name, &no));
             }
         }
     }
@@ -118,33 +114,24 @@ fn permit(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Wh
 /// Lets every PreBind plugin agree.
 fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), Why> {
     hold.point = Point::PreBind;
-    if cx.profiles.iter().all(|one| one.pre_bind.is_empty()) {
+    let profile = cx.profile_of(gang_id);
+    if profile.pre_bind.is_empty() {
         return Ok(());
     }
     confirm(cx, hold)?;
-    let mut asks = Vec::new();
-    for step in hold.steps() {
-        let Some(pod) = cx.state.pod(step.pod) else {
-            continue;
-        };
-        let spot = Spot {
-            state: cx.state,
-            pod: &pod.key,
-            node: cx.state.nodes().name(step.node),
-        };
-        for plugin in &profile_of(cx, step).pre_bind {
-            let plugin_name = plugin.name();
-            match plugin.pre_bind(&spot) {
-                PreBindVerdict::Agree => {}
-                PreBindVerdict::Ask(ask) => asks.push(Asked {
-                    step,
-                    plugin: plugin_name,
-                    ask,
-                }),
-                PreBindVerdict::Refuse(reason) => {
-                    let why = refusal(cx.state, step, plugin_name, &reason);
-                    return Err(why);
-                }
+    let (places, mut asks) = (ids_of(hold), Vec::new());
+    let spots = Spots::there(cx.state, gang_id, &places);
+    for plugin in &profile.pre_bind {
+        let plugin_name = plugin.name();
+        match plugin.pre_bind(&spots) {
+            PreBindVerdict::Agree => {}
+            PreBindVerdict::Ask(ask) => asks.push(Asked {
+                plugin: plugin_name,
+                ask,
+            }),
+            PreBindVerdict::Refuse(no) => {
+                let places = hold.places(cx.state);
+                return Err(refusal(cx.state, &places, plugin_name, &no));
             }
         }
     }
@@ -152,20 +139,24 @@ fn pre_bind(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold) -> Result<(), 
     Ok(())
 }
 
+/// The pods of a decision and their nodes, in its order.
+fn ids_of(hold: &Hold) -> Vec<(PodId, NodeId)> {
+    let steps = hold.committed.assumed();
+    steps.map(|step| (step.pod, step.node)).collect()
+}
+
 /// Orders questions, and notes that the decision waits for their answers.
 fn ask(cx: &mut Cycle<'_>, gang_id: GangId, hold: &mut Hold, asks: Vec<Asked>) {
+    if asks.is_empty() {
+        return;
+    }
+    let places = hold.places(cx.state);
     for asked in asks {
-        let Some(pod) = cx.state.pod(asked.step.pod) else {
-            continue;
-        };
-        let about = About::Pod {
-            pod: pod.key.clone(),
-            node: cx.state.nodes().name(asked.step.node).to_owned(),
-        };
-        let question = cx.agenda.questions.word(about, asked.ask.clone());
-        cx.agenda.questions.await_answer(question.id, gang_id);
+        let questions = &mut cx.claims.questions;
+        let question = questions.word_about(&places, asked.ask.clone());
+        questions.await_answer(question.id, gang_id);
         cx.orders.asks.push(Inquiry::Ask(question.clone()));
-        hold.note(question, &asked, cx.now);
+        hold.note(Arc::new(question), &asked, cx.now);
     }
 }
 
@@ -175,13 +166,13 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) {
         hold.begin_to_wait(cx.state, gang_id);
         note_places(cx, &hold, true);
     }
-    let waiting = cx.agenda.waiting.of_gang(gang_id);
-    let permits = waiting.flat_map(WaitingPod::held_by);
+    let waiting = cx.claims.waiting.get(gang_id).into_iter();
+    let permits = waiting.flat_map(WaitingGang::held_by);
     let late_at = permits.map(|(_, until)| until).chain(hold.late_at());
     let until = late_at.min().unwrap_or(cx.now);
     let words = in_words(cx, gang_id, &hold);
-    cx.agenda.progress_mut(gang_id).why = Some(Why::new("Held", &words));
-    cx.agenda.held.insert(gang_id, hold);
+    cx.agenda.note_mut(gang_id).why = Some(Why::new("Held", &words));
+    cx.claims.held.insert(gang_id, hold);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Held(until));
 }
 
@@ -200,18 +191,15 @@ fn note_places(cx: &mut Cycle<'_>, hold: &Hold, held: bool) {
 
 /// For whom a decision waits.
 fn in_words(cx: &Cycle<'_>, gang_id: GangId, hold: &Hold) -> String {
-    if let Some(words) = hold.in_words(cx.state) {
+    if let Some(words) = hold.in_words() {
         return words;
     }
-    let mut waiting = cx.agenda.waiting.of_gang(gang_id);
-    let Some(first) = waiting.next() else {
+    let Some(waiting) = cx.claims.waiting.get(gang_id) else {
         return "places are found".to_owned();
     };
-    let plugin = first.held_by().next().map_or("", |(plugin, _)| plugin);
-    let (pod, node, more) = (&first.pod.name, &first.node, and_more(waiting.count()));
-    format!(
-        "places are found, and Permit plugin {plugin} holds them: pod {pod} on node {node}{more}"
-    )
+    let plugin = waiting.held_by().next().map_or("", |(plugin, _)| plugin);
+    let places = places_in_words(&waiting.places);
+    format!("places are found, and Permit plugin {plugin} holds them: {places}")
 }
 
 /// Whether what is held of a gang is still right: every member is there, with them the gang is whole,
@@ -219,7 +207,7 @@ fn in_words(cx: &Cycle<'_>, gang_id: GangId, hold: &Hold) -> String {
 /// judged anew.
 pub(super) fn still_stands(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     let stands = |hold: &Hold| hold.stands(cx.state, gang_id);
-    if cx.agenda.held.get(&gang_id).is_some_and(stands) {
+    if cx.claims.held.get(&gang_id).is_some_and(stands) {
         let gang = &cx.state[gang_id];
         let back = held_back(cx, gang, true).or_else(|| held_back(cx, gang, false));
         if back.is_none() {
@@ -232,7 +220,7 @@ pub(super) fn still_stands(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
 
 /// Gives back what is held of a gang, which is judged anew.
 pub(super) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
-    if let Some(hold) = cx.agenda.held.remove(&gang_id) {
+    if let Some(hold) = cx.claims.held.remove(&gang_id) {
         give_back(cx, gang_id, hold);
     }
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
@@ -241,13 +229,13 @@ pub(super) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
 /// Looks at all decisions of which somebody said something, or whose time is over.
 pub fn go_on(cx: &mut Cycle<'_>) {
     loop {
-        let mut moved = cx.agenda.questions.take_settled();
-        moved.extend(cx.agenda.waiting.take_news());
+        let mut moved = cx.claims.questions.take_settled();
+        moved.extend(cx.claims.waiting.take_news());
         if moved.is_empty() {
             return;
         }
         for gang_id in moved {
-            if matches!(cx.agenda.progress(gang_id).stage(), Stage::Held(_)) {
+            if matches!(cx.agenda.note(gang_id).stage(), Stage::Held(_)) {
                 look_at(cx, gang_id);
             }
         }
@@ -259,11 +247,11 @@ fn look_at(cx: &mut Cycle<'_>, gang_id: GangId) {
     if !still_stands(cx, gang_id) {
         return queue_or_wait(cx, gang_id);
     }
-    let Some(hold) = cx.agenda.held.remove(&gang_id) else {
+    let Some(hold) = cx.claims.held.remove(&gang_id) else {
         return;
     };
     let nodes: Vec<NodeId> = hold.committed.assumed().map(|step| step.node).collect();
-    let late = hold.refusal(cx.state, cx.now);
+    let late = hold.refusal(cx.now);
     let late = late.or_else(|| permit_is_late(cx, gang_id));
     let came_of_it = match rejection(cx, gang_id).or(late) {
         Some(why) => {
@@ -278,36 +266,29 @@ fn look_at(cx: &mut Cycle<'_>, gang_id: GangId) {
         // somebody outside has changed their mind.
         Err(why) => {
             cx.state.note_room(nodes);
-            cx.agenda.progress_mut(gang_id).why = Some(why);
+            cx.agenda.note_mut(gang_id).why = Some(why);
             back_off_from_refusal(cx, gang_id);
             cx.agenda.set_stage(cx.state, gang_id, Stage::BackingOff);
         }
     }
 }
 
-/// Who of a gang was rejected at Permit.
+/// Who rejected a gang at Permit.
 fn rejection(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
-    if !cx.agenda.waiting.is_rejected(gang_id) {
+    if !cx.claims.waiting.is_rejected(gang_id) {
         return None;
     }
-    let one = cx.agenda.waiting.forget(gang_id)?;
-    let (pod, node, plugin) = (&one.pod.name, &one.node, one.plugin);
-    let words = one.reason.describe(cx.state.dimensions());
-    let message = format!("pod {pod} on node {node}: {plugin}: {words}");
-    Some(Why::new("Rejected", &message))
+    let one = cx.claims.waiting.forget(gang_id)?;
+    Some(refusal(cx.state, &one.places, one.plugin, &one.refusal))
 }
 
-/// Who of a gang has waited for as long as it may.
+/// Who has held a gang for as long as it may.
 fn permit_is_late(cx: &Cycle<'_>, gang_id: GangId) -> Option<Why> {
-    let late = |one: &WaitingPod| {
-        let mut holders = one.held_by();
-        let (plugin, _) = holders.find(|(_, until)| *until <= cx.now)?;
-        let (pod, node) = (&one.pod.name, &one.node);
-        Some(format!(
-            "the time to permit the placement ran out: {plugin} held pod {pod} on node {node}"
-        ))
-    };
-    let words = cx.agenda.waiting.of_gang(gang_id).find_map(late)?;
+    let waiting = cx.claims.waiting.get(gang_id)?;
+    let mut holders = waiting.held_by();
+    let (plugin, _) = holders.find(|(_, until)| *until <= cx.now)?;
+    let places = places_in_words(&waiting.places);
+    let words = format!("the time to permit the placement ran out: {plugin} held {places}");
     Some(Why::new("PermitTimedOut", &words))
 }
 
@@ -350,13 +331,13 @@ fn undo(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
     if hold.has_waited() {
         note_places(cx, &hold, false);
     }
-    cx.agenda.waiting.forget(gang_id);
+    cx.claims.waiting.forget(gang_id);
     for id in hold.without_yes() {
-        cx.agenda.questions.forget(id);
+        cx.claims.questions.forget(id);
         cx.orders.asks.push(Inquiry::GiveUp(id));
     }
     for question in hold.traces() {
-        let undo = cx.agenda.questions.undo(question);
+        let undo = cx.claims.questions.undo(question);
         cx.orders.asks.push(Inquiry::Ask(undo));
     }
     hold.committed.undo(cx.state);
@@ -386,13 +367,13 @@ fn order(cx: &mut Cycle<'_>, step: Assumed) -> Option<Bind> {
         BindVerdict::Bind => Some(None),
         BindVerdict::Ask(ask) => Some(Some(ask)),
     })?;
-    let (pod, node) = (pod.clone(), node.to_owned());
-    let word = |ask| {
-        let (pod, node) = (pod.clone(), node.clone());
-        let question = cx.agenda.questions.word(About::Pod { pod, node }, ask);
-        Arc::new(question)
+    let place = step.named(cx.state)?;
+    let mut word = |ask| {
+        let place = std::slice::from_ref(&place);
+        Arc::new(cx.claims.questions.word_about(place, ask))
     };
-    let asks = asks.map(word);
+    let asks = asks.map(&mut word);
+    let AskedPlace { pod, node } = place;
     Some(Bind { pod, node, asks })
 }
 
@@ -407,22 +388,22 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold, orders: Vec<Bind>)
     cx.orders.lost.note(lost.opportunity, at_least);
     let ranks = neighbours_made_by(cx.state, gang_id, committed.assumed());
     cx.orders.binds.extend(orders);
-    cx.agenda.questions.carried_out(hold);
-    let (now, progress) = (cx.now, cx.agenda.progress_mut(gang_id));
-    progress.why = None;
-    progress.forget_try();
-    progress.room = None;
-    (progress.sent_away, progress.send_again) = (0, Time::ZERO);
-    if progress.scheduled_at.is_none() {
-        progress.scheduled_at = Some(now);
-        progress.packed = at_least.map(|at_least| LostSums {
+    let is_told = !cx.profile_of(gang_id).post_bind.is_empty();
+    let questions = &mut cx.claims.questions;
+    questions.carried_out(cx.state, gang_id, hold, is_told);
+    let (now, note) = (cx.now, cx.agenda.note_mut(gang_id));
+    note.why = None;
+    note.has_a_place();
+    if note.run.scheduled_at.is_none() {
+        note.run.scheduled_at = Some(now);
+        note.run.packed = at_least.map(|at_least| LostSums {
             lost: lost.opportunity,
             at_least,
         });
         let submitted = cx.state[gang_id].submitted;
         cx.measure(gang_id, SpanKind::Waiting, submitted.unwrap_or(now));
     }
-    reservation::note_term(cx, gang_id);
+    note_term(cx, gang_id);
     let placed = Outcome::Placed {
         pods,
         nodes: u32::try_from(lost.nodes).unwrap_or(u32::MAX),
@@ -434,18 +415,18 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold, orders: Vec<Bind>)
     queue_or_wait(cx, gang_id);
 }
 
-fn refusal(state: &ClusterState, step: Assumed, plugin: &str, reason: &Reason) -> Why {
-    let words = reason.describe(state.dimensions());
-    let message = format!("{}: {plugin}: {words}", on_node(state, step));
-    Why::new("Rejected", &message)
+fn refusal(state: &ClusterState, places: &[AskedPlace], plugin: &str, no: &Refusal) -> Why {
+    let words = no.reason.describe(state.dimensions());
+    let on = places_in_words(no.places(places));
+    Why::new("Rejected", &format!("{on}: {plugin}: {words}"))
 }
 
 /// The time of a decision that is held is over, if it is.
 pub(super) fn note_time(cx: &mut Cycle<'_>, gang_id: GangId) {
-    if let Stage::Held(until) = cx.agenda.progress(gang_id).stage()
-        && until <= cx.now
+    if let Stage::Held(until) = cx.agenda.note(gang_id).stage()
+        && *until <= cx.now
     {
-        cx.agenda.questions.is_due(gang_id);
+        cx.claims.questions.is_due(gang_id);
     }
 }
 

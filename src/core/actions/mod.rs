@@ -7,55 +7,75 @@ mod admit;
 mod advise;
 mod agenda;
 mod allocate;
+mod asks;
 mod back_off;
+mod charges;
+mod claims;
 mod company;
 mod decision;
 mod finish;
-mod hold;
+mod grant;
+mod heads;
+mod leaving;
 mod moves;
+mod next;
+mod notes;
+mod order;
 mod park;
 mod partial;
 mod preempt;
-mod questions;
 mod quota_words;
 mod recall;
-mod record;
 mod refresh;
 mod release;
 mod reservation;
 mod restate;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod wake;
 
-pub use agenda::{Agenda, Awaited, Lane, MAX_RANKS, OrderKey, Progress, Release, Stage, Taken};
+pub use agenda::{Agenda, Awaited};
 pub use allocate::allocate;
+pub use charges::{charge_who_runs, end_charges};
+pub use claims::{Claims, Hold, MoveLimits, Moves, Questions, Reserved, forget as forget_claims};
 pub use company::{asks_about_others, company_changed};
 pub(crate) use decision::decision_on;
 pub use finish::{give_back, go_on};
-pub use hold::Hold;
-pub use moves::{MoveLimits, Moves};
-use muster_model::LostSums;
-use muster_model::RoomCounts;
-use muster_model::{Decision, HeldPlace, OntoKept, Outcome, Span, SpanKind};
+pub use grant::ask_again;
+pub use notes::{Lane, MAX_RANKS, Note, OrderKey, Refusal, Release, Stage, Taken};
 pub(super) use partial::repairs_until;
-pub use partial::{PATIENCE, PATIENCE_IF_FOUND, what_happened};
-pub use preempt::{Asker, Claim, Judge, Verdict};
-pub(super) use preempt::{HEADS, ends_at, surplus};
-pub use questions::Questions;
+pub use partial::{PATIENCE, PATIENCE_IF_FOUND, resume, what_happened};
+pub use preempt::{Asker, Claim, Judge, SparedGangs, Verdict};
+pub(super) use preempt::{HEADS, surplus};
 pub use quota_words::behind;
-pub use record::{Short, Sight, SparedGangs};
 pub use refresh::refresh;
-pub use reservation::{Reserved, cancel as cancel_reservation, forget as forget_reservation};
 pub use restate::{AGAIN, Rounds, restate};
+pub(super) use terms::ends_at;
 pub use wake::{fire_timers, wake_heads, wake_parked, wake_who_moved_up};
 
 use super::framework::{Profile, Profiles};
 use super::placement::Placer;
 use super::state::{ClusterState, GangId};
 use muster_model::units::Time;
-use muster_model::{Bind, Evict, Inquiry, PodKey};
+use muster_model::{Bind, Evict, Inquiry, LostSums, PodKey, RoomCounts, Source};
+use muster_model::{Decision, HeldPlace, OntoKept, Outcome, Span, SpanKind};
 use std::collections::BTreeSet;
+
+/// What there is to see for whoever changes nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The time.
+    pub now: Time,
+    /// The cluster.
+    pub state: &'a ClusterState,
+    /// The notes on gangs.
+    pub agenda: &'a Agenda,
+    /// Who has a claim to room.
+    pub claims: &'a Claims,
+    /// The plugins.
+    pub profiles: Profiles<'a>,
+}
 
 /// What the actions of one cycle share.
 #[derive(Debug)]
@@ -70,6 +90,8 @@ pub struct Cycle<'a> {
     pub placer: &'a mut Placer,
     /// Who is next, and what is due when.
     pub agenda: &'a mut Agenda,
+    /// Who has a claim to room.
+    pub claims: &'a mut Claims,
     /// Orders so far.
     pub orders: Orders,
 }
@@ -91,6 +113,8 @@ pub struct Orders {
     pub decisions: Vec<Decision>,
     /// What is over and took how long.
     pub spans: Vec<Span>,
+    /// PodGroups of which nothing is said any more, by kind and uid.
+    pub silent: Vec<(Source, String)>,
     /// Gangs on which something changed.
     pub seen: BTreeSet<GangId>,
     /// Pods that got a place.
@@ -124,6 +148,7 @@ impl<'a> Cycle<'a> {
             now: self.now,
             state: self.state,
             agenda: self.agenda,
+            claims: self.claims,
             profiles: self.profiles,
         }
     }
@@ -136,8 +161,8 @@ impl<'a> Cycle<'a> {
     /// A gang is not partly bound any more, or is being released.
     fn end_partial(&mut self, gang_id: GangId) {
         self.agenda.partial.remove(&gang_id);
-        if let Some(since) = self.agenda.progress_mut(gang_id).partial_since.take() {
-            self.measure(gang_id, SpanKind::PartlyBound, since);
+        if let Some(partial) = self.agenda.note_mut(gang_id).partial.take() {
+            self.measure(gang_id, SpanKind::PartlyBound, partial.since);
         }
     }
 
@@ -151,9 +176,12 @@ impl<'a> Cycle<'a> {
 }
 
 /// Since when the partly bound gang that advanced least has not advanced; those that asked to be
-/// repaired apart, until their deadline.
+/// repaired apart, until their deadline. While nothing can be written, none could have.
 #[must_use]
 pub fn partial_since(state: &ClusterState, agenda: &Agenda) -> Option<Time> {
+    if state.writes().stalled(state.now()).is_some() {
+        return None;
+    }
     let late = |gang: &&GangId| {
         let until = partial::repairs_until(state, agenda, **gang);
         until.is_none_or(|until| until <= state.now())

@@ -2,15 +2,16 @@
 
 use super::Cycle;
 use super::agenda::{Likeness, Want};
+use super::claims::reserved;
 use super::company::note_hope;
-use super::refresh::order_key;
+use super::order::order_key;
 use super::reservation;
 use crate::state::{Closeness, GangId, View};
 use muster_model::Why;
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
 pub(super) fn park(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
-    reservation::cancel(cx, gang_id);
+    reserved::cancel(cx, gang_id);
     put_aside(cx, gang_id, why);
 }
 
@@ -23,7 +24,7 @@ pub(super) fn park_without_room(cx: &mut Cycle<'_>, gang_id: GangId, want: Optio
 fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     if let Some(gang) = cx.state.gang(gang_id) {
         for plugin in &cx.profiles.of(cx.state, gang).post_filter {
-            let waiting = &mut cx.agenda.waiting;
+            let waiting = &mut cx.claims.waiting;
             if let Some(more) = plugin.post_filter(cx.state, gang, waiting) {
                 why = Why::new(why.reason, &format!("{} {more}", why.message));
             }
@@ -31,9 +32,9 @@ fn put_aside(cx: &mut Cycle<'_>, gang_id: GangId, mut why: Why) {
     }
     let (key, likeness) = (order_key(cx, gang_id), likeness_of(cx, gang_id));
     let mark = cx.state.nodes().mark();
-    let progress = cx.agenda.progress_mut(gang_id);
-    progress.why = Some(why);
-    progress.words_mark = mark;
+    let note = cx.agenda.note_mut(gang_id);
+    note.why = Some(why);
+    note.tried.words_mark = mark;
     note_hope(cx, gang_id, likeness.map(|one| one.shape));
     cx.agenda.park(cx.state, key, likeness);
 }
@@ -48,10 +49,10 @@ pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId, view: View) -> Option<Wan
 fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
     let gang = &cx.state[gang_id];
     let one_group = gang.subgroups.len() == 1;
-    let admitted = cx.agenda.progress(gang_id).admitted;
-    let agenda = &cx.agenda;
-    let held = agenda.nominated.contains(&gang_id) || agenda.reserved.contains_key(&gang_id);
-    let held = held || agenda.moves.holds_for(gang_id);
+    let admitted = cx.agenda.note(gang_id).admitted;
+    let claims = &cx.claims;
+    let held = claims.nominated.contains(&gang_id) || claims.reserved.contains_key(&gang_id);
+    let held = held || claims.moves.holds_for(gang_id) || cx.state.held_for(gang_id).is_some();
     let profile = cx.profile_of(gang_id);
     if held || !one_group || !admitted || !profile.gang_domains.is_empty() {
         return None;

@@ -6,10 +6,14 @@
 //!
 //! One that has run and whose PodGroup asks to be repaired has until its deadline, from when it fell
 //! below its minimum (docs/elastic.md).
+//!
+//! What nobody could do does not count against a gang: while nothing comes of any write no time is up,
+//! and after an outage a gang has its patience anew; not without end, for one whose own binds are all
+//! that comes to nothing looks just like it.
 
-use super::{Agenda, Cycle, Progress};
+use super::notes::{Partial, Respite};
+use super::{Agenda, Cycle, Note};
 use crate::state::{ClusterState, Gang, GangId};
-use muster_model::explanation::Lost;
 use muster_model::units::{Millis, Time};
 
 /// How long a gang may stay partly bound without a bind of it succeeding.
@@ -18,6 +22,11 @@ pub const PATIENCE: Millis = Millis(5_000);
 pub const PATIENCE_IF_FOUND: Millis = Millis(2_000);
 /// Within so long after its last bind a gang is whole, or is being released.
 const PROMISE: Millis = Millis(10_000);
+
+/// So many outages in a row give a gang its patience anew, until a bind of it succeeds.
+const RESPITES: u32 = 3;
+/// How often a gang whose time would be up is looked at while nothing can be written.
+const LOOK: Millis = Millis(1_000);
 
 /// Keeps book of whether a gang is whole, partly bound, or neither; says whether its time is up.
 pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
@@ -28,16 +37,11 @@ pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     let (bound, succeeded) = (gang.counts().bound() > 0, gang.secured() > 0);
     let (minimum, whole) = (gang.min_available(), gang.unsecured() == 0);
     cx.end_partial(gang_id);
-    let progress = cx.agenda.progress_mut(gang_id);
+    let note = cx.agenda.note_mut(gang_id);
     if !bound && !succeeded {
-        progress.ran_with = None;
+        note.run.ran_with = None;
     } else if bound && whole && minimum > 0 {
-        progress.ran_with = Some(minimum);
-        progress.backoffs = 0;
-        progress.releases = 0;
-        progress.shunned.clear();
-        progress.disrupted = None;
-        progress.disruption.take_if(|one| one.why != Lost::Surplus);
+        note.runs_in_full(minimum);
         cx.state.forget_loss(gang_id);
     }
     false
@@ -45,37 +49,90 @@ pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
 
 fn out_of_patience(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     let now = cx.now;
-    cx.agenda
-        .progress_mut(gang_id)
-        .partial_since
-        .get_or_insert(now);
+    let partial = &mut cx.agenda.note_mut(gang_id).partial;
+    partial.get_or_insert(Partial {
+        since: now,
+        respite: None,
+    });
     cx.agenda.partial.insert(gang_id);
+    give_respite(cx, gang_id);
     let Some(clock) = clock(cx.state, cx.agenda, gang_id) else {
         return false;
     };
     let never_advanced = cx.state[gang_id].advanced_at.is_none();
-    let found = never_advanced && cx.agenda.progress(gang_id).ran_with.is_none();
+    let found = never_advanced && cx.agenda.note(gang_id).run.ran_with.is_none();
     if found {
         take_for_one_that_ran(cx, gang_id);
     }
-    let patience = if found { PATIENCE_IF_FOUND } else { PATIENCE };
+    let is_known = !found || cx.agenda.note(gang_id).respite().is_some();
+    let patience = if is_known {
+        PATIENCE
+    } else {
+        PATIENCE_IF_FOUND
+    };
     let repaired = repairs_until(cx.state, cx.agenda, gang_id);
-    let deadline = repaired.unwrap_or(now).max(clock + patience);
+    let mut deadline = repaired.unwrap_or(now).max(clock + patience);
+    if deadline <= now
+        && cx
+            .state
+            .writes()
+            .stalled(now)
+            .is_some_and(|at| at < deadline)
+    {
+        deadline = now + LOOK;
+    }
     // A deadline that moves on is looked at when the timer fires; only an earlier one needs another.
-    let progress = cx.agenda.progress_mut(gang_id);
-    let timer = progress.partial_timer;
+    let note = cx.agenda.note_mut(gang_id);
+    let timer = note.partial_timer;
     if deadline > now && timer.is_none_or(|at| at <= now || at > deadline) {
-        progress.partial_timer = Some(deadline);
+        note.partial_timer = Some(deadline);
         cx.agenda.at(deadline, gang_id);
     }
     deadline <= now
 }
 
-/// Since when a partly bound gang has not advanced.
+/// Since when a partly bound gang has not advanced although it could.
 pub(super) fn clock(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> Option<Time> {
-    let since = agenda.progress(gang_id).partial_since?;
+    let note = agenda.note(gang_id);
+    let since = note.partial?.since;
     let advanced = state[gang_id].advanced_at;
-    Some(advanced.map_or(since, |at| at.max(since)))
+    let resumed = note.respite().map(|respite| respite.outage.until);
+    [Some(since), advanced, resumed].into_iter().flatten().max()
+}
+
+/// Has the clock start anew after an outage.
+fn give_respite(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let outage = cx.state.writes().outage(cx.now);
+    let Some((clock, outage)) = clock(cx.state, cx.agenda, gang_id).zip(outage) else {
+        return;
+    };
+    if outage.until <= clock {
+        return;
+    }
+    let advanced = cx.state[gang_id].advanced_at;
+    let Some(partial) = &mut cx.agenda.note_mut(gang_id).partial else {
+        return;
+    };
+    let before = partial.respite.filter(|respite| {
+        let at = respite.outage.until;
+        advanced.is_none_or(|advanced| advanced <= at)
+    });
+    let in_a_row = 1 + before.map_or(0, |respite| respite.in_a_row);
+    if in_a_row <= RESPITES {
+        partial.respite = Some(Respite { outage, in_a_row });
+    }
+}
+
+/// Nothing could be written, and something can be again: gangs that were cut try again at once.
+pub fn resume(state: &mut ClusterState, agenda: &mut Agenda, now: Time) {
+    for gang_id in agenda.partial.clone() {
+        let note = agenda.note_mut(gang_id);
+        if note.retry_at.is_some() && note.release().is_none() {
+            note.retry_at = Some(now);
+            agenda.at(now, gang_id);
+        }
+        state.touch(gang_id);
+    }
 }
 
 /// A gang that is found in part, and that started long ago, was whole: a start that is cut is
@@ -84,7 +141,7 @@ fn take_for_one_that_ran(cx: &mut Cycle<'_>, gang_id: GangId) {
     let gang = &cx.state[gang_id];
     let long_ago = |at: Time| cx.now.since(at) > PROMISE;
     if gang.repair_for().is_some() && gang.started_at.is_some_and(long_ago) {
-        cx.agenda.progress_mut(gang_id).ran_with = Some(gang.min_available());
+        cx.agenda.note_mut(gang_id).run.ran_with = Some(gang.min_available());
     }
 }
 
@@ -94,20 +151,27 @@ pub(crate) fn repairs_until(
     agenda: &Agenda,
     gang_id: GangId,
 ) -> Option<Time> {
-    let progress = agenda.progress(gang_id);
-    progress.ran_with?;
-    Some(progress.partial_since? + state[gang_id].repair_for()?)
+    let note = agenda.note(gang_id);
+    note.run.ran_with?;
+    Some(note.partial?.since + state[gang_id].repair_for()?)
 }
 
-/// What brought a gang below its minimum, each after a semicolon: what was raised, who was lost.
+/// What brought a gang below its minimum and kept it there, each after a semicolon: what was raised, who
+/// was lost, when nothing could be written.
 #[must_use]
-pub fn what_happened(gang: &Gang, progress: &Progress) -> String {
+pub fn what_happened(gang: &Gang, note: &Note) -> String {
     let (mut words, of) = (String::new(), gang.min_available());
-    if let Some(before) = progress.ran_with.filter(|before| *before < of) {
+    if let Some(before) = note.run.ran_with.filter(|before| *before < of) {
         words.push_str(&format!("; the minimum was raised from {before} to {of}"));
     }
     if let Some(loss) = &gang.loss {
         words.push_str(&format!("; {loss}"));
+    }
+    if let Some(Respite { outage, .. }) = note.respite() {
+        let seconds = Millis::from_secs(outage.until.since(outage.since).0 / 1_000);
+        words.push_str(&format!(
+            "; nothing could be written for {seconds}, and its time began anew"
+        ));
     }
     words
 }

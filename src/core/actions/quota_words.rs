@@ -3,15 +3,15 @@
 use super::Awaited;
 use crate::fairness::{Blocked, Hold};
 use crate::placement::amount_in_words;
-use crate::state::{ClusterState, GangId};
+use crate::state::{ClusterState, QueueId};
 use muster_model::Why;
 use muster_model::resources::CORE;
 use muster_model::units::Time;
 
 /// Why a gang's queue, or one above it, does not let it start.
-pub(super) fn why(state: &ClusterState, gang_id: GangId, blocked: &Blocked) -> Why {
-    let by = blocked.by.and_then(|id| state.queues().get(id));
-    let name = by.map_or_else(|| state.queue_name(gang_id), |queue| &*queue.name);
+pub(super) fn why(state: &ClusterState, queue: QueueId, blocked: &Blocked) -> Why {
+    let by = state.queues().get(blocked.by.unwrap_or(queue));
+    let name = by.map_or("", |queue| &*queue.name);
     match blocked.hold {
         Hold::Limit {
             dimension,

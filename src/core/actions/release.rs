@@ -4,10 +4,13 @@
 //! however often an eviction is refused: a few are tried again every [`EVICT_AGAIN`], and all of
 //! them as soon as one of these is taken.
 
-use super::agenda::{Progress, Release, Stage, StuckRelease};
+use super::Cycle;
 use super::back_off::back_off_from_release;
+use super::claims::{nominated, reserved, returning};
+use super::notes::{Note, Release, Stage, StuckRelease};
 use super::partial::what_happened;
-use super::{Cycle, moves, recall, reservation};
+use super::recall::recall;
+use super::terms::note_term;
 use crate::state::{
     ClusterState, Eviction, Gang, GangId, Place, Pod, PodId, Setback, Standing, Subgroup,
 };
@@ -28,8 +31,8 @@ const MAX_SHUNNED: usize = 256;
 /// back, those on their way follow when their outcome is known.
 pub(super) fn release(cx: &mut Cycle<'_>, gang_id: GangId) {
     shun(cx, gang_id);
-    let progress = cx.agenda.progress(gang_id);
-    let message = explain(cx.state, &cx.state[gang_id], progress);
+    let note = cx.agenda.note(gang_id);
+    let message = explain(cx.state, &cx.state[gang_id], note);
     begin(cx, gang_id, None, Lost::NotCompleted, &message);
 }
 
@@ -39,7 +42,7 @@ fn shun(cx: &mut Cycle<'_>, gang_id: GangId) {
     let members = cx.state[gang_id].members.iter();
     let pods = members.filter_map(|id| cx.state.pod(*id));
     let refused = pods.flat_map(|pod| pod.avoid.iter().copied());
-    let shunned = &mut cx.agenda.progress_mut(gang_id).shunned;
+    let shunned = &mut cx.agenda.note_mut(gang_id).setbacks.shunned;
     shunned.extend(refused);
     while shunned.len() > MAX_SHUNNED {
         shunned.pop_last();
@@ -66,7 +69,7 @@ pub(super) fn note_disruption(
     why: Lost,
     pods: u32,
 ) {
-    cx.agenda.progress_mut(gang_id).disruption = Some(Disruption {
+    cx.agenda.note_mut(gang_id).history.disruption = Some(Disruption {
         at: cx.now,
         by: beneficiary.map(|id| cx.state.gang_title(id)),
         by_queue: beneficiary.map(|id| cx.state.queue_name(id).to_owned()),
@@ -90,28 +93,29 @@ fn begin(
     let message: Arc<str> = cut(message).into();
     cx.end_partial(gang_id);
     let for_whom = beneficiary.map(|id| cx.state[id].key.clone());
-    let progress = cx.agenda.progress_mut(gang_id);
-    progress.ran_with = None;
-    progress.scheduled_at = None;
-    progress.packed = None;
-    progress.retry_at = None;
+    let note = cx.agenda.note_mut(gang_id);
+    note.ends_its_run();
+    note.retry_at = None;
     let why = match cause {
         EvictCause::Release => Why::new("Released", &message),
         EvictCause::Preemption => Why::new("Preempted", &message),
     };
-    progress.disrupted = Some(why.clone());
-    progress.why = Some(why);
-    progress.release = Some(Release {
+    note.setbacks.disrupted = Some(why.clone());
+    note.why = Some(why);
+    nominated::give_up(cx, gang_id);
+    reserved::cancel(cx, gang_id);
+    let release = Release {
         cause,
         beneficiary: for_whom,
         message: Arc::clone(&message),
         stuck: None,
         not_before: Time::ZERO,
-    });
-    reservation::cancel(cx, gang_id);
-    cx.agenda.set_stage(cx.state, gang_id, Stage::Releasing);
-    reservation::note_term(cx, gang_id);
-    recall::recall(cx, gang_id);
+    };
+    cx.state.give_up_room(gang_id);
+    cx.agenda
+        .set_stage(cx.state, gang_id, Stage::Releasing(release));
+    note_term(cx, gang_id);
+    recall(cx.state, &mut cx.orders, gang_id);
     let pods = evict_members(cx, gang_id);
     note_disruption(cx, gang_id, beneficiary, lost, pods);
     cx.decide(gang_id, Outcome::Released { pods, message });
@@ -126,38 +130,35 @@ pub(super) fn proceed(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Whether a release has lost its reason: the minimum was lowered to what is still bound.
 pub(super) fn is_needless(cx: &Cycle<'_>, gang_id: GangId) -> bool {
-    let release = cx.agenda.progress(gang_id).release.as_ref();
+    let release = cx.agenda.note(gang_id).release();
     if release.is_some_and(|release| release.cause == EvictCause::Preemption) {
         return false;
     }
     let gang = &cx.state[gang_id];
-    gang.unsecured() == 0 && gang.counts().bound() > 0
+    // Where nothing is asked for, nothing is missing, though nobody be left.
+    gang.unsecured() == 0 && (gang.counts().bound() > 0 || gang.min_available() == 0)
 }
 
 /// Ends a release that has lost its reason; evictions under way go on.
 pub(super) fn call_off(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let progress = cx.agenda.progress_mut(gang_id);
-    progress.release = None;
-    progress.disrupted = None;
-    progress.disruption = None;
-    moves::drop_hold(cx, gang_id);
+    let note = cx.agenda.note_mut(gang_id);
+    note.setbacks.disrupted = None;
+    note.history.disruption = None;
+    returning::drop_hold(cx, gang_id);
     cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
 }
 
 fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
     let counts = cx.state[gang_id].counts();
     if counts.holding() == 0 && counts.of(Standing::Assumed) == 0 {
-        if cx.agenda.moves.holds_for(gang_id) {
+        if cx.claims.moves.holds_for(gang_id) {
             // Its place is held for it: it does not wait.
-            cx.agenda.progress_mut(gang_id).retry_at = Some(cx.now);
+            cx.agenda.note_mut(gang_id).retry_at = Some(cx.now);
             cx.agenda.at(cx.now, gang_id);
         } else {
             back_off_from_release(cx, gang_id);
         }
-        cx.state.expel(gang_id);
-        let progress = cx.agenda.progress_mut(gang_id);
-        progress.admitted = false;
-        progress.release = None;
+        cx.agenda.note_mut(gang_id).admitted = false;
         cx.state.forget_loss(gang_id);
         cx.agenda.set_stage(cx.state, gang_id, Stage::BackingOff);
     }
@@ -166,7 +167,7 @@ fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
 /// Orders the evictions that are due; says how many.
 fn evict_members(cx: &mut Cycle<'_>, gang_id: GangId) -> u32 {
     let gang = &cx.state[gang_id];
-    let Some(release) = cx.agenda.progress(gang_id).release.as_ref() else {
+    let Some(release) = cx.agenda.note(gang_id).release() else {
         return 0;
     };
     let message = Arc::clone(&release.message);
@@ -258,7 +259,7 @@ fn note_setback(
     probed: bool,
 ) {
     let now = cx.now;
-    let Some(release) = &mut cx.agenda.progress_mut(gang_id).release else {
+    let Some(release) = cx.agenda.note_mut(gang_id).release_mut() else {
         return;
     };
     if probed {
@@ -278,13 +279,13 @@ fn note_setback(
 }
 
 /// Says how incomplete the gang is, and why: who was lost, what was raised, who is to blame.
-fn explain(state: &ClusterState, gang: &Gang, progress: &Progress) -> String {
+fn explain(state: &ClusterState, gang: &Gang, note: &Note) -> String {
     let short = gang.shortfall(Subgroup::secured);
-    let mut message = match progress.ran_with {
+    let mut message = match note.run.ran_with {
         Some(_) => format!("only {short} are left"),
         None => format!("only {short} could be bound"),
     };
-    message.push_str(&what_happened(gang, progress));
+    message.push_str(&what_happened(gang, note));
     let members = gang.members.iter().filter_map(|id| state.pod(*id));
     let unplaced = |pod: &&Pod| pod.place == Place::None && state.standing(pod) != Standing::Failed;
     let unplaced: Vec<&Pod> = members.filter(unplaced).collect();
@@ -293,7 +294,7 @@ fn explain(state: &ClusterState, gang: &Gang, progress: &Progress) -> String {
         .find_map(|pod| Some((pod, pod.setback.as_ref()?)));
     if let Some((pod, setback)) = blamed {
         message.push_str(&format!("; pod {}: {}", pod.key.name, setback.message));
-    } else if let Some(why) = progress.why.as_ref().filter(|_| !unplaced.is_empty()) {
+    } else if let Some(why) = note.why.as_ref().filter(|_| !unplaced.is_empty()) {
         message.push_str(&format!("; {}", why.message));
     }
     message

@@ -3,7 +3,7 @@
 //! so that a long backlog costs the API server a few writes a second.
 
 use super::Cycle;
-use super::agenda::{OrderKey, Stage};
+use super::notes::{OrderKey, Stage};
 use crate::state::GangId;
 use muster_model::units::{Millis, Time};
 use std::collections::BTreeSet;
@@ -108,7 +108,7 @@ fn go_on(cx: &mut Cycle<'_>, round: &mut Round, pace: Pace) -> BTreeSet<GangId> 
         }
         round.cursor = Some(*key);
         round.looked += 1;
-        if cx.agenda.progress(key.gang).words_mark != mark {
+        if cx.agenda.note(key.gang).tried.words_mark != mark {
             members += cx.state[key.gang].pending.len();
             stale.push(*key);
         }
@@ -123,7 +123,9 @@ fn go_on(cx: &mut Cycle<'_>, round: &mut Round, pace: Pace) -> BTreeSet<GangId> 
     if ended {
         round.cursor = None;
     }
-    let out_of_turn = cx.agenda.out_of_turn(cx.now, stale.iter().copied());
+    let out_of_turn = cx
+        .agenda
+        .out_of_turn(cx.claims, cx.now, stale.iter().copied());
     for key in stale {
         cx.agenda.set_stage(cx.state, key.gang, Stage::Queued(key));
     }

@@ -1,16 +1,18 @@
 //! Looking again at gangs: when something changed that could help them, or when it is time.
 
-use super::agenda::Stage;
+use super::claims::returning;
+use super::notes::Stage;
+use super::order::queue;
 use super::preempt::HEADS;
-use super::{Cycle, finish, moves, refresh::queue, reservation};
-use crate::state::{GangId, NodeId, Place, PodId, QueueId};
+use super::{Cycle, finish, reservation};
+use crate::state::{ClusterState, GangId, NodeId, Place, PodId, QueueId};
 use muster_model::RoomNote;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits
 /// there. Of those with the same want that is the first; the next follows if that one gets a place.
 /// For all others the answer would be the one they have. One that is not admitted is also helped by
-/// room that was set aside for others and is not any more.
+/// room that was held for others and is not any more.
 pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free: bool) {
     if cx.agenda.take_terms_changed() {
         reservation::wake_all(cx);
@@ -22,25 +24,32 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
         return;
     }
     cx.agenda.ease_room();
-    let nominated: Vec<GangId> = cx.agenda.nominated.iter().copied().collect();
-    for gang_id in nominated {
-        if matches!(cx.agenda.progress(gang_id).stage(), Stage::Parked(_)) {
-            queue(cx, gang_id);
-        }
-    }
+    wake_nominated(cx, |_, _| true);
     for (shape, gang_id) in cx.agenda.wanted_shapes() {
         if could_fit(cx, gang_id, changed) {
-            for want in cx.agenda.wants(cx.now, shape) {
-                cx.agenda.wake(cx.state, cx.now, want, BTreeMap::new());
+            for want in cx.agenda.wants(cx.claims.views(cx.now), shape) {
+                cx.agenda
+                    .wake(cx.state, cx.claims.views(cx.now), want, BTreeMap::new());
             }
         }
     }
     let others = cx.agenda.parked_others().map(|key| key.gang);
-    let unreserved = |gang: &GangId| !cx.agenda.reserved.contains_key(gang);
+    let unreserved = |gang: &GangId| !cx.claims.reserved.contains_key(gang);
     let others: Vec<GangId> = others.filter(unreserved).collect();
     for gang_id in others {
-        let not_admitted = !cx.agenda.progress(gang_id).admitted;
+        let not_admitted = !cx.agenda.note(gang_id).admitted;
         if not_admitted || could_fit(cx, gang_id, changed) {
+            queue(cx, gang_id);
+        }
+    }
+}
+
+/// Queues some of those parked for whom room is held: what is theirs already looks taken to every hint.
+pub(super) fn wake_nominated(cx: &mut Cycle<'_>, which: fn(&ClusterState, GangId) -> bool) {
+    let nominated: Vec<GangId> = cx.claims.nominated.iter().copied().collect();
+    for gang_id in nominated {
+        let is_parked = matches!(cx.agenda.note(gang_id).stage(), Stage::Parked(_));
+        if is_parked && which(cx.state, gang_id) {
             queue(cx, gang_id);
         }
     }
@@ -52,19 +61,20 @@ pub fn wake_heads(cx: &mut Cycle<'_>) {
     wake_heads_of(cx, &queues, |_| true);
 }
 
-/// Queues those who have become one of the first of their queue: others may have to go for these.
+/// Queues those who have become one of the first of their queue without a place: others may have to go for
+/// these.
 pub fn wake_who_moved_up(cx: &mut Cycle<'_>) {
     let queues: Vec<QueueId> = cx.agenda.take_left_lines().into_iter().collect();
     wake_heads_of(cx, &queues, |room| room == Some(RoomNote::Behind));
 }
 
 fn wake_heads_of(cx: &mut Cycle<'_>, queues: &[QueueId], which: fn(Option<RoomNote>) -> bool) {
-    let heads = |queue: &QueueId| cx.agenda.line(*queue).take(HEADS as usize);
+    let heads = |queue: &QueueId| cx.agenda.askers(cx.claims, *queue, HEADS);
     let heads: Vec<GangId> = queues.iter().flat_map(heads).collect();
     for gang_id in heads {
-        let progress = cx.agenda.progress_mut(gang_id);
-        if matches!(progress.stage(), Stage::Parked(_)) && which(progress.room) {
-            progress.planned = None;
+        let note = cx.agenda.note_mut(gang_id);
+        if matches!(note.stage(), Stage::Parked(_)) && which(note.search.room) {
+            note.search.planned = None;
             queue(cx, gang_id);
         }
     }
@@ -72,6 +82,10 @@ fn wake_heads_of(cx: &mut Cycle<'_>, queues: &[QueueId], which: fn(Option<RoomNo
 
 /// Whether a member fits one of the nodes, or the nodes cannot tell.
 fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> bool {
+    if cx.state.held_for(gang_id).is_some() {
+        // It may have what others may not.
+        return true;
+    }
     let profile = cx.profile_of(gang_id);
     let members: Vec<PodId> = cx.state[gang_id].pending.different().collect();
     members.into_iter().any(|pod| {
@@ -86,14 +100,14 @@ fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> b
 
 /// Looks again at the gangs whose time has come: ends back-offs and forgives binds that came back.
 pub fn fire_timers(cx: &mut Cycle<'_>) {
-    moves::drop_late_holds(cx);
+    returning::drop_late_holds(cx);
     for gang_id in cx.agenda.take_due(cx.now) {
         let Some(gang) = cx.state.gang(gang_id) else {
             continue;
         };
         let retry = cx
             .agenda
-            .progress(gang_id)
+            .note(gang_id)
             .retry_at
             .is_some_and(|at| at <= cx.now);
         if retry {
@@ -106,8 +120,8 @@ pub fn fire_timers(cx: &mut Cycle<'_>) {
             for pod in forgiven {
                 cx.state.forgive(pod);
             }
-            cx.agenda.progress_mut(gang_id).retry_at = None;
-            if cx.agenda.progress(gang_id).stage() == Stage::BackingOff {
+            cx.agenda.note_mut(gang_id).retry_at = None;
+            if *cx.agenda.note(gang_id).stage() == Stage::BackingOff {
                 cx.agenda.set_stage(cx.state, gang_id, Stage::Waiting);
             }
         }

@@ -20,20 +20,22 @@ mod words;
 pub use crate::actions::MoveLimits;
 use muster_model::Plan;
 use muster_model::Stats;
-use muster_model::{Effect, GangStatus};
+use muster_model::{Decision, Effect, GangStatus, Outcome};
 
 use crate::actions::{
-    Agenda, Cycle, MAX_RANKS, OrderKey, Orders, Progress, Rounds, Stage, allocate,
-    asks_about_others, company_changed, fire_timers, forget_reservation, give_back, go_on,
-    partial_since, refresh, restate, wake_heads, wake_parked, wake_who_moved_up,
+    Agenda, Claims, Cycle, MAX_RANKS, Note, OrderKey, Orders, Rounds, Stage, allocate, ask_again,
+    asks_about_others, charge_who_runs, company_changed, end_charges, fire_timers, forget_claims,
+    give_back, go_on, partial_since, refresh, restate, resume, wake_heads, wake_parked,
+    wake_who_moved_up,
 };
-use crate::framework::{Addition, Profile, Profiles, Spot};
+use crate::framework::{Addition, Profile, Profiles};
 use crate::placement::Placer;
 use crate::plugins::registry;
+pub use crate::state::Priorities;
 use crate::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId};
 use muster_model::resources::Worth;
 use muster_model::units::{Millis, Time};
-use muster_model::{About, BindOutcome, Code, Event, GangKey, Inquiry, PodKey};
+use muster_model::{BindOutcome, Code, Event, GangKey, Inquiry, PodKey};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use voice::{Outlet, Voice};
@@ -54,6 +56,8 @@ pub struct Policy {
     pub half_life: Millis,
     /// Whether the default queue is there without anybody declaring it.
     pub default_queue: bool,
+    /// How far what PodGroups say of their priority counts.
+    pub priorities: Priorities,
     /// Whether gangs are moved to other nodes so that another has room, and how much.
     pub moves: Option<MoveLimits>,
     /// Plugins beside the built-in ones, in this order.
@@ -77,6 +81,7 @@ impl Default for Policy {
             worth: Worth::default(),
             half_life: DEFAULT_HALF_LIFE,
             default_queue: true,
+            priorities: Priorities::UpToPods,
             moves: None,
             additions: Vec::new(),
         }
@@ -93,6 +98,7 @@ pub struct Scheduler {
     state: ClusterState,
     placer: Placer,
     agenda: Agenda,
+    claims: Claims,
     voice: Voice,
     /// What keeps words true.
     rounds: Rounds,
@@ -136,16 +142,18 @@ impl Scheduler {
         let mut state = ClusterState::default();
         state.set_worth(policy.worth.clone(), policy.half_life);
         state.leave_unchecked(policy.profiles().unchecked());
+        state.set_priorities(policy.priorities);
         if !policy.default_queue {
             state.do_without_default_queue();
         }
-        let mut agenda = Agenda::default();
-        agenda.moves.limits = policy.moves;
+        let mut claims = Claims::default();
+        claims.moves.limits = policy.moves;
         Self {
             policy,
             state,
             placer: Placer::default(),
-            agenda,
+            agenda: Agenda::default(),
+            claims,
             voice: Voice::default(),
             rounds: Rounds::default(),
             next_sweep: None,
@@ -161,49 +169,39 @@ impl Scheduler {
         let answered = match &event {
             Event::BindResult(pod, outcome) => Some((pod.clone(), outcome.clone())),
             Event::Answer(id, answer) => {
-                self.agenda.answered(*id, answer.clone());
+                self.claims.answered(*id, answer.clone());
                 None
             }
             _ => None,
         };
+        let outage = self.state.writes().outage(now);
         let profiles = self.policy.profiles();
         if profiles.iter().all(|one| one.events.is_empty()) {
             self.state.apply(now, event);
         } else {
             self.state.apply(now, event.clone());
             for plugin in profiles.iter().flat_map(|one| &one.events) {
-                plugin.on_event(&self.state, &event, &mut self.agenda.waiting);
+                plugin.on_event(&self.state, &event, &mut self.claims.waiting);
                 for gang in plugin.wakes() {
                     self.state.touch(gang);
                 }
             }
+        }
+        // Nobody decides by these: only who explains has to know.
+        let changed = self.state.take_changes_of_others();
+        if let Some(explained) = &mut self.explained {
+            explained.note_others(changed);
+        }
+        if self.state.writes().outage(now) != outage {
+            resume(&mut self.state, &mut self.agenda, now);
         }
         if let Some((pod, outcome)) = answered {
             let node = match &outcome {
                 BindOutcome::Bound { node } => Some(node.as_str()),
                 _ => None,
             };
-            self.bind_answered(&pod, node);
-        }
-    }
-
-    /// Tells those who have to know what became of a bind.
-    fn bind_answered(&mut self, pod: &PodKey, node: Option<&str>) {
-        let questions = &mut self.agenda.questions;
-        questions.bind_answered(&self.state, pod, node);
-        let Some((node, id)) = node.zip(self.state.find_pod(pod)) else {
-            return;
-        };
-        let state = &self.state;
-        let profile = self.policy.profiles().get(state.profile_of_pod(id));
-        for plugin in &profile.post_bind {
-            if let Some(ask) = plugin.post_bind(&Spot { state, pod, node }) {
-                let about = About::Pod {
-                    pod: pod.clone(),
-                    node: node.to_owned(),
-                };
-                questions.post(about, ask);
-            }
+            let questions = &mut self.claims.questions;
+            questions.bind_answered(&self.state, self.policy.profiles(), &pod, node);
         }
     }
 
@@ -223,8 +221,8 @@ impl Scheduler {
                 || changes.rules
                 || changes.pods)
                 && self.agenda.parked().next().is_some())
-            || self.agenda.questions.has_news()
-            || self.agenda.waiting.has_news()
+            || self.claims.questions.has_news()
+            || self.claims.waiting.has_news()
     }
 
     /// Decides on all that is due at `now`.
@@ -238,9 +236,10 @@ impl Scheduler {
             profiles: self.policy.profiles(),
             placer: &mut self.placer,
             agenda: &mut self.agenda,
+            claims: &mut self.claims,
             orders: Orders::default(),
         };
-        let outbox = cycle.agenda.questions.take_outbox();
+        let outbox = cycle.claims.questions.take_outbox();
         cycle.orders.asks = outbox.into_iter().map(Inquiry::Ask).collect();
         fire_timers(&mut cycle);
         let changes = take_in(&mut cycle, &mut self.voice, self.explained.as_mut());
@@ -265,9 +264,11 @@ impl Scheduler {
         let more = allocate(&mut cycle);
         // Who got a place may have let others go on.
         go_on(&mut cycle);
+        cycle.state.begin();
         // The actions have dealt with the gangs they changed; room they gave back is for next time.
         cycle.state.settle();
         let own = cycle.state.take_changes();
+        end_charges(&mut cycle, &own.gangs);
         for id in own.queues {
             self.voice.census.note_queue(id);
             if let Some(explained) = &mut self.explained {
@@ -285,21 +286,26 @@ impl Scheduler {
         self.stats.choices_cut += self.placer.take_choices_cut();
         self.stats.room.add(&orders.room);
         self.stats.lost.add(&orders.lost);
-        self.account_for_sweep(&swept, orders.placed, now);
+        self.account_for_sweep(&swept, &orders.decisions, now);
         self.unfinished = more;
         self.plan(orders, now, more)
     }
 
-    /// Counts whom a sweep helped to a place in a cycle in which so many pods got one, and sets the time of
-    /// the next sweep while anybody waits.
-    fn account_for_sweep(&mut self, swept: &BTreeSet<GangId>, placed: u64, now: Time) {
+    /// Counts whom a sweep helped to a place in a cycle in which this was decided, and sets the time of the
+    /// next sweep while anybody waits.
+    fn account_for_sweep(&mut self, swept: &BTreeSet<GangId>, decided: &[Decision], now: Time) {
+        let placed = |one: &&Decision| matches!(one.outcome, Outcome::Placed { .. });
+        let alone = |gang: GangId| {
+            let title = self.state.gang_title(gang);
+            let mut placed = decided.iter().filter(placed);
+            placed.all(|one| one.gang == title)
+        };
         let rescued = |gang: &&GangId| match self.state.gang(**gang) {
-            Some(one) => {
-                let stage = self.agenda.progress(**gang).stage();
-                let alone = u64::from(one.counts().placed()) >= placed;
+            Some(_) => {
+                let stage = self.agenda.note(**gang).stage();
                 // Another who got his place in this very cycle would have woken him.
                 matches!(stage, Stage::Settled | Stage::Held(_))
-                    && (alone || !asks_about_others(&self.state, **gang))
+                    && (!asks_about_others(&self.state, **gang) || alone(**gang))
             }
             None => false,
         };
@@ -318,13 +324,22 @@ impl Scheduler {
             Inquiry::Ask(question) => Effect::Ask(question),
             Inquiry::GiveUp(id) => Effect::GiveUp(id),
         }));
+        let silent = orders.silent.into_iter();
+        effects.extend(silent.map(|(source, uid)| Effect::GangSilent(source, uid)));
         let (mut seen, mut decisions) = (orders.seen, orders.decisions);
         let mut outlet = Outlet {
             effects: &mut effects,
             decisions: &mut decisions,
         };
         let (voice, agenda) = (&mut self.voice, &mut self.agenda);
-        voice.speak(&self.state, agenda, &mut seen, now, &mut outlet);
+        voice.speak(
+            &self.state,
+            agenda,
+            &self.claims,
+            &mut seen,
+            now,
+            &mut outlet,
+        );
         if let Some(explained) = &mut self.explained {
             for id in seen {
                 if let Some(gang) = self.state.gang(id) {
@@ -360,7 +375,13 @@ impl Scheduler {
     pub fn gang_status(&self, key: &GangKey) -> Option<GangStatus> {
         let id = self.state.find_gang(key)?;
         let position = self.agenda.position(id, u32::MAX);
-        Some(words::status(&self.state, id, &self.agenda, position))
+        Some(words::status(
+            &self.state,
+            &self.agenda,
+            &self.claims,
+            id,
+            position,
+        ))
     }
 
     /// The status of every gang, each as [`Self::gang_status`] gives it, for the cost of all once.
@@ -369,7 +390,7 @@ impl Scheduler {
         let gangs = self.state.gangs();
         gangs.map(move |(id, _)| {
             let position = positions.get(&id).copied();
-            words::status(&self.state, id, &self.agenda, position)
+            words::status(&self.state, &self.agenda, &self.claims, id, position)
         })
     }
 
@@ -391,14 +412,16 @@ impl Scheduler {
     /// The first difference, in words.
     pub fn audit(&self) -> Result<(), String> {
         self.state.audit()?;
-        self.agenda.audit(&self.state)
+        self.agenda.audit(&self.state)?;
+        self.claims
+            .audit(&self.state, |id| self.agenda.note(id).stage())
     }
 
     /// Why a gang waits, if it does.
     #[must_use]
     pub fn why(&self, key: &GangKey) -> Option<(Code, Arc<str>)> {
         let id = self.state.find_gang(key)?;
-        let not_admitted = self.agenda.progress(id).not_admitted.as_ref();
+        let not_admitted = self.agenda.note(id).not_admitted.as_ref();
         let why = match not_admitted {
             Some(why) => why.clone(),
             None => words::why(&self.state, &self.agenda, id)?.into_owned(),
@@ -409,7 +432,7 @@ impl Scheduler {
     /// When the gang's minimum first got its place.
     #[must_use]
     pub fn scheduled_at(&self, key: &GangKey) -> Option<Time> {
-        self.progress(key)?.scheduled_at
+        self.note(key)?.run.scheduled_at
     }
 
     /// When a waiting gang will start at the latest, if those who are in its way end by the end of
@@ -417,21 +440,21 @@ impl Scheduler {
     #[must_use]
     pub fn estimated_start(&self, key: &GangKey) -> Option<Time> {
         let id = self.state.find_gang(key)?;
-        self.agenda.reserved.get(&id)?.at
+        self.claims.reserved.get(&id)?.at
     }
 
     /// The queues for whose heads a place is reserved, and what of the room that is free now is kept for
     /// them, in worth.
     pub fn reserved(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.agenda.reserved.iter().map(|(gang, reserved)| {
+        self.claims.reserved.iter().map(|(gang, reserved)| {
             let kept = reserved.worth(&self.state);
             (self.state.queue_name(*gang), kept)
         })
     }
 
-    fn progress(&self, key: &GangKey) -> Option<&Progress> {
+    fn note(&self, key: &GangKey) -> Option<&Note> {
         let id = self.state.find_gang(key)?;
-        Some(self.agenda.progress(id))
+        Some(self.agenda.note(id))
     }
 
     /// Counters since the start.
@@ -441,7 +464,7 @@ impl Scheduler {
             gangs: self.voice.census.phases(),
             waiting: self.agenda.waiting_len() as u64,
             packing: self.placer.packing_counts(),
-            moves: self.agenda.moves.counts,
+            moves: self.claims.moves.counts,
             partial_since: partial_since(&self.state, &self.agenda),
             ..self.stats
         }
@@ -455,9 +478,13 @@ fn take_in(
     mut explained: Option<&mut explain::News>,
 ) -> Changes {
     let mut changes = cycle.state.take_changes();
+    for id in std::mem::take(&mut changes.remade) {
+        cycle.agenda.forget_history(id);
+    }
     for id in std::mem::take(&mut changes.removed) {
-        forget_reservation(cycle, id);
-        if let Some(held) = cycle.agenda.forget(id) {
+        forget_claims(cycle, id);
+        cycle.agenda.forget(id);
+        if let Some(held) = cycle.claims.forget(id) {
             give_back(cycle, id, held);
         }
         voice.forget(id);
@@ -466,6 +493,8 @@ fn take_in(
         }
         cycle.orders.seen.remove(&id);
     }
+    cycle.orders.silent = std::mem::take(&mut changes.silent);
+    charge_who_runs(cycle, &changes.gangs);
     for id in std::mem::take(&mut changes.gangs) {
         refresh(cycle, id);
     }
@@ -475,6 +504,7 @@ fn take_in(
         cycle.agenda.ease(what);
     }
     for id in cycle.agenda.take_eased() {
+        ask_again(cycle, id);
         refresh(cycle, id);
     }
     let more = cycle.state.take_changes();
@@ -497,7 +527,9 @@ fn take_in(
 fn sweep_if_due(cycle: &mut Cycle<'_>, due: Option<Time>) -> Option<BTreeSet<GangId>> {
     due.filter(|due| *due <= cycle.now)?;
     let parked: Vec<OrderKey> = cycle.agenda.parked().copied().collect();
-    let out_of_turn = cycle.agenda.out_of_turn(cycle.now, parked.iter().copied());
+    let out_of_turn = cycle
+        .agenda
+        .out_of_turn(cycle.claims, cycle.now, parked.iter().copied());
     for key in parked {
         let stage = Stage::Queued(key);
         cycle.agenda.set_stage(cycle.state, key.gang, stage);

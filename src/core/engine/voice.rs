@@ -8,7 +8,7 @@
 use super::census::Census;
 use super::{topology_words, words};
 use crate::actions::decision_on;
-use crate::actions::{AGAIN, Agenda, Stage};
+use crate::actions::{AGAIN, Agenda, Claims, Stage};
 use crate::state::{ClusterState, Gang, GangId, PodId, QueueId, Standing};
 use muster_model::SHOWN_POSITIONS;
 use muster_model::units::{Millis, Time};
@@ -89,6 +89,7 @@ impl Voice {
         &mut self,
         state: &ClusterState,
         agenda: &mut Agenda,
+        claims: &Claims,
         seen: &mut BTreeSet<GangId>,
         now: Time,
         outlet: &mut Outlet<'_>,
@@ -96,7 +97,7 @@ impl Voice {
         self.look_at_lines(agenda, now, seen);
         self.look_at_untold(agenda, seen);
         for id in seen.iter() {
-            self.status_of(state, agenda, *id, outlet);
+            self.status_of(state, agenda, claims, *id, outlet);
             let why = words::why(state, agenda, *id);
             self.plan_words(state, *id, why.as_deref(), now);
         }
@@ -105,7 +106,7 @@ impl Voice {
         {
             self.due.pop_first();
             let why = words::why(state, agenda, id);
-            let nominates = agenda.progress(id).nominates;
+            let nominates = agenda.note(id).history.nominates;
             self.tell_pods(state, id, why.as_deref(), now, nominates, outlet);
         }
         let queues = self.census.take_news(state);
@@ -168,16 +169,17 @@ impl Voice {
         &mut self,
         state: &ClusterState,
         agenda: &Agenda,
+        claims: &Claims,
         id: GangId,
         outlet: &mut Outlet<'_>,
     ) {
         let Some(gang) = state.gang(id) else { return };
-        let waits = matches!(agenda.progress(id).stage(), Stage::Queued(_));
+        let waits = matches!(agenda.note(id).stage(), Stage::Queued(_));
         if waits && words::why(state, agenda, id).is_none() {
             self.untold.insert(id);
         }
         if let Some(queue) = gang.queue {
-            let phase = words::phase(gang, agenda.progress(id));
+            let phase = words::phase(gang, agenda.note(id));
             self.census.note(id, queue, phase);
         }
         let spoken = self.spoken.entry(id).or_default();
@@ -186,7 +188,7 @@ impl Voice {
             return;
         }
         spoken.position = agenda.position(id, SHOWN_POSITIONS);
-        let status: GangStatus = words::status(state, id, agenda, spoken.position);
+        let status: GangStatus = words::status(state, agenda, claims, id, spoken.position);
         let digest = digest::of(&status);
         if spoken.status != Some(digest) {
             spoken.status = Some(digest);

@@ -1,6 +1,6 @@
 //! What there is to say of a gang and its pods: functions of the state, without a memory.
 
-use crate::actions::{Agenda, Progress, Stage, behind, what_happened};
+use crate::actions::{Agenda, Claims, Note, Refusal, Stage, behind, what_happened};
 use crate::fairness;
 use crate::placement::amount_in_words;
 use crate::state::{ClusterState, Gang, GangId, Pod, Queue, Standing, Subgroup};
@@ -20,13 +20,24 @@ pub(super) fn why<'a>(
     if let Some(awaited) = agenda.is_behind(id) {
         return Some(Cow::Owned(behind(state.queue_name(id), awaited)));
     }
-    let progress = agenda.progress(id);
-    let why = progress.why.as_ref()?;
-    if progress.room == Some(RoomNote::CutShort) && why.reason == "Unschedulable" {
-        let message = format!("{} {SEARCHED_IN_PART}", why.message);
-        return Some(Cow::Owned(Why::new(why.reason.clone(), &message)));
+    let note = agenda.note(id);
+    let why = note.why.as_ref()?;
+    let mut message = Cow::Borrowed(&*why.message);
+    if note.search.room == Some(RoomNote::CutShort) && why.reason == "Unschedulable" {
+        message = format!("{message} {SEARCHED_IN_PART}").into();
     }
-    Some(Cow::Borrowed(why))
+    if let Some((pod, scheduler)) = state.other_scheduler(&state[id].key) {
+        message = format!("{message}; {}", two_schedulers(pod, scheduler)).into();
+    }
+    Some(match message {
+        Cow::Borrowed(_) => Cow::Borrowed(why),
+        Cow::Owned(message) => Cow::Owned(Why::new(why.reason.clone(), &message)),
+    })
+}
+
+/// Who of a group is left to another scheduler.
+fn two_schedulers(pod: &str, scheduler: &str) -> String {
+    format!("pod {pod} of this group names scheduler {scheduler} and is left to it")
 }
 
 /// What is said where others might have gone for a gang, for all that is known.
@@ -35,11 +46,12 @@ const SEARCHED_IN_PART: &str = "Who could make room for it was searched only in 
 /// The status of a gang as of now.
 pub(super) fn status(
     state: &ClusterState,
-    id: GangId,
     agenda: &Agenda,
+    claims: &Claims,
+    id: GangId,
     position: Option<u32>,
 ) -> GangStatus {
-    let progress = agenda.progress(id);
+    let note = agenda.note(id);
     let why = why(state, agenda, id);
     let gang = &state[id];
     let counts = gang.counts();
@@ -50,16 +62,17 @@ pub(super) fn status(
         source: definition.map(|spec| spec.source).unwrap_or_default(),
         uid: definition.map(|spec| spec.uid.clone()).unwrap_or_default(),
         observed_generation: definition.map_or(0, |spec| spec.generation),
-        phase: phase(gang, progress),
+        phase: phase(gang, note),
         min_available: gang.min_available(),
         bound: counts.holding(),
         running: counts.of(Standing::Running),
         succeeded: counts.of(Standing::Succeeded) + retired,
         failed: counts.of(Standing::Failed),
         position,
-        estimated_start: estimated_start(state, agenda, id),
+        estimated_start: estimated_start(state, claims, id),
         max_hops: state.max_hops(gang),
-        conditions: conditions(gang, progress, why.as_deref()),
+        granted: state.granted_terms(id),
+        conditions: conditions(gang, note, why.as_deref()),
     }
 }
 
@@ -76,7 +89,7 @@ pub(super) fn queue_status(
         uid: spec.uid.clone(),
         observed_generation: spec.generation,
         gangs,
-        usage: account.flow.usage(),
+        usage: account.usage,
         flow: account.flow.value(account.flow.at(), half_life),
         flow_at: account.flow.at(),
         share: account.share,
@@ -86,8 +99,8 @@ pub(super) fn queue_status(
 }
 
 /// When a gang will start at the latest, to the second: what its place is reserved for.
-fn estimated_start(state: &ClusterState, agenda: &Agenda, id: GangId) -> Option<Time> {
-    let at = agenda.reserved.get(&id)?.at?;
+fn estimated_start(state: &ClusterState, claims: &Claims, id: GangId) -> Option<Time> {
+    let at = claims.reserved.get(&id)?.at?;
     (at > state.now()).then(|| Time(at.0.div_ceil(1_000) * 1_000))
 }
 
@@ -124,7 +137,7 @@ fn promises_too_much(state: &ClusterState, queue: &Queue) -> Option<String> {
 }
 
 /// How far a gang is.
-pub(super) fn phase(gang: &Gang, progress: &Progress) -> GangPhase {
+pub(super) fn phase(gang: &Gang, note: &Note) -> GangPhase {
     let counts = gang.counts();
     let ended = counts.of(Standing::Succeeded) + counts.of(Standing::Failed);
     let active = counts.holding() + counts.of(Standing::Assumed);
@@ -136,7 +149,7 @@ pub(super) fn phase(gang: &Gang, progress: &Progress) -> GangPhase {
             GangPhase::Failed
         };
     }
-    let releasing = progress.stage() == Stage::Releasing;
+    let releasing = note.release().is_some();
     if gang.missing() == 0 && gang.available() > 0 && !releasing {
         // Also where the minimum has succeeded and only a surplus member still waits.
         let complete = gang.unsecured() == 0 && gang.secured() > 0;
@@ -147,27 +160,27 @@ pub(super) fn phase(gang: &Gang, progress: &Progress) -> GangPhase {
         };
     }
     if active > 0 || releasing {
-        return if progress.ran_with.is_some() || releasing {
+        return if note.run.ran_with.is_some() || releasing {
             GangPhase::Unknown
         } else {
             GangPhase::Scheduling
         };
     }
-    if progress.admitted {
+    if note.admitted {
         GangPhase::Inqueue
     } else {
         GangPhase::Pending
     }
 }
 
-fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condition> {
+fn conditions(gang: &Gang, note: &Note, why: Option<&Why>) -> Vec<Condition> {
     let mut all = Vec::with_capacity(3);
-    all.push(admitted(progress, why));
-    all.push(scheduled(gang, progress, why));
-    if progress.partial_since.is_some() && gang.missing() > 0 {
-        all.push(repairing(gang, progress));
+    all.push(admitted(note, why));
+    all.push(scheduled(gang, note, why));
+    if note.partial.is_some() && gang.missing() > 0 {
+        all.push(repairing(gang, note));
     }
-    if let Some(why) = &progress.disrupted {
+    if let Some(why) = &note.setbacks.disrupted {
         all.push(condition(
             "Disrupted",
             true,
@@ -175,7 +188,11 @@ fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condit
             &why.message,
         ));
     }
-    let release = progress.release.as_ref();
+    if let Some(Refusal { why, .. }) = &note.not_granted {
+        let (reason, message) = (why.reason.clone(), &why.message);
+        all.push(condition("Granted", false, reason, message));
+    }
+    let release = note.release();
     if let Some(stuck) = release.and_then(|release| release.stuck.as_ref()) {
         let (pod, setback) = (&stuck.pod, &stuck.setback);
         let (reason, message) = match setback.refused {
@@ -194,10 +211,10 @@ fn conditions(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Vec<Condit
 }
 
 /// Who is missing and how that came, and what becomes of it; `lastTransitionTime` says since when.
-fn repairing(gang: &Gang, progress: &Progress) -> Condition {
+fn repairing(gang: &Gang, note: &Note) -> Condition {
     let short = gang.shortfall(Subgroup::available);
-    let how = what_happened(gang, progress);
-    let span = gang.repair_for().filter(|_| progress.ran_with.is_some());
+    let how = what_happened(gang, note);
+    let span = gang.repair_for().filter(|_| note.run.ran_with.is_some());
     let (reason, end) = match span {
         Some(span) => (
             "Repair",
@@ -224,9 +241,9 @@ pub(super) fn condition(
     }
 }
 
-fn admitted(progress: &Progress, why: Option<&Why>) -> Condition {
-    match &progress.not_admitted {
-        _ if progress.admitted => condition("Admitted", true, "Admitted", ""),
+fn admitted(note: &Note, why: Option<&Why>) -> Condition {
+    match &note.not_admitted {
+        _ if note.admitted => condition("Admitted", true, "Admitted", ""),
         Some(why) => condition("Admitted", false, why.reason.clone(), &why.message),
         None => match why {
             Some(why) => condition("Admitted", false, why.reason.clone(), &why.message),
@@ -236,13 +253,13 @@ fn admitted(progress: &Progress, why: Option<&Why>) -> Condition {
 }
 
 /// Whether the minimum is bound, and why not.
-fn scheduled(gang: &Gang, progress: &Progress, why: Option<&Why>) -> Condition {
+fn scheduled(gang: &Gang, note: &Note, why: Option<&Why>) -> Condition {
     if gang.unsecured() == 0 && gang.secured() > 0 {
         let of = gang.min_available();
         let message = format!("the minimum of {of} is bound");
         return condition("Scheduled", true, "Scheduled", &message);
     }
-    if let Stage::Held(_) = progress.stage() {
+    if let Stage::Held(_) = note.stage() {
         let message = why.map_or("", |why| &why.message);
         return condition("Scheduled", false, "Held", message);
     }

@@ -4,10 +4,12 @@
 //! Everything here reads the books of [`Queues`](crate::state::Queues) and changes nothing.
 
 mod contest;
+mod entry;
 mod quota;
 
 pub use contest::Contest;
-pub use quota::{Blocked, Hold, budget_left, charge_of_running, check};
+pub use entry::refuses;
+pub use quota::{Blocked, Hold, budget_left, charge_of_running, check, check_terms};
 
 #[cfg(test)]
 mod tests;

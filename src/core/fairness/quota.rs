@@ -1,6 +1,6 @@
 //! Whether a queue may give a gang what it asks for.
 
-use crate::state::{ClusterState, GangId, Queue, QueueId};
+use crate::state::{ClusterState, GangId, Queue, QueueId, Terms};
 use muster_model::Lifetime;
 use muster_model::resources::{CORE, Dimension, Tally};
 use muster_model::units::{Millis, Time};
@@ -77,6 +77,34 @@ pub fn check(state: &ClusterState, gang_id: GangId, amounts: &Tally) -> Result<u
     let Some(queue) = gang.queue else {
         return Ok(0);
     };
+    limits(state, queue, amounts)?;
+    // Who has begun goes on; and one that gives way at any time costs nothing.
+    if gang.available() > 0 {
+        return Ok(0);
+    }
+    let terms = Terms {
+        queue,
+        lifetime: gang.lifetime,
+    };
+    start(state, terms, amounts)
+}
+
+/// Checks that a queue, and those above it, would let a gang start on these terms that held all this, and of it
+/// this for as long as it is protected.
+///
+/// # Errors
+/// Who says no, and why.
+pub fn check_terms(
+    state: &ClusterState,
+    terms: Terms,
+    holds: &Tally,
+    protected: &Tally,
+) -> Result<u128, Blocked> {
+    limits(state, terms.queue, holds)?;
+    start(state, terms, protected)
+}
+
+fn limits(state: &ClusterState, queue: QueueId, amounts: &Tally) -> Result<(), Blocked> {
     for (id, queue) in state.queues().path(queue) {
         limit(queue, amounts).map_err(|(hold, for_good)| Blocked {
             by: Some(id),
@@ -85,11 +113,13 @@ pub fn check(state: &ClusterState, gang_id: GangId, amounts: &Tally) -> Result<u
             for_good,
         })?;
     }
-    // Who has begun goes on; and one that gives way at any time costs nothing.
-    if gang.available() > 0 {
-        return Ok(0);
-    }
-    match gang.lifetime {
+    Ok(())
+}
+
+/// What may start; what it is charged.
+fn start(state: &ClusterState, terms: Terms, amounts: &Tally) -> Result<u128, Blocked> {
+    let queue = terms.queue;
+    match terms.lifetime {
         Lifetime::Unlimited => {
             share(state, queue, amounts)?;
             guarantee(state, queue, amounts)?;
@@ -132,20 +162,16 @@ fn share(state: &ClusterState, queue: QueueId, amounts: &Tally) -> Result<(), Bl
         if most >= weights.total() {
             continue;
         }
-        let mut held = account.held.all.clone();
-        held.subtract_all(&account.held.free);
-        let usage = weights.of(&held);
+        let mut held = account.held.to_stay();
         held.add_all(amounts);
         let with = weights.of(&held);
-        let excess = account.flow.excess(now, half_life);
-        let would = with.max(usage.saturating_add(excess));
+        let would = with.max(account.flow.value(now, half_life));
         if would <= most {
             continue;
         }
-        // If usage allows it, the excess decays until the flow does, too.
+        // If usage allows it, what is remembered decays until the flow does, too.
         let decays = with <= most;
-        let room = most.saturating_sub(usage);
-        let until = decays.then(|| now + account.flow.until_excess(room, now, half_life));
+        let until = decays.then(|| now + account.flow.until_at_most(most, now, half_life));
         let alone = weights.of(amounts);
         let for_good = alone > most;
         let would = if for_good { alone } else { would };
@@ -172,11 +198,11 @@ fn budget(
         return Ok(0);
     };
     let account = &queue.account;
-    let mut held = account.held.all.clone();
-    let usage = weights.of(&held);
+    let mut held = account.held.to_stay();
     held.add_all(amounts);
     let excess = account.flow.excess(now, queues.half_life());
-    let would = weights.of(&held).max(usage.saturating_add(excess));
+    let flow = account.flow.value(now, queues.half_life());
+    let would = weights.of(&held).max(flow);
     let beyond = would.saturating_sub(account.share);
     let beyond = beyond.min(weights.of(amounts));
     let needs = u128::from(beyond) * u128::from(lifetime.0);
@@ -225,22 +251,29 @@ pub fn budget_left(queue: &Queue) -> u64 {
     u64::try_from(left(queue) / u128::from(CORE)).unwrap_or(u64::MAX)
 }
 
-/// What a gang that was found running is charged, in worth times milliseconds: as if it had started
-/// last.
+/// What a gang that was found running is charged, in worth times milliseconds, where the others of its queue
+/// held so much when it started, and so much of what it holds is protected.
 #[must_use]
-pub fn charge_of_running(state: &ClusterState, gang_id: GangId) -> u128 {
+pub fn charge_of_running(
+    state: &ClusterState,
+    gang_id: GangId,
+    before: &Tally,
+    protected: &Tally,
+) -> u128 {
     let gang = &state[gang_id];
     let (Some(queue), Lifetime::Limited(span)) = (gang.queue, gang.lifetime) else {
         return 0;
     };
-    let queues = state.queues();
-    let Some((_, queue)) = queues.path(queue).next() else {
+    let Some(queue) = state.queues().get(queue) else {
         return 0;
     };
-    let flow = queue.account.flow.value(state.now(), queues.half_life());
-    let flow = flow.max(state.weights().of(&queue.account.held.all));
-    let beyond = flow.saturating_sub(queue.account.share);
-    let beyond = beyond.min(state.weights().of(&gang.in_use));
+    let mut held = before.clone();
+    held.add_all(protected);
+    let beyond = state
+        .weights()
+        .of(&held)
+        .saturating_sub(queue.account.share);
+    let beyond = beyond.min(state.weights().of(protected));
     u128::from(beyond) * u128::from(span.0)
 }
 

@@ -35,6 +35,15 @@ impl Books {
 
     /// A job of so many CPUs that waits in a queue.
     fn job(&mut self, queue: &str, cpus: i64, lifetime: Option<u64>) -> GangId {
+        self.job_of(queue, vec![("cpu".to_owned(), cpus * 1_000)], lifetime)
+    }
+
+    fn job_of(
+        &mut self,
+        queue: &str,
+        requests: Vec<(String, i64)>,
+        lifetime: Option<u64>,
+    ) -> GangId {
         self.pods += 1;
         let key = PodKey {
             namespace: "n".to_owned(),
@@ -47,7 +56,7 @@ impl Books {
             queue: Some(queue.to_owned()),
             lifetime: lifetime.map(Millis),
             shape: ShapeSpec {
-                requests: vec![("cpu".to_owned(), cpus * 1_000)],
+                requests,
                 ..ShapeSpec::default()
             },
             ..PodSpec::default()
@@ -374,4 +383,74 @@ fn a_queue_without_a_place_in_the_tree_says_why_and_the_rest_goes_on() {
     assert_eq!(books.share("a"), 100);
     let lifetime = Lifetime::of(Some(Millis(0)));
     assert!(lifetime.is_zero());
+}
+
+#[test]
+fn what_gives_way_at_any_time_makes_no_flow_and_is_not_beyond_the_share() {
+    let mut books = Books::new(&[queue("a", 1), queue("b", 3)]);
+    books.job("b", 1, None);
+    let free = books.job("a", 100, Some(0));
+    books.start(free, 100).unwrap();
+    assert_eq!(books.share("a"), 25);
+    books.state.set_now(Time(10 * 60_000));
+    books.end(free);
+    // Nothing is remembered of it.
+    let endless = books.job("a", 25, None);
+    assert_eq!(books.check(endless, 25), Ok(0));
+    // And beside it a gang within the share costs nothing.
+    let free = books.job("a", 75, Some(0));
+    books.start(free, 75).unwrap();
+    let limited = books.job("a", 20, Some(HOUR));
+    assert_eq!(books.check(limited, 20), Ok(0));
+}
+
+#[test]
+fn what_resources_come_to_be_worth_is_no_use_in_the_past() {
+    let node = |index: usize, gpus: i64| NodeSpec {
+        name: format!("g{index}"),
+        allocatable: vec![
+            ("cpu".to_owned(), 10_000),
+            ("gpu".to_owned(), gpus),
+            ("pods".to_owned(), 100),
+        ],
+        ..NodeSpec::default()
+    };
+    let mut books = Books::new(&[queue("a", 1), queue("b", 3)]);
+    for index in 0..10 {
+        books.state.apply(Time::ZERO, Event::is(node(index, 8)));
+    }
+    books.state.settle();
+    // Of 200 CPUs, and 80 GPUs that are worth as much: ten of these are worth 25 cores.
+    assert_eq!(books.share("a"), 100);
+    let requests = vec![("cpu".to_owned(), 10_000), ("gpu".to_owned(), 10)];
+    let holds = books.job_of("a", requests, None);
+    books.start(holds, 10).unwrap();
+    let past = books.job("a", 20, None);
+    books.start(past, 20).unwrap();
+    books.state.set_now(Time(HOUR));
+    books.end(past);
+    let flow = |books: &Books| {
+        let half_life = books.state.queues().half_life();
+        let flow = &books.state.queues().find("a").unwrap().1.account.flow;
+        (
+            flow.value(books.state.now(), half_life) / CORE,
+            flow.excess(books.state.now(), half_life) / CORE,
+        )
+    };
+    assert_eq!(flow(&books), (55, 20));
+    // Nine nodes with GPUs are gone: those that are left are worth more, and the CPUs of which a queue's past
+    // is made are not.
+    for index in 1..10 {
+        let gone = Event::Gone(ObjectKey::Node(format!("g{index}")));
+        books.state.apply(Time(HOUR), gone);
+    }
+    books.state.settle();
+    assert_eq!(flow(&books), (167, 20));
+    books.state.set_now(Time(HOUR + 300_000));
+    for index in 1..10 {
+        let back = Event::is(node(index, 8));
+        books.state.apply(Time(HOUR + 300_000), back);
+    }
+    books.state.settle();
+    assert_eq!(flow(&books), (53, 18), "five minutes have gone by");
 }

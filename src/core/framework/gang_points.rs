@@ -1,6 +1,6 @@
 //! The points that look at a gang as a whole.
 
-use super::{Plugin, WaitingPods};
+use super::{Plugin, WaitingGangs};
 use crate::state::{ClusterState, Gang, GangId, NodeSet};
 use muster_model::{Event, Why};
 
@@ -19,6 +19,11 @@ pub trait PreEnqueue: Plugin {
 
     /// Why it may not; `None` if it may.
     fn holds_back(&self, state: &ClusterState, gang: &Gang) -> Option<Why>;
+
+    /// Why a gang that has its minimum gets no more members; `None` if it may.
+    fn holds_back_growth(&self, _state: &ClusterState, _gang: &Gang) -> Option<Why> {
+        None
+    }
 }
 
 /// Offers the sets of nodes inside which a gang is placed as a whole, the best first.
@@ -80,14 +85,14 @@ pub trait PostFilter: Plugin {
         &self,
         state: &ClusterState,
         gang: &Gang,
-        waiting: &mut WaitingPods,
+        waiting: &mut WaitingGangs,
     ) -> Option<String>;
 }
 
 /// Hears of every event, after the state took it.
 pub trait EventHandler: Plugin {
     /// What happened; the state already has it.
-    fn on_event(&self, state: &ClusterState, event: &Event, waiting: &mut WaitingPods);
+    fn on_event(&self, state: &ClusterState, event: &Event, waiting: &mut WaitingGangs);
 
     /// Gangs that it wants looked at again.
     fn wakes(&self) -> Vec<GangId> {

@@ -20,7 +20,7 @@ mod waiting;
 pub use addition::Addition;
 pub use decision_points::{
     Ask, BindVerdict, Binder, MAX_WAIT, Permit, PermitVerdict, PostBind, PreBind, PreBindVerdict,
-    Reserve, ReserveVerdict, Spot,
+    Refusal, Reserve, ReserveVerdict, Spot, Spots,
 };
 pub use gang_points::{
     DomainOrder, DomainRoom, EventHandler, GangDomains, Inside, PostFilter, PreEnqueue, QueueSort,
@@ -33,7 +33,7 @@ pub use profile::{MAX_SCORE, Preemption, Profile, Profiles, Weighted};
 pub use reason::Reason;
 pub use remote::{Remote, asked_gang, asked_pod};
 pub use store::Store;
-pub use waiting::{Rejection, WaitingPod, WaitingPods};
+pub use waiting::{Rejection, WaitingGang, WaitingGangs};
 
 /// Every plugin has a name: what the configuration calls it.
 pub trait Plugin: Send + Sync {

@@ -5,8 +5,9 @@ use super::books::{AskedBook, Count, Gangs, VolumeBook};
 use super::roads::Roads;
 use muster_model::units::Millis;
 use muster_model::{
-    BindOutcome, Constraints, Event, EvictOutcome, GangKey, HyperNodeSpec, Labels, NodeSpec,
-    Object, ObjectKey, PodKey, PodPhase, PodRules, PodSpec, PodVolume, SpreadRule, TopologySpec,
+    BindOutcome, Constraints, Event, EvictOutcome, GangKey, HostPort, HyperNodeSpec, Labels,
+    NodeSpec, Object, ObjectKey, PodKey, PodPhase, PodRules, PodSpec, PodVolume, SpreadRule,
+    TopologySpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Amounts = Vec<(String, i64)>;
 
 /// A node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Node {
     /// What it offers; `None` while it is only spoken of.
     offered: Option<BTreeMap<String, i64>>,
@@ -28,7 +29,7 @@ pub(super) struct Node {
 }
 
 /// A pod.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pod {
     pub(super) key: PodKey,
     pub(super) ours: bool,
@@ -55,6 +56,7 @@ pub(super) struct Pod {
     /// Which nodes its fields allow.
     pub(super) constraints: Constraints,
     pub(super) volumes: Vec<PodVolume>,
+    pub(super) ports: Vec<HostPort>,
     requests: Amounts,
     pub(super) labels: Labels,
     /// What it asks of other pods.
@@ -98,7 +100,7 @@ impl Pod {
 }
 
 /// The book.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     /// The resources of which others look after whether nodes have them.
     unchecked: BTreeSet<String>,
@@ -109,6 +111,8 @@ pub(super) struct Account {
     /// The uids of our pods, by gang.
     members: BTreeMap<GangKey, BTreeSet<String>>,
     pub(super) gangs: Gangs,
+    /// The namespaces that claim their groups for us.
+    pub(super) claims: BTreeSet<String>,
     pub(super) topologies: BTreeMap<String, TopologySpec>,
     /// The links of those that are made of them.
     pub(super) roads: BTreeMap<String, Roads>,
@@ -144,7 +148,10 @@ impl Account {
                 self.volumes.answered(*id, answer);
                 self.advised.hear(*id, answer);
             }
+            // It excuses nothing that a plan does.
+            Event::Writes(_) => {}
         }
+        self.gangs.forget_what_is_not_ours(&self.claims);
     }
 
     fn take_object(&mut self, object: &Object) {
@@ -179,6 +186,7 @@ impl Account {
             Object::Namespace(spec) => {
                 let labels = spec.labels.clone();
                 self.namespaces.insert(spec.name.clone(), labels);
+                self.claim(&spec.name, spec.claims);
             }
             Object::Claim(claim) => self.volumes.take_claim(claim),
             Object::Volume(volume) => self.volumes.take_volume(volume),
@@ -206,7 +214,10 @@ impl Account {
             }
             ObjectKey::HyperNode(name) => _ = self.hyper_nodes.remove(name),
             ObjectKey::Queue(name) => _ = self.with_lifetimes.remove(name),
-            ObjectKey::Namespace(name) => _ = self.namespaces.remove(name),
+            ObjectKey::Namespace(name) => {
+                self.namespaces.remove(name);
+                self.claim(name, false);
+            }
             ObjectKey::Claim(key) => self.volumes.forget_claim(key),
             ObjectKey::Volume(name) => self.volumes.forget_volume(name),
             ObjectKey::CsiNode(name) => self.volumes.forget_csi_node(name),
@@ -217,6 +228,12 @@ impl Account {
             | ObjectKey::StorageCapacity(_)
             | ObjectKey::VolumeAttachment(_) => {}
         }
+    }
+
+    fn claim(&mut self, namespace: &str, claims: bool) {
+        self.claims.remove(namespace);
+        self.claims.extend(claims.then(|| namespace.to_owned()));
+        self.gangs.touch_namespace(namespace);
     }
 
     /// The pod of a key; an empty uid stands for any.
@@ -285,6 +302,7 @@ impl Account {
             spread: spec.shape.spread.clone(),
             constraints: spec.shape.constraints.clone(),
             volumes: spec.volumes.clone(),
+            ports: spec.shape.host_ports.clone(),
             requests,
             labels: labels_of(spec),
             rules: spec.shape.pods.clone(),
@@ -348,6 +366,8 @@ impl Account {
             let count = pod.count(self);
             let subgroup = pod.subgroup.as_deref();
             self.gangs.count(&pod.gang, subgroup, count, sign);
+        } else {
+            self.gangs.count_other(&pod.gang, sign);
         }
     }
 

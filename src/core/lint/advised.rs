@@ -10,7 +10,7 @@ use std::sync::Arc;
 type Speaker = (Arc<str>, RemotePoint);
 
 /// What was said last.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Advised {
     open: BTreeMap<QuestionId, (Speaker, Vec<PodKey>, BTreeSet<String>)>,
     unfit: BTreeMap<PodKey, BTreeMap<Speaker, Arc<BTreeSet<String>>>>,

@@ -3,9 +3,10 @@
 
 use super::Note;
 use super::account::Account;
-use muster_model::{About, Bind, Question};
+use muster_model::{AskedPlace, Bind, Question, QuestionId};
 
-/// A question has a number of its own; it is about a pod of ours that waits, or undoes an earlier one.
+/// A question has a number of its own; it is about pods of one gang of ours that wait, or undoes an earlier
+/// one.
 pub(super) fn ask(account: &mut Account, question: &Question) -> Option<Note> {
     let id = question.id;
     if !account.asked.number(id) {
@@ -13,16 +14,33 @@ pub(super) fn ask(account: &mut Account, question: &Question) -> Option<Note> {
     }
     if let Some(undone) = question.undoes {
         let nothing = || format!("{id:?} undoes {undone:?}, which left nothing behind");
-        return (!account.asked.undo(undone)).then(nothing);
+        let places = question.about.places();
+        return (!account.asked.undo(undone, places)).then(nothing);
     }
-    let About::Pod { pod, node } = &question.about else {
-        return None;
-    };
-    let found = account.pod(pod)?;
-    if found.node.is_some() {
+    let places = question.about.places();
+    let first = account.pod(&places.first()?.pod)?;
+    if first.node.is_some() {
         // After the bind.
         return None;
     }
+    let gang = first.gang.clone();
+    if let Some(note) = places.iter().find_map(|place| at(account, id, place)) {
+        return Some(note);
+    }
+    let strange = |place: &&AskedPlace| account.pod(&place.pod).is_some_and(|pod| pod.gang != gang);
+    if let Some(AskedPlace { pod, .. }) = places.iter().find(strange) {
+        return Some(format!("{id:?} is asked about {gang} and {pod}"));
+    }
+    let (pod, before) = account.asked.ask(question, gang)?;
+    Some(format!(
+        "{id:?} is asked about {pod} before {before:?} was undone"
+    ))
+}
+
+/// What is wrong with a question about a place.
+fn at(account: &Account, id: QuestionId, place: &AskedPlace) -> Option<Note> {
+    let AskedPlace { pod, node } = place;
+    let found = account.pod(pod)?;
     let wrong = if !found.ours {
         "it is another scheduler's"
     } else if found.ordered.is_some() {
@@ -30,11 +48,7 @@ pub(super) fn ask(account: &mut Account, question: &Question) -> Option<Note> {
     } else if !account.has_node(node) {
         "it would go to a node that does not exist"
     } else {
-        let gang = found.gang.clone();
-        let before = account.asked.ask(question, (pod, node), gang)?;
-        return Some(format!(
-            "{id:?} is asked about {pod} before {before:?} was undone"
-        ));
+        return None;
     };
     Some(format!("{id:?} is asked about {pod}: {wrong}"))
 }

@@ -68,6 +68,7 @@ pub(super) fn look(
             }
             Effect::GiveUp(_)
             | Effect::GangStatus(_)
+            | Effect::GangSilent(..)
             | Effect::QueueStatus(_)
             | Effect::TopologyStatus(_)
             | Effect::TopologyDoubt(_) => {}
@@ -80,14 +81,7 @@ pub(super) fn look(
     notes.extend(places.notes);
     for effect in &plan.effects {
         match effect {
-            Effect::Bind(order) => {
-                let room = || room(account, order);
-                notes.extend((!exempt.overcommit).then(room).flatten());
-                notes.extend(not_shared(account, order));
-                let unfit = || not_allowed(account, order);
-                notes.extend((!exempt.unfit).then(unfit).flatten());
-                notes.extend(volumes::bind(account, order));
-            }
+            Effect::Bind(order) => notes.extend(place(account, order, exempt)),
             Effect::GangStatus(of_gang) => notes.extend(status(account, of_gang)),
             _ => {}
         }
@@ -183,12 +177,27 @@ impl<'a> Places<'a> {
     }
 }
 
+/// What speaks against the place of a bind, once it is taken down.
+pub(super) fn place(account: &Account, order: &Bind, exempt: &Exemptions) -> Vec<Note> {
+    let room = || room(account, order);
+    let mut notes: Vec<Note> = (!exempt.overcommit)
+        .then(room)
+        .flatten()
+        .into_iter()
+        .collect();
+    notes.extend(not_shared(account, order));
+    let unfit = || not_allowed(account, order);
+    notes.extend((!exempt.unfit).then(unfit).flatten());
+    notes.extend(volumes::bind(account, order));
+    notes
+}
+
 fn gang_of(account: &Account, pod: &PodKey) -> Option<GangKey> {
     account.pod(pod).map(|pod| pod.gang.clone())
 }
 
 /// A bind is for a pod of ours that waits, once, on a node that is there.
-fn bind(account: &Account, order: &Bind) -> Option<Note> {
+pub(super) fn bind(account: &Account, order: &Bind) -> Option<Note> {
     let pod = &order.pod;
     let Some(found) = account.pod(pod) else {
         return Some(format!("bind of {pod}, which does not exist"));
@@ -222,7 +231,11 @@ fn room(account: &Account, order: &Bind) -> Option<Note> {
 }
 
 /// A gang is bound with all of its minimum, or not at all; no subgroup exceeds its maximum.
-fn minimum_or_nothing(account: &Account, key: &GangKey, added_to: &Labels) -> Option<Note> {
+pub(super) fn minimum_or_nothing(
+    account: &Account,
+    key: &GangKey,
+    added_to: &Labels,
+) -> Option<Note> {
     if key.space == GangSpace::Own {
         return None;
     }
@@ -303,12 +316,15 @@ fn waits(account: &Account, order: &PodWaits) -> Option<Note> {
     words(&order.reason, &order.message).map(|note| format!("{pod}: {note}"))
 }
 
-/// What a status says is so.
+/// What a status says is so, of a gang that is ours.
 fn status(account: &Account, status: &GangStatus) -> Option<Note> {
     let key = &status.gang;
     let Some(gang) = account.gangs.get(key) else {
         return Some(format!("status of gang {key}, which does not exist"));
     };
+    if !gang.is_ours(account.claims.contains(&key.namespace)) {
+        return Some(format!("status of gang {key}, which is not ours"));
+    }
     let counts = gang.everybody();
     let said = [
         status.bound,
@@ -320,7 +336,7 @@ fn status(account: &Account, status: &GangStatus) -> Option<Note> {
     let found = [
         counts.holding(),
         counts.of(Count::Running),
-        counts.of(Count::Succeeded),
+        counts.of(Count::Succeeded) + counts.of(Count::Retired),
         counts.of(Count::Failed),
     ];
     if said != found {

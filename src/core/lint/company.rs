@@ -18,19 +18,28 @@ pub(super) fn firsts(account: &Account, plan: &Plan) -> BTreeSet<PodKey> {
     let held = held.filter_map(|one| account.pod(&one.pod));
     let let_go = plan.held.iter().filter(|one| one.node.is_none());
     let let_go: BTreeSet<&PodKey> = let_go.map(|one| &one.pod).collect();
-    let asks = binds
+    let alone = binds
         .chain(held)
-        .filter(|pod| !pod.rules.affinity.is_empty());
-    let alone = asks.filter(|pod| {
-        let mut others = account.all_placed();
-        !others.any(|(other, node)| {
+        .filter(|pod| is_first(account, pod, |other| !let_go.contains(other)));
+    alone.map(|pod| pod.key.clone()).collect()
+}
+
+/// Whether a pod asks for company, and none of some pods with a place is one beside whom it wants to be.
+fn is_first(account: &Account, pod: &Pod, counts: impl Fn(&PodKey) -> bool) -> bool {
+    let mut others = account.all_placed();
+    !pod.rules.affinity.is_empty()
+        && !others.any(|(other, node)| {
             let mut keys = pod.rules.affinity.iter().map(|term| &term.topology_key);
-            !let_go.contains(&other.key)
+            counts(&other.key)
                 && is_wanted(account, pod, other)
                 && keys.any(|key| value(account, node, key).is_some())
         })
-    });
-    alone.map(|pod| pod.key.clone()).collect()
+}
+
+/// Whether nobody with a place is one beside whom a pod wants to be that asks for company.
+pub(super) fn may_be_first(account: &Account, pod: &PodKey) -> bool {
+    let found = account.pod(pod);
+    found.is_some_and(|pod| is_first(account, pod, |_| true))
 }
 
 /// A pod is beside nobody whom it keeps away or who keeps it away, and beside those it wants to be with.
@@ -40,26 +49,12 @@ pub(super) fn in_company(
     node: &str,
     firsts: &BTreeSet<PodKey>,
 ) -> Option<Note> {
+    if let Some(note) = too_near(account, pod, node) {
+        return Some(note);
+    }
     let pod = account.pod(pod)?;
     let note = |what: String| Some(format!("{} gets a place on {node}: {what}", pod.key));
-    let others = || {
-        let all = account.all_placed();
-        all.filter(|(other, _)| other.key != pod.key)
-    };
-    let away = |holder: &Pod, other: &Pod, there: &str| {
-        let terms = holder.rules.anti_affinity.iter();
-        let mut near = terms.filter(|term| together(account, node, there, &term.topology_key));
-        near.any(|term| matches(account, term, other))
-    };
-    let keeps = |other: &Pod, there: &str| away(pod, other, there) || away(other, pod, there);
-    let mut in_the_way = account.keepers().filter(|(other, _)| other.key != pod.key);
-    let in_the_way = match pod.rules.anti_affinity.is_empty() {
-        true => in_the_way.find(|(other, there)| away(other, pod, there)),
-        false => others().find(|(other, there)| keeps(other, there)),
-    };
-    if let Some((other, there)) = in_the_way {
-        return note(format!("{} on {there} is too near", other.key));
-    }
+    let others = || others(account, pod);
     let terms = &pod.rules.affinity;
     let lacks = terms.iter().find(|term| {
         let mut wanted = others().filter(|(other, _)| is_wanted(account, pod, other));
@@ -74,6 +69,33 @@ pub(super) fn in_company(
         return None;
     }
     note(format!("nobody it has to be with has the same {key}"))
+}
+
+/// The pods with a place but this one, and where.
+fn others<'a>(account: &'a Account, pod: &'a Pod) -> impl Iterator<Item = (&'a Pod, &'a String)> {
+    let all = account.all_placed();
+    all.filter(|(other, _)| other.key != pod.key)
+}
+
+/// A pod is beside nobody whom it keeps away or who keeps it away.
+pub(super) fn too_near(account: &Account, pod: &PodKey, node: &str) -> Option<Note> {
+    let pod = account.pod(pod)?;
+    let away = |holder: &Pod, other: &Pod, there: &str| {
+        let terms = holder.rules.anti_affinity.iter();
+        let mut near = terms.filter(|term| together(account, node, there, &term.topology_key));
+        near.any(|term| matches(account, term, other))
+    };
+    let keeps = |other: &Pod, there: &str| away(pod, other, there) || away(other, pod, there);
+    let mut in_the_way = account.keepers().filter(|(other, _)| other.key != pod.key);
+    let in_the_way = match pod.rules.anti_affinity.is_empty() {
+        true => in_the_way.find(|(other, there)| away(other, pod, there)),
+        false => others(account, pod).find(|(other, there)| keeps(other, there)),
+    };
+    let (other, there) = in_the_way?;
+    let (pod, other) = (&pod.key, &other.key);
+    Some(format!(
+        "{pod} gets a place on {node}: {other} on {there} is too near"
+    ))
 }
 
 /// Whether a pod matches all terms of another's affinity.

@@ -20,6 +20,7 @@ mod kept;
 mod places;
 mod roads;
 mod spread;
+mod trial;
 mod volumes;
 
 use account::Account;
@@ -27,6 +28,8 @@ use muster_model::Event;
 use muster_model::Exemptions;
 use muster_model::Plan;
 use muster_model::units::Time;
+
+pub use trial::Trial;
 
 /// A plan that must not be, in words.
 pub type Note = String;
@@ -50,6 +53,12 @@ impl Linter {
     /// Takes one piece of news, before or after the scheduler does.
     pub fn hear(&mut self, event: &Event) {
         self.account.hear(event);
+    }
+
+    /// A trial of places on what is known so far; nothing that is tried is taken down here.
+    #[must_use]
+    pub fn trial(&self) -> Trial {
+        Trial::new(self.account.clone(), self.exempt.clone())
     }
 
     /// Looks at the plan that the scheduler made of all news so far, and takes its orders down as

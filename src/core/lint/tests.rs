@@ -4,8 +4,9 @@ use super::*;
 use muster_core::engine::Scheduler;
 use muster_model::units::Millis;
 use muster_model::{
-    Bind, BindOutcome, GangKey, GangRef, GangSpec, NamespaceChoice, NodeFeatures, NodeSpec, PodKey,
-    PodLabels, PodQuery, PodSpec, PodWaits, SpreadRule, SubgroupSpec, Taint,
+    Bind, BindOutcome, GangKey, GangRef, GangSpec, NamespaceChoice, NamespaceSpec, NodeFeatures,
+    NodeSpec, ObjectKey, PodKey, PodLabels, PodQuery, PodSpec, PodWaits, Source, SpreadRule,
+    SubgroupSpec, Taint,
 };
 use muster_model::{Effect, Evict, EvictCause, GangPhase, GangStatus};
 use muster_model::{HeldPlace, OntoKept};
@@ -275,6 +276,63 @@ fn a_status_that_is_not_so_is_found() {
         lie(&mut wrong);
         assert_eq!(world.look(vec![Effect::GangStatus(wrong)]).len(), 1);
     }
+}
+
+#[test]
+fn a_status_on_a_group_that_is_not_ours_is_found() {
+    let group = |stands_in| GangSpec {
+        key: gang(),
+        source: Source::Volcano,
+        stands_in,
+        ..GangSpec::default()
+    };
+    let theirs = PodSpec {
+        ours: false,
+        ..pod("p")
+    };
+    let gone = |spec: &PodSpec| Event::Gone(ObjectKey::Pod(spec.key.clone()));
+    let claim = |claims| {
+        Event::is(NamespaceSpec {
+            name: "a".into(),
+            claims,
+            ..NamespaceSpec::default()
+        })
+    };
+    let mut linter = Linter::default();
+    let status = GangStatus {
+        gang: gang(),
+        source: Source::Volcano,
+        uid: String::new(),
+        observed_generation: 0,
+        phase: GangPhase::Pending,
+        min_available: 0,
+        bound: 0,
+        running: 0,
+        succeeded: 0,
+        failed: 0,
+        position: None,
+        estimated_start: None,
+        max_hops: None,
+        granted: None,
+        conditions: Vec::new(),
+    };
+    let plan = Plan {
+        effects: vec![Effect::GangStatus(status)],
+        ..Plan::default()
+    };
+    let mut is_said_after = |event| {
+        linter.hear(&event);
+        linter.look(&plan, Time::ZERO).is_empty()
+    };
+    assert!(!is_said_after(Event::is(group(false))));
+    assert!(is_said_after(Event::is(group(true))));
+    assert!(!is_said_after(Event::is(theirs.clone())));
+    assert!(is_said_after(Event::is(pod("q"))));
+    assert!(!is_said_after(gone(&pod("q"))));
+    assert!(is_said_after(gone(&theirs)));
+    assert!(!is_said_after(Event::is(group(false))));
+    assert!(is_said_after(claim(true)));
+    assert!(!is_said_after(claim(false)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! No pod is bound before its claims are, nor where a node would attach more than it can.
 
 use super::books::VolumeBook;
-use muster_model::{AccessModes, Bind, ClaimKey, PodVolume};
+use muster_model::{AccessModes, Bind, ClaimKey, PodVolume, Term};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Note;
@@ -10,10 +10,7 @@ use super::account::{Account, Pod};
 /// The volumes of a driver that a pod has its node attach.
 fn handles<'a>(book: &'a VolumeBook, pod: &'a Pod) -> impl Iterator<Item = (&'a str, &'a str)> {
     let claims = pod.claims();
-    let volumes = claims.filter_map(|key| {
-        let claim = book.claims.get(&key)?;
-        book.volumes.get(&claim.volume)
-    });
+    let volumes = claims.filter_map(|key| book.volume_of(&key));
     volumes.filter_map(|volume| {
         let handle = volume.handle.as_ref()?;
         Some((handle.driver.as_str(), handle.handle.as_str()))
@@ -59,6 +56,14 @@ pub(super) fn bind(account: &Account, order: &Bind) -> Option<Note> {
         };
         if alone && is_named && account.pods().any(|other| uses(&other)) {
             return what(format!("another pod uses claim {key}, which is for one"));
+        }
+    }
+    for volume in pod.claims().filter_map(|key| book.volume_of(&key)) {
+        let labels = account.labels(&order.node)?;
+        let holds = |term: &Term| term.matches(&order.node, labels);
+        let choices = volume.affinity.as_ref();
+        if choices.is_some_and(|terms| !terms.iter().any(holds)) {
+            return what(format!("volume {} is not for that node", volume.name));
         }
     }
     let csi = book.csi_nodes.get(&order.node)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 /// A `policy/v1` PodDisruptionBudget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DisruptionBudgetSpec {
     /// `metadata.namespace`.
     pub namespace: String,
@@ -21,6 +22,7 @@ pub struct DisruptionBudgetSpec {
 /// Labels of a pod as one text, `key=value` with commas between; neither may be in a key or a value.
 /// There are very many pods, and hardly anybody asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodLabels(String);
 
 impl PodLabels {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 /// What a taint does to pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TaintEffect {
     /// No new pods.
     #[default]
@@ -17,6 +18,7 @@ pub enum TaintEffect {
 
 /// A taint of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Taint {
     /// The key.
     pub key: String,
@@ -28,6 +30,7 @@ pub struct Taint {
 
 /// How a toleration compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TolerationOperator {
     /// Key and value must be equal.
     #[default]
@@ -42,6 +45,7 @@ pub enum TolerationOperator {
 
 /// A toleration of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Toleration {
     /// The key; empty with `Exists` tolerates every taint.
     pub key: String,
@@ -80,6 +84,7 @@ fn decimal(text: &str) -> Option<i64> {
 
 /// How a requirement compares a label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Operator {
     /// The value is among those given.
     #[default]
@@ -98,6 +103,7 @@ pub enum Operator {
 
 /// One expression over labels or fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Requirement {
     /// Label key, or field path for fields.
     pub key: String,
@@ -135,6 +141,7 @@ const NODE_NAME: &str = "metadata.name";
 
 /// Expressions that must all hold. A term without any matches nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Term {
     /// `matchExpressions`, over the node's labels.
     pub labels: Vec<Requirement>,
@@ -200,6 +207,7 @@ pub fn labels_match(wanted: &Labels, labels: &Labels) -> bool {
 
 /// With whom a pod shares a node, if it is of a gang that wants nodes for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Housemates {
     /// Its gang: members share nodes.
     pub gang: GangKey,
@@ -210,6 +218,7 @@ pub struct Housemates {
 /// What of a pod depends on the node's identity, labels and taints alone: two pods with equal
 /// constraints are allowed on the same nodes, whatever they request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Constraints {
     /// By which profile it is scheduled: another one may ask other filters, or the same in another way.
     pub profile: ProfileId,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 /// A pod is to be bound: by `POST pods/binding`, or by whoever does it in our place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bind {
     /// The pod.
     pub pod: PodKey,
@@ -16,6 +17,7 @@ pub struct Bind {
 
 /// A pod that has to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Evict {
     /// The pod.
     pub pod: PodKey,
@@ -31,6 +33,7 @@ pub struct Evict {
 
 /// What a pod is evicted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum EvictCause {
     /// Its gang is below its minimum and leaves its nodes as a whole.
     Release,
@@ -40,6 +43,7 @@ pub enum EvictCause {
 
 /// Why a pod waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodWaits {
     /// The pod.
     pub pod: PodKey,

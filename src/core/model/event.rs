@@ -3,10 +3,12 @@
 //! Events may come in any order between kinds. One that says what is carries the whole object; the
 //! state finds out by itself what changed. Each is applied with the time at which it came.
 
+use super::units::Time;
 use super::{Answer, Object, ObjectKey, PodKey, QuestionId};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
     /// An object appeared or changed.
     Is(Object),
@@ -18,6 +20,8 @@ pub enum Event {
     EvictResult(PodKey, EvictOutcome),
     /// What came of a question.
     Answer(QuestionId, Answer),
+    /// Whether anything comes of what is written, whatever it is.
+    Writes(Writes),
 }
 
 impl Event {
@@ -28,9 +32,28 @@ impl Event {
     }
 }
 
+/// Whether anything comes of what is written. It is told when it changes, and while nothing does every
+/// now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Writes {
+    /// Since then nothing has come of any write: it could not be sent, was not answered, or was to be
+    /// sent again later.
+    Stalled {
+        /// When the first of them was sent.
+        since: Time,
+    },
+    /// A write was judged: the API server took it, or refused it.
+    Judged {
+        /// When.
+        at: Time,
+    },
+}
+
 /// What became of a bind, once that is known for sure. While it is not known, nothing is said
 /// and the pod stays assumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BindOutcome {
     /// The API says that the pod is bound to this node (by us, now or earlier, or by others).
     Bound {
@@ -55,6 +78,7 @@ pub enum BindOutcome {
 
 /// What became of an eviction.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum EvictOutcome {
     /// The API took it: the pod is gone or going.
     Accepted,

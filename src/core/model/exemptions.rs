@@ -2,6 +2,7 @@
 
 /// What no plugin of some profile looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Exemptions {
     /// A node may get more than it offers.
     pub overcommit: bool,

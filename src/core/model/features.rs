@@ -4,6 +4,7 @@
 /// Kubernetes' `component-helpers/nodedeclaredfeatures` of 1.37; its other features are about pods that
 /// have a node already).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeFeatures(u8);
 
 impl NodeFeatures {

@@ -6,6 +6,7 @@ use std::fmt;
 
 /// Among which kinds a gang's name is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum GangSpace {
     /// Our PodGroup of that name, else Volcano's: what the label `muster.dev/pod-group` and the
     /// annotation `scheduling.k8s.io/group-name` mean.
@@ -19,6 +20,7 @@ pub enum GangSpace {
 
 /// Identifies a gang. Always keyed by the pod's own namespace: gangs do not cross namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GangKey {
     /// Namespace of the PodGroup and of its pods.
     pub namespace: String,
@@ -37,6 +39,7 @@ impl fmt::Display for GangKey {
 /// The kind of object a gang's definition comes from. Where two define one gang, the first in
 /// this order counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Source {
     /// `muster.dev/v1alpha1` PodGroup.
     #[default]
@@ -49,13 +52,14 @@ pub enum Source {
 
 /// How long a gang is protected from its start: until then nobody takes it off its nodes for the
 /// sake of fairness.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Lifetime {
+    /// For so long; zero is not at all.
+    Limited(Millis),
     /// For ever.
     #[default]
     Unlimited,
-    /// For so long; zero is not at all.
-    Limited(Millis),
 }
 
 impl Lifetime {
@@ -77,6 +81,7 @@ impl Lifetime {
 
 /// A set of pods of a gang with a minimum and a maximum of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SubgroupSpec {
     /// What pods say in their label `muster.dev/subgroup`.
     pub name: String,
@@ -92,6 +97,7 @@ pub struct SubgroupSpec {
 
 /// What a PodGroup asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GangSpec {
     /// Namespace, space and name.
     pub key: GangKey,
@@ -103,6 +109,9 @@ pub struct GangSpec {
     pub generation: i64,
     /// `metadata.creationTimestamp` of that object.
     pub created: Time,
+    /// Whether it is for us before it has pods: we stand in for the scheduler of its kind, or its label
+    /// `muster.dev/scheduler-name` claims it. Of no account for our own kind.
+    pub stands_in: bool,
     /// How many pods must run, over all subgroups.
     pub min_available: u32,
     /// The subgroups; without any, all pods are one group with `min_available`.
@@ -129,4 +138,17 @@ pub struct GangSpec {
     pub repair_for: Option<Millis>,
     /// Why the object cannot be valid, in words; the gang waits while there is a reason.
     pub invalid: Option<String>,
+    /// On what terms its status says that it was granted what it holds. Read by a process that begins, and not
+    /// part of what the object asks for.
+    pub granted: Option<GrantedTerms>,
+}
+
+/// On what terms a gang was granted what it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GrantedTerms {
+    /// In which queue.
+    pub queue: String,
+    /// For how long it is protected.
+    pub lifetime: Lifetime,
 }

@@ -1,8 +1,6 @@
 //! A HyperNode of Volcano: a set of nodes that are near each other, by the names of its members.
 
-use super::{LabelCondition, LabelSelector, Labels, Level};
-use std::fmt;
-use std::sync::Arc;
+use super::{LabelCondition, LabelSelector, Labels, Level, NamePattern};
 
 /// The name of the topology that all HyperNodes of a cluster make up. No object can have it.
 pub const HYPER_NODES: &str = "volcano:hypernodes";
@@ -12,6 +10,7 @@ pub const MAX_TIERS: usize = 16;
 
 /// `topology.volcano.sh/v1alpha1` HyperNode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HyperNodeSpec {
     /// Its name.
     pub name: String,
@@ -29,6 +28,7 @@ pub struct HyperNodeSpec {
 
 /// Chooses nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NodeChoice {
     /// The one of this name.
     Named(String),
@@ -44,7 +44,7 @@ impl NodeChoice {
     pub fn chooses(&self, name: &str, labels: &Labels) -> bool {
         match self {
             Self::Named(named) => named == name,
-            Self::Like(pattern) => name.starts_with(&pattern.prefix) && (pattern.test)(name),
+            Self::Like(pattern) => pattern.fits(name),
             Self::Labelled(selector) => selector.matches(labels),
         }
     }
@@ -72,31 +72,6 @@ impl HyperNodeSpec {
         self.nodes.iter().any(|one| one.chooses(name, labels))
     }
 }
-
-/// A pattern of names. Who reads it makes the test of it: the core knows no regular expressions.
-#[derive(Clone)]
-pub struct NamePattern {
-    /// As it is written. Patterns that are written alike test alike.
-    pub text: String,
-    /// How every name begins that fits, as far as that is easily seen: most names need no more.
-    pub prefix: String,
-    /// Whether a name fits.
-    pub test: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-}
-
-impl fmt::Debug for NamePattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.text, f)
-    }
-}
-
-impl PartialEq for NamePattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for NamePattern {}
 
 /// The level that the HyperNodes of a tier are: 2 hops a tier, and 1 for tier 0, for a single node has
 /// none.

@@ -16,10 +16,12 @@ mod features;
 mod gang;
 mod hyper_node;
 mod image;
+mod name_pattern;
 mod natural;
 mod node;
 mod object;
 mod objects;
+pub mod plain;
 mod plan;
 mod pod;
 mod pod_rules;
@@ -38,6 +40,7 @@ mod text;
 mod topology;
 pub mod units;
 mod volumes;
+mod whose;
 mod why;
 
 pub use budget::{DisruptionBudgetSpec, PodLabels, label_in};
@@ -47,14 +50,13 @@ pub use constraints::{
     Toleration, TolerationOperator, labels_match,
 };
 pub use effect::{Bind, Evict, EvictCause, PodWaits};
-pub use event::{BindOutcome, Event, EvictOutcome};
+pub use event::{BindOutcome, Event, EvictOutcome, Writes};
 pub use exemptions::Exemptions;
 pub use features::NodeFeatures;
-pub use gang::{GangKey, GangSpace, GangSpec, Lifetime, Source, SubgroupSpec};
-pub use hyper_node::{
-    HYPER_NODES, HyperNodeSpec, MAX_TIERS, NamePattern, NodeChoice, level_of_tier,
-};
+pub use gang::{GangKey, GangSpace, GangSpec, GrantedTerms, Lifetime, Source, SubgroupSpec};
+pub use hyper_node::{HYPER_NODES, HyperNodeSpec, MAX_TIERS, NodeChoice, level_of_tier};
 pub use image::NodeImage;
+pub use name_pattern::NamePattern;
 pub use natural::natural;
 pub use node::NodeSpec;
 pub use object::{Object, ObjectKey, ObjectKind, Spec};
@@ -65,7 +67,10 @@ pub use pod_rules::{
     Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm, WeightedPodTerm,
 };
 pub use profile::{Preferences, Preferred, ProfileId, Reads};
-pub use question::{About, Answer, Body, Inquiry, Point, Question, QuestionId};
+pub use question::{
+    About, Answer, AskedPlace, Body, Inquiry, Point, Question, QuestionId,
+    in_words as places_in_words,
+};
 pub use queue::{
     CRITICAL_PRIORITY, DEFAULT_OVER_SHARE, DEFAULT_QUEUE, DEFAULT_RESERVE_AFTER, LabelCondition,
     LabelRequirement, LabelSelector, NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,
@@ -89,6 +94,7 @@ pub use volumes::{
     CsiNodeSpec, Disk, Handle, PodVolume, Reach, StorageCapacitySpec, StorageClassSpec,
     VOLUME_BINDING, VolumeDeed, VolumeNeeds, VolumePlace, VolumeSpec, VolumeTask, VolumeWant,
 };
+pub use whose::{Named, is_ours};
 pub use why::Why;
 
 use std::collections::BTreeMap;

@@ -25,18 +25,21 @@ macro_rules! kinds {
     )+) => {
         /// An object as the core is told of it.
         #[derive(Clone, Debug, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Object {
             $($(#[$doc])* $kind(Box<$spec>),)+
         }
 
         /// What names one object among all.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum ObjectKey {
             $($(#[$doc])* $kind($($key),+),)+
         }
 
         /// The kinds of objects.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum ObjectKind {
             $($(#[$doc])* $kind,)+
         }
@@ -44,6 +47,15 @@ macro_rules! kinds {
         impl ObjectKind {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// An object of this kind of which nothing is said, for tests that go through all kinds.
+            #[cfg(any(test, feature = "testing"))]
+            #[must_use]
+            pub fn empty(self) -> Object {
+                match self {
+                    $(Self::$kind => <$spec>::default().into(),)+
+                }
+            }
         }
 
         impl ObjectKey {

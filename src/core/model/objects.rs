@@ -51,27 +51,38 @@ mod tests {
     use crate::{GangSpec, NodeSpec, PodKey, PodSpec};
 
     #[test]
-    fn an_object_is_found_by_what_names_it() {
+    fn an_object_of_any_kind_is_found_by_what_names_it() {
+        let all: Vec<Object> = ObjectKind::ALL.iter().map(|kind| kind.empty()).collect();
         let mut objects = Objects::default();
-        let all: [Object; 3] = [
-            node("a", 1).into(),
-            pod("a", None, 1).into(),
-            group("a").into(),
-        ];
         for object in &all {
             assert_eq!(objects.put(object.clone()), None);
         }
-        for object in &all {
-            assert_eq!(objects.get(&object.key()), Some(object));
-            assert_eq!(object.key().of_name().kind(), object.key().kind());
+        for (kind, object) in ObjectKind::ALL.iter().zip(&all) {
+            let key = object.key();
+            assert_eq!((key.kind(), key.clone().of_name().kind()), (*kind, *kind));
+            assert_eq!(objects.get(&key), Some(object));
+            assert_eq!(objects.of_kind(*kind).collect::<Vec<_>>(), [object]);
+            assert_eq!(objects.remove(&key), Some(object.clone()));
+            assert_eq!(objects.get(&key), None);
         }
+        assert!(
+            ObjectKind::ALL
+                .iter()
+                .all(|kind| objects.of_kind(*kind).next().is_none())
+        );
+    }
+
+    #[test]
+    fn what_is_told_of_an_object_is_read_as_its_own_kind_only() {
+        let mut objects = Objects::default();
+        let key = Object::from(node("a", 1)).key();
+        objects.put(node("a", 1).into());
+        objects.put(group("a").into());
+        assert_eq!(objects.spec(&key), Some(&node("a", 1)));
+        assert_eq!(objects.spec::<PodSpec>(&key), None);
         assert_eq!(objects.all::<NodeSpec>().count(), 1);
         assert_eq!(objects.all::<GangSpec>().count(), 1);
-        let key = all[0].key();
-        assert!(objects.spec::<NodeSpec>(&key).is_some());
-        assert!(objects.spec::<PodSpec>(&key).is_none());
-        assert_eq!(objects.remove(&key), Some(all[0].clone()));
-        assert_eq!(objects.all::<NodeSpec>().count(), 0);
+        assert_eq!(objects.all::<PodSpec>().count(), 0);
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use crate::units::{Millis, Time};
 use crate::{
     Bind, Code, Evict, GangKey, GangStatus, PodKey, PodWaits, Question, QuestionId, QueueStatus,
-    TopologyDoubt, TopologyStatus,
+    Source, TopologyDoubt, TopologyStatus,
 };
 use std::sync::Arc;
 
 /// The outcome of one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Plan {
     /// What to do, in this order where two effects touch the same object. Effects on different
     /// objects may be carried out at the same time.
@@ -30,6 +31,7 @@ pub struct Plan {
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Effect {
     /// Bind a pod. Answered by [`Event::BindResult`](crate::Event::BindResult).
     Bind(Bind),
@@ -47,6 +49,9 @@ pub enum Effect {
     PodWaits(PodWaits),
     /// Write a PodGroup's status. Only the latest one per PodGroup matters.
     GangStatus(GangStatus),
+    /// A PodGroup is not ours any more: nothing is said of it from now on, and what was to be written
+    /// is not.
+    GangSilent(Source, String),
     /// Write a Queue's status. Only the latest one per queue matters.
     QueueStatus(QueueStatus),
     /// A Topology's status is another than before.
@@ -57,6 +62,7 @@ pub enum Effect {
 
 /// What was decided on one gang in one cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Decision {
     /// Which gang, as people call it: the PodGroup's or the pod's namespace and name.
     pub gang: String,
@@ -70,6 +76,7 @@ pub struct Decision {
 
 /// What was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Outcome {
     /// These many pods got a place, on these many nodes.
     Placed {
@@ -102,6 +109,7 @@ pub enum Outcome {
 
 /// Something that took a while and is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {
     /// What it was.
     pub kind: SpanKind,
@@ -113,6 +121,7 @@ pub struct Span {
 
 /// What takes a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SpanKind {
     /// A gang waited, from its submission until its minimum got its place.
     Waiting,
@@ -122,6 +131,7 @@ pub enum SpanKind {
 
 /// A place is held from now on for a pod whose decision waits, or is not any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HeldPlace {
     /// For which pod.
     pub pod: PodKey,
@@ -133,6 +143,7 @@ pub struct HeldPlace {
 
 /// A gang was placed on nodes that are kept whole for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OntoKept {
     /// Who was placed.
     pub gang: GangKey,
@@ -147,6 +158,7 @@ pub struct OntoKept {
 
 /// How far pods are from those next to them by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Neighbours {
     /// The hops between the two of each pair, in all.
     pub hops: u32,

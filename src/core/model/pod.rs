@@ -9,6 +9,7 @@ use std::fmt;
 
 /// Where a pod is found: names are unique only while the pod lives, the uid for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodKey {
     /// `metadata.namespace`.
     pub namespace: String,
@@ -26,6 +27,7 @@ impl fmt::Display for PodKey {
 
 /// `status.phase`; `Unknown` is read as `Running`, for its room is still taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PodPhase {
     /// Not started yet (bound or not).
     #[default]
@@ -48,6 +50,7 @@ impl PodPhase {
 
 /// Which gang a pod says it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum GangRef {
     /// None: the pod is a gang of its own.
     #[default]
@@ -63,6 +66,7 @@ pub enum GangRef {
 
 /// Transport protocol of a host port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Protocol {
     /// The default.
     #[default]
@@ -76,6 +80,7 @@ pub enum Protocol {
 /// A port that a pod takes on its node. An empty `ip` stands for every address, as does
 /// `0.0.0.0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostPort {
     /// `hostIP`.
     pub ip: String,
@@ -99,6 +104,7 @@ impl HostPort {
 
 /// All that decides which nodes a pod fits, and how well: pods with equal shapes fit the same nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ShapeSpec {
     /// Effective requests (without `pods`, which the core counts itself). Sorted by name.
     pub requests: Amounts,
@@ -116,6 +122,7 @@ pub struct ShapeSpec {
 
 /// A pod: who it is, what it needs, how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodSpec {
     /// Namespace, name, uid.
     pub key: PodKey,
@@ -123,6 +130,8 @@ pub struct PodSpec {
     pub created: Time,
     /// Whether `spec.schedulerName` is one of ours. Others' pods are usage and never touched.
     pub ours: bool,
+    /// `spec.schedulerName` of a pod that is not ours and names a group; else empty.
+    pub other_scheduler: String,
     /// Whether a DaemonSet controls it: there is one of these on every node, so that it does not make
     /// a node one that is in use.
     pub daemon: bool,

@@ -7,6 +7,7 @@ pub const METADATA_NAME: &str = "kubernetes.io/metadata.name";
 
 /// Some namespaces: those that are named, and those whose labels are chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NamespaceChoice {
     /// By name; sorted, each once.
     names: Vec<String>,
@@ -58,6 +59,7 @@ impl NamespaceChoice {
 
 /// One term of pod affinity or anti-affinity (`PodAffinityTerm`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodTerm {
     /// Where the pods are looked for.
     pub namespaces: NamespaceChoice,
@@ -69,6 +71,7 @@ pub struct PodTerm {
 
 /// A term that a pod had better satisfy (`WeightedPodAffinityTerm`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WeightedPodTerm {
     /// How much that counts: 1 to 100, or as much below zero where it is one of anti-affinity.
     pub weight: i32,
@@ -78,6 +81,7 @@ pub struct WeightedPodTerm {
 
 /// What a pod asks of other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodRules {
     /// Required affinity: all of these terms hold together, of pods that match all of them.
     pub affinity: Vec<PodTerm>,
@@ -100,6 +104,7 @@ impl PodRules {
 
 /// Which of the pods with a node count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Counted {
     /// All that take room, and those for whom room is only held: what must not be near.
     #[default]
@@ -114,6 +119,7 @@ pub enum Counted {
 
 /// Which pods are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PodQuery {
     /// Where they are: in each of these choices.
     pub namespaces: Vec<NamespaceChoice>,

@@ -5,11 +5,13 @@ use super::{SpreadRule, Term};
 /// The number of a profile: 0 for the one that is there in any case, the others in the order in which
 /// they were configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProfileId(pub u8);
 
 /// What scores look at and filters do not. All of it is empty unless a profile scores by it: pods that
 /// differ in nothing else are of one shape then.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Preferences {
     /// `preferredDuringScheduling` node affinity.
     pub nodes: Vec<Preferred>,
@@ -25,6 +27,7 @@ pub struct Preferences {
 
 /// A term that a node had better satisfy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Preferred {
     /// How much that counts: 1 to 100.
     pub weight: i32,
@@ -34,6 +37,7 @@ pub struct Preferred {
 
 /// What the scores of a profile look at of pods and nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reads {
     /// Preferred node affinity of its pods.
     pub node_terms: bool,

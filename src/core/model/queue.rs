@@ -8,6 +8,7 @@ pub const DEFAULT_QUEUE: &str = "default";
 
 /// A queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueSpec {
     /// `metadata.name`.
     pub name: String,
@@ -59,6 +60,7 @@ pub struct QueueSpec {
 
 /// In which order gangs leave a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueueOrder {
     /// The higher priority first, then the earlier submission.
     #[default]
@@ -69,6 +71,7 @@ pub enum QueueOrder {
 
 /// Who may pass the head of a queue that does not fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reservation {
     /// Everybody who fits.
     None,
@@ -115,6 +118,7 @@ impl Default for QueueSpec {
 
 /// Chooses objects by their labels (`metav1.LabelSelector`): all of its requirements must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LabelSelector {
     /// What must hold.
     pub requirements: Vec<LabelRequirement>,
@@ -122,6 +126,7 @@ pub struct LabelSelector {
 
 /// One requirement on a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LabelRequirement {
     /// The label's name.
     pub key: String,
@@ -131,6 +136,7 @@ pub struct LabelRequirement {
 
 /// What a label must be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LabelCondition {
     /// One of these.
     In(Vec<String>),
@@ -188,6 +194,7 @@ pub fn is_critical_class(name: &str) -> bool {
 
 /// A `scheduling.k8s.io/v1` PriorityClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PriorityClassSpec {
     /// `metadata.name`.
     pub name: String,
@@ -201,6 +208,7 @@ pub struct PriorityClassSpec {
 
 /// A namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NamespaceSpec {
     /// `metadata.name`.
     pub name: String,
@@ -208,6 +216,8 @@ pub struct NamespaceSpec {
     pub labels: Labels,
     /// Annotation `muster.dev/queue`: the queue of gangs here that name none.
     pub queue: Option<String>,
+    /// Whether its label `muster.dev/scheduler-name` claims its groups for us before they have pods.
+    pub claims: bool,
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 /// Where a pod stands in the line of its gang: by role, then by group, then by index. It says who is
 /// next to whom, and nothing else: what it is written in belongs to whoever made the pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
     /// The first letters of the role's name, so that pods of one role are next to each other.
     role: u64,

@@ -8,11 +8,12 @@ use super::{Amounts, GangKey, PodKey, PodLabels, Point};
 use crate::units::Millis;
 use std::sync::Arc;
 
-/// How many pods one question names; how many it is about stands beside them.
+/// How many pods one message names, and a question about nodes: how many it is about stands beside them.
 pub const MAX_ASKED_PODS: usize = 1_024;
 
 /// At which extension point another process is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RemotePoint {
     /// Whether the gang may be placed at all, and on which nodes only.
     PreFilter,
@@ -88,6 +89,7 @@ impl RemotePoint {
 
 /// A question to a plugin in another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RemoteQuestion {
     /// The plugin's name.
     pub plugin: Arc<str>,
@@ -95,8 +97,8 @@ pub struct RemoteQuestion {
     pub point: RemotePoint,
     /// About whom.
     pub gang: AskedGang,
-    /// The pods: of one shape before they have a place, else all of the decision. At most
-    /// [`MAX_ASKED_PODS`].
+    /// The pods: of one shape before they have a place, and then at most [`MAX_ASKED_PODS`]; else all of the
+    /// decision; at Bind, one of them.
     pub pods: Vec<AskedPod>,
     /// How many there are.
     pub pod_count: u32,
@@ -106,6 +108,7 @@ pub struct RemoteQuestion {
 
 /// The gang that a question is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AskedGang {
     /// Its key.
     pub key: GangKey,
@@ -121,6 +124,7 @@ pub struct AskedGang {
 
 /// A pod that a question is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AskedPod {
     /// Which.
     pub key: PodKey,
@@ -134,6 +138,7 @@ pub struct AskedPod {
 
 /// A node that comes into question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AskedNode {
     /// Its name.
     pub name: String,
@@ -143,6 +148,7 @@ pub struct AskedNode {
 
 /// What a plugin in another process says, or that it says nothing of use.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RemoteAnswer {
     /// Of nodes.
     Nodes(NodeVerdicts),
@@ -162,6 +168,7 @@ pub enum RemoteAnswer {
 
 /// What a plugin in another process says of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeVerdicts {
     /// No node will do, and why.
     pub none: Option<String>,

@@ -5,6 +5,7 @@ use super::PodQuery;
 /// One of a pod's `topologySpreadConstraints`, with what is left out filled in. Domains are the values of a
 /// label of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SpreadRule {
     /// The label.
     pub key: String,

@@ -1,7 +1,7 @@
 //! What is said on objects of how they are: statuses of PodGroups, Queues and Topologies, as data.
 
 use crate::units::Time;
-use crate::{Code, GangKey, Source};
+use crate::{Code, GangKey, GrantedTerms, Source};
 
 /// A position is shown to the first so many of a queue: when the first one leaves, no more
 /// statuses than these have to be written.
@@ -9,6 +9,7 @@ pub const SHOWN_POSITIONS: u32 = 50;
 
 /// The status of one PodGroup object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GangStatus {
     /// Which gang.
     pub gang: GangKey,
@@ -38,12 +39,15 @@ pub struct GangStatus {
     pub estimated_start: Option<Time>,
     /// The largest number of hops between two of its pods; `None` where no topology says that.
     pub max_hops: Option<u32>,
+    /// On what terms it was granted what it holds; `None` when it holds nothing.
+    pub granted: Option<GrantedTerms>,
     /// Why it is where it is, by condition type.
     pub conditions: Vec<Condition>,
 }
 
 /// The status of one Queue object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueStatus {
     /// Its name.
     pub queue: String,
@@ -69,6 +73,7 @@ pub struct QueueStatus {
 
 /// What an admin may not have meant of a topology of another project.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TopologyDoubt {
     /// As what PodGroups name it.
     pub topology: String,
@@ -78,6 +83,7 @@ pub struct TopologyDoubt {
 
 /// The status of one Topology object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TopologyStatus {
     /// Its name.
     pub topology: String,
@@ -100,6 +106,7 @@ pub const PHASES: usize = 7;
 
 /// How far a gang is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum GangPhase {
     /// Not admitted: its queue, its priority class or its room is missing.
     #[default]
@@ -153,7 +160,7 @@ impl GangPhase {
     serde(default)
 )]
 pub struct Condition {
-    /// `Admitted`, `Scheduled`, `Repairing`, `Disrupted` or `ReleaseRefused`; of a Queue `Ready`.
+    /// `Admitted`, `Scheduled`, `Repairing`, `Granted`, `Disrupted` or `ReleaseRefused`; of a Queue `Ready`.
     #[cfg_attr(feature = "serde", serde(rename = "type"))]
     pub kind: Code,
     /// `True` or `False`.

@@ -2,6 +2,7 @@
 
 /// A Topology.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TopologySpec {
     /// Its name.
     pub name: String,
@@ -22,6 +23,7 @@ pub struct TopologySpec {
 
 /// Whose object a topology was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Origin {
     /// Our own Topology.
     #[default]
@@ -46,6 +48,7 @@ impl Origin {
 /// A level of a tree: nodes with the same value of the label, and of those of the wider levels, are
 /// in one domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Level {
     /// The label; [`HOSTNAME`] makes each node a domain of its own.
     pub label: String,
@@ -66,6 +69,7 @@ impl Level {
 /// A link between two nodes, two switches, or a node and a switch. What has the name of a node is that
 /// node; all else is a switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link {
     /// One end.
     pub a: String,
@@ -83,6 +87,7 @@ pub const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// How close together pods have to be, or should.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TopologyWish {
     /// The Topology; without it the only one there is.
     pub name: Option<String>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 /// Why a gang is where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Why {
     /// Typed: CamelCase.
     pub reason: Code,

@@ -250,10 +250,10 @@ impl Placer {
         let mut next: Option<(usize, Vec<Place>)> = None;
         for index in course.open.clone() {
             let search = self.search_of(state, profile, course, index)?;
-            let tree = tree_of(state, search.near)?;
+            let domains = search.domains(state)?;
             let mut places = Vec::new();
-            for height in 0..=search.highest(tree) {
-                let (of_height, looked_at) = search.all_of_height(tree, height);
+            for height in 0..=domains.highest() {
+                let (of_height, looked_at) = domains.all_of_height(height);
                 if !course.may(looked_at) {
                     return None;
                 }

@@ -10,12 +10,14 @@
 use super::choice::Groups;
 use super::demand::Demand;
 use super::domain::Domain;
-use super::domains::share_out;
 use super::lost::Lost;
 use super::place::{Confined, Placer, Shortage, further};
-use super::search::{Candidates, Rooms, Search, Spot, Steps, named, nodes_of};
+use super::search::{Candidates, Search, named, nodes_of};
+use super::shares::share_out;
+use super::spot::Spot;
+use super::wanted::{Rooms, Steps};
 use crate::framework::{Context, DomainOrder, Inside, Profile};
-use crate::state::{Closeness, ClusterState, GangId, Network, Reach, ShapeId};
+use crate::state::{Closeness, ClusterState, GangId, Network, NodeSet, Reach, ShapeId};
 use crate::transaction::Statement;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -245,10 +247,22 @@ impl Placer {
         let mut best: Option<(Lost, Spot)> = None;
         let mut is_there = false;
         let (mut held, mut index) = (0, 0);
-        while held < tried
-            && let Some(spot) = candidates.get(index, search, statement.state())
-        {
+        while held < tried {
+            let state = statement.state();
+            let nothing = |lost: &&Lost| lost.opportunity == 0 && lost.beside_devices == 0;
+            let least = best.as_ref().map(|(lost, _)| lost).filter(nothing);
+            let spot = match least {
+                Some(lost) if lost.nodes < 2 => None,
+                Some(_) => candidates.as_tight(index),
+                None => candidates.get(index, search, state),
+            };
+            let Some(spot) = spot else { break };
             index += 1;
+            // Where nothing is lost, only fewer nodes are better.
+            if least.is_some_and(|lost| lost.nodes <= fewest_nodes(state, search, spot)) {
+                held += 1;
+                continue;
+            }
             is_there = false;
             statement.roll_back(start);
             if !self.place_at(statement, profile, demand, search, spot) {
@@ -259,9 +273,6 @@ impl Placer {
             if best.as_ref().is_none_or(|(least, _)| lost < *least) {
                 best = Some((lost, spot.clone()));
                 is_there = true;
-            }
-            if lost.opportunity == 0 && lost.beside_devices == 0 {
-                break;
             }
         }
         if is_there {
@@ -294,7 +305,8 @@ impl Placer {
             }
             statement.roll_back(start);
         }
-        let domain = nodes_of(statement.state(), search.near, spot).inside(search.inside);
+        let domain =
+            nodes_of(statement.state(), search.wanted.near, spot).inside(search.wanted.inside);
         self.place_in_silence(statement, profile, demand, &domain)
     }
 
@@ -308,7 +320,7 @@ impl Placer {
     ) -> Shortage {
         let start = statement.checkpoint();
         let state = statement.state();
-        let near = search.near;
+        let near = search.wanted.near;
         let most = search.fullest(state);
         let closest = most.as_ref().map(|spot| named(state, near, spot));
         let confined = Confined::in_words(state, near, closest);
@@ -319,7 +331,7 @@ impl Placer {
         };
         let shortage = match most {
             Some(spot) => {
-                let domain = nodes_of(state, near, &spot).inside(search.inside);
+                let domain = nodes_of(state, near, &spot).inside(search.wanted.inside);
                 let found = self.place_in(statement, profile, demand, &domain);
                 statement.roll_back(start);
                 found.err().unwrap_or(unknown)
@@ -373,6 +385,26 @@ fn of_all(demand: &Demand, left: u32, shortage: Shortage) -> Shortage {
     }
 }
 
+/// On so many nodes members are at least that are all in one set of nodes.
+fn fewest_nodes(state: &ClusterState, search: &Search<'_>, spot: &Spot) -> usize {
+    let wanted = &search.wanted;
+    let members_on = |node| {
+        let of_shapes = wanted.rooms.by_shape.iter();
+        let rooms = of_shapes.map(|(room, members)| room.of_node(node).min(*members));
+        rooms.sum::<u64>()
+    };
+    let domain = nodes_of(state, wanted.near, spot).inside(wanted.inside);
+    let nodes = domain.nodes().into_iter().flat_map(NodeSet::iter);
+    let mut rooms: Vec<u64> = nodes.map(members_on).collect();
+    rooms.sort_unstable_by_key(|room| Reverse(*room));
+    let mut left = wanted.rooms.needed;
+    let full = rooms.iter().take_while(|room| {
+        left = left.saturating_sub(**room);
+        left > 0
+    });
+    full.count() + 1
+}
+
 /// Members that are all equal, shared out over as few of the domains or ports inside a set of nodes as
 /// can be; nothing where that cannot be said.
 fn parts_of(
@@ -381,20 +413,20 @@ fn parts_of(
     search: &Search<'_>,
     spot: &Spot,
 ) -> Vec<(Domain, u64)> {
-    let [(room, _)] = &search.rooms.by_shape[..] else {
+    let [(room, _)] = &search.wanted.rooms.by_shape[..] else {
         return Vec::new();
     };
     let order = search.order.map(DomainOrder::inside);
-    if search.inside.is_some() || !demand.is_uniform() || order == Some(Inside::BestNodes) {
+    if search.wanted.inside.is_some() || !demand.is_uniform() || order == Some(Inside::BestNodes) {
         return Vec::new();
     }
-    let needed = search.rooms.needed;
-    let topology = state.topologies().get(search.near.topology);
+    let needed = search.wanted.rooms.needed;
+    let topology = state.topologies().get(search.wanted.near.topology);
     match (spot, topology.map(|one| one.network())) {
         (Spot::Domain(id), Some(Network::Tree(tree))) => {
             let mut parts = Vec::new();
             share_out(tree, room, *id, needed, order, &mut parts);
-            let domain = |id| nodes_of(state, search.near, &Spot::Domain(id));
+            let domain = |id| nodes_of(state, search.wanted.near, &Spot::Domain(id));
             let parts = parts.into_iter();
             parts.map(|(id, members)| (domain(id), members)).collect()
         }

@@ -1,10 +1,9 @@
 //! The search through a tree: its domains, height by height.
 
-use super::capacity::Capacity;
-use super::search::{Candidate, Search, Shortlist, Spot, TRIED_IN_DOUBT};
-use crate::framework::{DomainOrder, DomainRoom, Inside};
+use super::spot::{Candidate, Shortlist, Spot, TRIED_IN_DOUBT};
+use super::wanted::Wanted;
+use crate::framework::{DomainOrder, DomainRoom};
 use crate::state::{Common, DomainId, Id, NodeId, Reach, Tree};
-use std::cmp::Reverse;
 
 /// A domain of a tree, that of a single node included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,20 +84,25 @@ impl From<Place> for Spot {
     }
 }
 
-impl Search<'_> {
+/// The domains of a tree, as far as they come into question.
+#[derive(Clone, Copy)]
+pub(super) struct Domains<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) wanted: &'a Wanted<'a>,
+    /// What those who have a place have in common.
+    pub(super) common: Common,
+}
+
+impl Domains<'_> {
     /// All domains of a height that may hold the members, those with least room beyond that first, and
     /// how many were looked at.
-    pub(super) fn all_of_height(&self, tree: &Tree, height: Reach) -> (Vec<Place>, u64) {
-        let spots = self.common().map(|common| {
-            let least = self.rooms.least_room();
-            self.spots(tree, common, height, least)
-        });
-        let spots = spots.unwrap_or_default();
+    pub(super) fn all_of_height(&self, height: Reach) -> (Vec<Place>, u64) {
+        let spots = self.spots(height, self.wanted.rooms.least_room());
         let looked_at = spots.len() as u64;
         let may_hold = |spot: Spot| {
             let ((room, enough), place) = match spot {
-                Spot::Node(node) => (self.room_on(node), Place::Node(node)),
-                Spot::Domain(id) => (self.room_in(tree, id), Place::Domain(id)),
+                Spot::Node(node) => (self.wanted.room_on(node), Place::Node(node)),
+                Spot::Domain(id) => (self.room_in(id), Place::Domain(id)),
                 Spot::Group(_) => return None,
             };
             enough.then_some((room, place))
@@ -109,69 +113,65 @@ impl Search<'_> {
     }
 
     /// For how many pods there is room in a domain, and whether that may be enough.
-    pub(super) fn room_in(&self, tree: &Tree, id: DomainId) -> (u64, bool) {
-        match (tree.domain(id), self.inside) {
+    fn room_in(&self, id: DomainId) -> (u64, bool) {
+        match (self.tree.domain(id), self.wanted.inside) {
             (Some(domain), Some(among)) if !domain.nodes.is_within(among) => {
-                let nodes = || domain.nodes.iter().filter(|node| self.is_inside(*node));
-                self.rooms.sum(|one| one.on(nodes()))
+                let nodes = || {
+                    domain
+                        .nodes
+                        .iter()
+                        .filter(|node| self.wanted.is_inside(*node))
+                };
+                self.wanted.rooms.sum(|one| one.on(nodes()))
             }
-            _ => self.rooms.sum(|one| one.of_domain(id)),
+            _ => self.wanted.rooms.sum(|one| one.of_domain(id)),
         }
     }
 
     /// The greatest height that may be tried.
-    pub(super) fn highest(&self, tree: &Tree) -> Reach {
-        let levels = Reach::try_from(tree.levels().len()).unwrap_or(Reach::MAX);
-        self.near.at_most.map_or(levels, |most| most.min(levels))
+    pub(super) fn highest(&self) -> Reach {
+        let levels = Reach::try_from(self.tree.levels().len()).unwrap_or(Reach::MAX);
+        self.wanted
+            .near
+            .at_most
+            .map_or(levels, |most| most.min(levels))
     }
 
     /// The domains of a height that have all of what members have in common; of single nodes only those
     /// with so much room at least.
-    pub(super) fn spots(
-        &self,
-        tree: &Tree,
-        common: Common,
-        height: Reach,
-        at_least: u64,
-    ) -> Vec<Spot> {
+    fn spots(&self, height: Reach, at_least: u64) -> Vec<Spot> {
         let height = height as usize;
-        let narrowest = match common {
+        let narrowest = match self.common {
             Common::Nowhere => return Vec::new(),
             Common::Anywhere if height == 0 => {
-                let Some((first, _)) = self.rooms.by_shape.first() else {
+                let Some((first, _)) = self.wanted.rooms.by_shape.first() else {
                     return Vec::new();
                 };
                 return first.nodes_with(at_least).map(Spot::Node).collect();
             }
             Common::Anywhere => {
-                let domains = tree.domains();
-                let of_height = domains.filter(|(_, one)| tree.height(one.level) == height);
+                let domains = self.tree.domains();
+                let of_height = domains.filter(|(_, one)| self.tree.height(one.level) == height);
                 return of_height.map(|(id, _)| Spot::Domain(id)).collect();
             }
             Common::Node(node) if height == 0 => return vec![Spot::Node(node)],
-            Common::Node(node) => tree.narrowest(node),
+            Common::Node(node) => self.tree.narrowest(node),
             Common::Domain(id) => Some(id),
         };
-        let above = narrowest.into_iter().flat_map(|id| tree.above(id));
-        let of_height = above.filter(|(_, one)| tree.height(one.level) == height);
+        let above = narrowest.into_iter().flat_map(|id| self.tree.above(id));
+        let of_height = above.filter(|(_, one)| self.tree.height(one.level) == height);
         of_height.map(|(id, _)| Spot::Domain(id)).collect()
     }
 
     /// The domains of a height that may hold the members, as the profile's order has them.
-    pub(super) fn ordered(
-        &self,
-        tree: &Tree,
-        common: Common,
-        height: Reach,
-        order: &dyn DomainOrder,
-    ) -> Vec<Candidate> {
-        let mut best = Shortlist::new(self.rooms.needed);
-        for spot in self.spots(tree, common, height, self.rooms.least_room()) {
-            if let (room, true) = self.room_at(tree, &spot) {
-                let [around, _] = self.around(tree, &spot);
+    pub(super) fn ordered(&self, height: Reach, order: &dyn DomainOrder) -> Vec<Candidate> {
+        let mut best = Shortlist::new(self.wanted.rooms.needed);
+        for spot in self.spots(height, self.wanted.rooms.least_room()) {
+            if let (room, true) = self.room_at(&spot) {
+                let [around, _] = self.around(&spot);
                 let [first, second] = order.rank(DomainRoom {
                     room,
-                    needed: self.rooms.needed,
+                    needed: self.wanted.rooms.needed,
                     around,
                     is_node: matches!(spot, Spot::Node(_)),
                 });
@@ -183,29 +183,29 @@ impl Search<'_> {
 
     /// Of the domains of a height that may hold the members and were not given out yet, those that leave
     /// least room, which come first: in the order of the room in the wider domains.
-    pub(super) fn tightest(&self, tree: &Tree, common: Common, given: Given) -> Vec<Candidate> {
-        let least_room = self.rooms.least_room();
+    pub(super) fn tightest(&self, given: Given) -> Vec<Candidate> {
+        let least_room = self.wanted.rooms.least_room();
         let mut tightest = Tightest::new(given.after);
-        match (common, self.rooms.by_shape.first()) {
+        match (self.common, self.wanted.rooms.by_shape.first()) {
             (Common::Anywhere, Some((first, _))) if given.height == 0 => {
                 // Of most nodes it is enough to know how much room they have.
-                let is_all = self.rooms.by_shape.len() == 1;
+                let is_all = self.wanted.rooms.by_shape.len() == 1;
                 for (node, room) in first.rooms_of_nodes(least_room) {
-                    let beyond = room.saturating_sub(self.rooms.needed);
+                    let beyond = room.saturating_sub(self.wanted.rooms.needed);
                     if !is_all || tightest.takes(beyond) {
-                        self.consider(tree, Spot::Node(node), &mut tightest);
+                        self.consider(Spot::Node(node), &mut tightest);
                     }
                 }
             }
             _ => {
-                for spot in self.spots(tree, common, given.height, least_room) {
-                    self.consider(tree, spot, &mut tightest);
+                for spot in self.spots(given.height, least_room) {
+                    self.consider(spot, &mut tightest);
                 }
             }
         }
-        let mut best = Shortlist::new(self.rooms.needed);
+        let mut best = Shortlist::new(self.wanted.rooms.needed);
         for spot in tightest.alike {
-            let [around, further] = self.around(tree, &spot);
+            let [around, further] = self.around(&spot);
             let rank = [tightest.left, around, further];
             best.add_ranked(rank, number(&spot), || spot);
         }
@@ -214,32 +214,32 @@ impl Search<'_> {
         best
     }
 
-    fn consider(&self, tree: &Tree, spot: Spot, tightest: &mut Tightest) {
-        let (room, true) = self.room_at(tree, &spot) else {
+    fn consider(&self, spot: Spot, tightest: &mut Tightest) {
+        let (room, true) = self.room_at(&spot) else {
             return;
         };
-        let beyond = room.saturating_sub(self.rooms.needed);
+        let beyond = room.saturating_sub(self.wanted.rooms.needed);
         // Devices are looked for only where that decides.
         if tightest.takes(beyond) {
-            let left = beyond + self.penalty(tree, &spot);
+            let left = beyond + self.penalty(&spot);
             tightest.add(left, spot);
         }
     }
 
-    fn room_at(&self, tree: &Tree, spot: &Spot) -> (u64, bool) {
+    fn room_at(&self, spot: &Spot) -> (u64, bool) {
         match spot {
-            Spot::Node(node) => self.room_on(*node),
-            Spot::Domain(id) => self.room_in(tree, *id),
+            Spot::Node(node) => self.wanted.room_on(*node),
+            Spot::Domain(id) => self.room_in(*id),
             Spot::Group(_) => (0, false),
         }
     }
 
     /// What speaks against a spot before any room does: that devices are taken from others.
-    fn penalty(&self, tree: &Tree, spot: &Spot) -> u64 {
-        self.rooms.penalty(|devices| match spot {
+    fn penalty(&self, spot: &Spot) -> u64 {
+        self.wanted.rooms.penalty(|devices| match spot {
             Spot::Node(node) => devices.contains(*node),
             Spot::Domain(id) => {
-                let domain = tree.domain(*id);
+                let domain = self.tree.domain(*id);
                 domain.is_some_and(|domain| domain.nodes.meets(devices))
             }
             Spot::Group(_) => false,
@@ -247,84 +247,24 @@ impl Search<'_> {
     }
 
     /// The room in the domain that a spot is in, and in the one that is in.
-    fn around(&self, tree: &Tree, spot: &Spot) -> [u64; 2] {
+    fn around(&self, spot: &Spot) -> [u64; 2] {
         let wider = match spot {
-            Spot::Node(node) => tree.narrowest(*node),
-            Spot::Domain(id) => tree.domain(*id).and_then(|one| one.parent),
+            Spot::Node(node) => self.tree.narrowest(*node),
+            Spot::Domain(id) => self.tree.domain(*id).and_then(|one| one.parent),
             Spot::Group(_) => None,
         };
-        let wider = wider.into_iter().flat_map(|id| tree.above(id));
-        let mut wider = wider.map(|(id, _)| self.rooms.sum(|one| one.of_domain(id)).0);
+        let wider = wider.into_iter().flat_map(|id| self.tree.above(id));
+        let mut wider = wider.map(|(id, _)| self.wanted.rooms.sum(|one| one.of_domain(id)).0);
         std::array::from_fn(|_| wider.next().unwrap_or(0))
     }
-}
 
-/// Shares members out over the narrowest domains of one, so that as few as can be are used, or as an order
-/// wants it.
-pub(super) fn share_out(
-    tree: &Tree,
-    room: &Capacity,
-    id: DomainId,
-    members: u64,
-    order: Option<Inside>,
-    parts: &mut Vec<(DomainId, u64)>,
-) {
-    let inner = tree.inside(id).map(|id| (room.of_domain(id), id));
-    let inner: Vec<(u64, DomainId)> = inner.collect();
-    if inner.is_empty() {
-        parts.push((id, members));
-        return;
+    /// The domain of the greatest height that has room for most members, whether for all or not.
+    pub(super) fn fullest(&self) -> Option<Spot> {
+        let room = |spot: &Spot| self.room_at(spot).0;
+        // Of equals the first.
+        let spots = self.spots(self.highest(), 1).into_iter().rev();
+        spots.max_by_key(room)
     }
-    let shares = match order {
-        Some(Inside::MostRoomFirst) => most_room_first(inner, members),
-        _ => fill(inner, members),
-    };
-    let mut left = members;
-    for (id, members) in shares {
-        share_out(tree, room, id, members, order, parts);
-        left -= members;
-    }
-    // What is left goes to nodes that are in none of the narrower domains.
-    if left > 0 {
-        parts.push((id, left));
-    }
-}
-
-/// Shares members out over places with so much room, those with the most first.
-fn most_room_first<I: Copy + Ord>(mut places: Vec<(u64, I)>, members: u64) -> Vec<(I, u64)> {
-    places.sort_unstable_by_key(|(room, id)| (Reverse(*room), *id));
-    let mut left = members;
-    let shares = places.into_iter().map(|(room, id)| {
-        let share = room.min(left);
-        left -= share;
-        (id, share)
-    });
-    shares.filter(|(_, share)| *share > 0).collect()
-}
-
-/// Shares members out over places with so much room, so that as few as can be are used: what fills one
-/// fills it, and what is left goes where least is left over.
-pub(super) fn fill<I: Copy + Ord>(mut places: Vec<(u64, I)>, members: u64) -> Vec<(I, u64)> {
-    // The largest first, of equals the one with the lowest id.
-    places.sort_unstable_by_key(|(room, id)| (Reverse(*room), *id));
-    let (mut left, mut parts) = (members, Vec::new());
-    for at in 0..places.len() {
-        if left == 0 {
-            break;
-        }
-        let enough = places[at..].partition_point(|(room, _)| *room >= left);
-        if enough > 0 {
-            // The smallest that is enough; of equals the first.
-            let smallest = places[at + enough - 1].0;
-            let first = places[at..].iter().find(|(room, _)| *room == smallest);
-            parts.extend(first.map(|(_, id)| (*id, left)));
-            break;
-        }
-        let (all, id) = places[at];
-        parts.push((id, all));
-        left -= all;
-    }
-    parts
 }
 
 #[cfg(test)]

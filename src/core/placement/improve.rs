@@ -11,7 +11,13 @@ const PAIRS: usize = 8;
 /// Betters a layout until nothing helps any more or the effort is spent.
 pub(super) fn improve(problem: &Problem, layout: &Layout, effort: &mut Effort) -> Layout {
     let mut work = Work::new(problem, layout, effort);
-    while work.fill() || work.swap() || work.replace() || work.empty() || work.reopen() {}
+    while work.fill()
+        || work.swap()
+        || work.replace()
+        || work.empty()
+        || work.reopen()
+        || work.join()
+    {}
     work.loads.into_iter().map(|one| one.load).collect()
 }
 
@@ -222,6 +228,42 @@ impl<'a> Work<'a> {
         false
     }
 
+    /// Moves all that goes to two nodes to one to which nothing goes, where no more is lost.
+    fn join(&mut self) -> bool {
+        for one in 0..self.loads.len() {
+            for other in one + 1..self.loads.len() {
+                let [first, second] = [one, other].map(|at| &self.loads[at].load);
+                let both = first.members.iter().zip(&second.members);
+                let both: Vec<u32> = both.map(|(one, other)| one + other).collect();
+                let lost = self.problem.lost_on(first) + self.problem.lost_on(second);
+                for class in 0..self.unused.len() {
+                    if self.unused[class] == 0 {
+                        continue;
+                    }
+                    if !self.effort.spend(self.worth.len() as u64) {
+                        return false;
+                    }
+                    let load = Load {
+                        class,
+                        members: both.clone(),
+                    };
+                    let free = free_under(self.problem, class, &both);
+                    let Some(free) = free.filter(|_| self.problem.lost_on(&load) <= lost) else {
+                        continue;
+                    };
+                    self.unused[class] -= 1;
+                    for at in [one, other] {
+                        self.unused[self.loads[at].load.class] += 1;
+                    }
+                    self.loads[one] = Used { load, free };
+                    self.loads.remove(other);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// Takes all off some nodes and puts it where least is left, first on a new node of a class, which
     /// members on nodes in use fill up; keeps that if it costs less.
     fn instead(&mut self, nodes: &[usize], class: Option<usize>) -> bool {
@@ -418,6 +460,18 @@ mod tests {
     fn a_node_is_emptied_into_others() {
         let problem = problem(&[(2, 2)], &[(4, true), (4, true)]);
         assert_eq!(improved(&problem, &[(0, &[1]), (1, &[1])]), cost(0, 1));
+    }
+
+    #[test]
+    fn what_goes_to_two_nodes_in_use_goes_to_one() {
+        let problem = problem(
+            &[(3, 1), (2, 1)],
+            &[(3, false), (2, false), (4, false), (6, false)],
+        );
+        assert_eq!(
+            improved(&problem, &[(0, &[1, 0]), (1, &[0, 1])]),
+            cost(0, 1)
+        );
     }
 
     #[test]

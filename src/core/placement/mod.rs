@@ -5,9 +5,11 @@
 //! function that puts a demand on nodes: members one after the other on the best node of a domain.
 //! The search over whole gangs (packing, topology) has its place here.
 
+mod amounts;
 mod arena;
 mod capacity;
 mod choice;
+mod clearing;
 mod clique;
 mod close;
 mod company;
@@ -15,6 +17,7 @@ mod demand;
 mod diagnosis;
 mod domain;
 mod domains;
+mod fewest;
 mod improve;
 mod line;
 mod lost;
@@ -27,9 +30,14 @@ mod rankings;
 mod refusals;
 mod scores;
 mod search;
+mod shares;
+mod spot;
 mod tournament;
+mod wanted;
 mod whole;
 
+pub use amounts::{fits, room_for};
+pub use clearing::{Asks, Beneficiary, Cleared, Clearing, Removal, Room};
 pub use demand::Demand;
 pub use diagnosis::{Diagnosis, amount_in_words, answers, diagnose};
 pub use line::{line_up, neighbours_made_by};

@@ -9,8 +9,8 @@
 
 use super::capacity::Capacity;
 use super::clique::{Goal, Near, members};
-use super::domains::fill;
-use super::search::{Candidate, Rooms, Search, Shortlist, Spot};
+use super::spot::{Candidate, Group, Shortlist, Spot};
+use super::wanted::{Rooms, Steps, Wanted};
 use crate::state::{Graph, Id, NO_PATH, NodeId, NodeSet, PortId, Reach};
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -55,60 +55,6 @@ struct Entry {
     away: Reach,
     /// The only node that counts: two of this port would be too far from each other.
     only: Option<NodeId>,
-}
-
-/// Ports that are all near each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group {
-    /// Around which it was made.
-    centre: usize,
-    /// The ports; of some one node only.
-    ports: Vec<(PortId, Option<NodeId>)>,
-}
-
-impl Group {
-    fn nodes_at(&self, graph: &Graph, index: usize) -> NodeSet {
-        match self.ports.get(index) {
-            Some((_, Some(node))) => NodeSet::from_iter([*node]),
-            Some((port, None)) => graph
-                .port(*port)
-                .map(|one| one.nodes.clone())
-                .unwrap_or_default(),
-            None => NodeSet::default(),
-        }
-    }
-
-    /// Its nodes.
-    pub(super) fn nodes(&self, graph: &Graph) -> NodeSet {
-        let mut nodes = NodeSet::default();
-        for index in 0..self.ports.len() {
-            nodes.add_all(&self.nodes_at(graph, index));
-        }
-        nodes
-    }
-
-    /// A node in its midst.
-    pub(super) fn centre(&self, graph: &Graph) -> Option<NodeId> {
-        self.nodes_at(graph, self.centre).nth(0)
-    }
-
-    /// Equal members shared out over as few ports as can be.
-    pub(super) fn shared_out(
-        &self,
-        graph: &Graph,
-        room: &Capacity,
-        members: u64,
-    ) -> Vec<(NodeSet, u64)> {
-        let rooms = self.ports.iter().enumerate();
-        let rooms = rooms.map(|(index, (port, only))| match only {
-            Some(node) => (room.of_node(*node), index),
-            None => (room.of_port(*port), index),
-        });
-        let parts = fill(rooms.collect(), members).into_iter();
-        parts
-            .map(|(index, members)| (self.nodes_at(graph, index), members))
-            .collect()
-    }
 }
 
 /// What the members need, of the room in ports.
@@ -194,7 +140,7 @@ impl Ports {
     }
 
     /// What of some ports counts at a reach.
-    fn at(&self, graph: &Graph, search: &Search<'_>, all: &[Entry], reach: Reach) -> Vec<Entry> {
+    fn at(&self, graph: &Graph, wanted: &Wanted<'_>, all: &[Entry], reach: Reach) -> Vec<Entry> {
         let near = all.iter().filter(|one| one.away <= reach);
         let part = |one: &Entry| {
             if graph.between(one.port, one.port) <= reach {
@@ -204,11 +150,11 @@ impl Ports {
             let here = self.on.get(&one.port);
             let nodes = nodes
                 .iter()
-                .filter(|node| search.is_inside(*node) && here.is_none_or(|here| here == node));
-            let room = |node: NodeId| search.rooms.sum(|one| one.of_node(node)).0;
+                .filter(|node| wanted.is_inside(*node) && here.is_none_or(|here| here == node));
+            let room = |node: NodeId| wanted.rooms.sum(|one| one.of_node(node)).0;
             let best = nodes.map(|node| (room(node), Reverse(node))).max();
             let (_, Reverse(node)) = best?;
-            let rooms = search.rooms.by_shape.iter();
+            let rooms = wanted.rooms.by_shape.iter();
             let rooms = rooms.map(|(one, _)| one.of_node(node));
             Some(Entry {
                 rooms: rooms.collect(),
@@ -223,10 +169,10 @@ impl Ports {
     pub(super) fn next(
         &self,
         graph: &Graph,
-        search: &Search<'_>,
-        steps: &super::search::Steps,
+        wanted: &Wanted<'_>,
+        steps: &Steps,
     ) -> Option<(Reach, Vec<Candidate>)> {
-        let lower = self.lower.get_or_init(|| self.lower(graph, &search.rooms));
+        let lower = self.lower.get_or_init(|| self.lower(graph, &wanted.rooms));
         let (lower, centre) = (*lower)?;
         let mut reach = match steps.last {
             None | Some(0) => lower.max(self.least).max(1),
@@ -245,7 +191,7 @@ impl Ports {
             if reach > self.cap {
                 return None;
             }
-            let found = self.groups(graph, search, reach, centre);
+            let found = self.groups(graph, wanted, reach, centre);
             if !found.is_empty() {
                 return Some((reach, found));
             }
@@ -317,12 +263,12 @@ impl Ports {
     fn groups(
         &self,
         graph: &Graph,
-        search: &Search<'_>,
+        wanted: &Wanted<'_>,
         reach: Reach,
         first: PortId,
     ) -> Vec<Candidate> {
-        let ports = self.at(graph, search, &self.roomy, reach);
-        let enough = Enough(&search.rooms, &ports);
+        let ports = self.at(graph, wanted, &self.roomy, reach);
+        let enough = Enough(&wanted.rooms, &ports);
         let mut near = Near::new(ports.len());
         for (index, one) in ports.iter().enumerate() {
             for (before, other) in ports[..index].iter().enumerate() {
@@ -331,7 +277,7 @@ impl Ports {
                 }
             }
         }
-        let mut best = Shortlist::new(search.rooms.needed);
+        let mut best = Shortlist::new(wanted.rooms.needed);
         let mut seen: BTreeSet<Vec<usize>> = BTreeSet::new();
         let mut alike = vec![false; ports.len()];
         let mut work = 0;
@@ -385,13 +331,13 @@ impl Ports {
     }
 
     /// The group of the greatest reach that has room for most members, whether for all or not.
-    pub(super) fn fullest(&self, graph: &Graph, search: &Search<'_>) -> Option<Group> {
+    pub(super) fn fullest(&self, graph: &Graph, wanted: &Wanted<'_>) -> Option<Group> {
         if self.least > self.cap || self.on.is_empty() != self.held.is_empty() {
             return None;
         }
-        let all = self.entries(graph, &search.rooms, search.inside);
-        let ports = self.at(graph, search, &all, self.cap);
-        let enough = Enough(&search.rooms, &ports);
+        let all = self.entries(graph, &wanted.rooms, wanted.inside);
+        let ports = self.at(graph, wanted, &all, self.cap);
+        let enough = Enough(&wanted.rooms, &ports);
         let is_near = |one: usize, other: usize| {
             one == other || graph.between(ports[one].port, ports[other].port) <= self.cap
         };

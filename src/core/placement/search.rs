@@ -1,39 +1,14 @@
 //! What sets of nodes come into question for members that are to be near each other, from the nearest
-//! on: what the search through domains and the one through ports have in common.
+//! on: through the domains of a tree, or through the ports of a graph.
 
-use super::capacity::Capacity;
 use super::domain::Domain;
-use super::domains::Given;
-use super::ports::{Group, Ports};
+use super::domains::{Domains, Given};
+use super::ports::Ports;
+use super::spot::{Candidate, Shortlist, Spot, TRIED_IN_DOUBT};
+use super::wanted::{Rooms, Steps, Wanted};
 use crate::framework::DomainOrder;
-use crate::state::{
-    Closeness, ClusterState, Common, DomainId, Id, Network, NodeId, NodeSet, Reach,
-};
+use crate::state::{Closeness, ClusterState, Common, Graph, Id, Network, NodeId, NodeSet};
 use muster_model::counted;
-use std::sync::Arc;
-
-/// How many sets of nodes of one reach are tried at most.
-pub(super) const TRIED_IN_DOUBT: usize = 16;
-
-/// Smaller goes first.
-pub(super) type Rank = [u64; 3];
-
-/// A set of nodes that may hold the members: the better ones first.
-#[derive(Clone, Debug)]
-pub(super) struct Candidate {
-    /// How much more it has room for, or what the profile's order says; of a domain, then the room in the
-    /// domains that it is in.
-    rank: Rank,
-    /// What decides between equals.
-    id: usize,
-    pub(super) spot: Spot,
-}
-
-impl Candidate {
-    const fn key(&self) -> (Rank, usize) {
-        (self.rank, self.id)
-    }
-}
 
 /// The sets of nodes of one reach, worked out as far as somebody asked for them.
 #[derive(Debug, Default)]
@@ -61,17 +36,21 @@ impl Candidates {
         self.found.get(index).map(|one| &one.spot)
     }
 
+    /// The same, where it leaves as little room as the one before it.
+    pub(super) fn as_tight(&self, index: usize) -> Option<&Spot> {
+        let before = self.found.get(index.checked_sub(1)?)?;
+        let next = self.found.get(index)?;
+        (next.rank[0] == before.rank[0]).then_some(&next.spot)
+    }
+
     fn find_more(&mut self, search: &Search<'_>, state: &ClusterState) {
         let Some(given) = self.given.take() else {
             return;
         };
-        let topology = state.topologies().get(search.near.topology);
-        let (Some(Network::Tree(tree)), Way::Tree(common)) =
-            (topology.map(|one| one.network()), &search.way)
-        else {
+        let Some(domains) = search.domains(state) else {
             return;
         };
-        let more = search.tightest(tree, *common, given);
+        let more = domains.tightest(given);
         if let Some(last) = more.last() {
             let count = given.count + more.len();
             let after = Some(last.rank[0]);
@@ -90,22 +69,9 @@ impl Candidates {
     }
 }
 
-/// A set of nodes.
-#[derive(Clone, Debug)]
-pub(super) enum Spot {
-    Node(NodeId),
-    Domain(DomainId),
-    /// Ports that are all near each other.
-    Group(Group),
-}
-
 /// What is searched for, and where.
 pub(super) struct Search<'a> {
-    pub(super) near: Closeness,
-    /// What room there is for those to be placed.
-    pub(super) rooms: Rooms,
-    /// The nodes it is restricted to.
-    pub(super) inside: Option<&'a NodeSet>,
+    pub(super) wanted: Wanted<'a>,
     /// Which domains come first, where a profile says so.
     pub(super) order: Option<&'a dyn DomainOrder>,
     way: Way,
@@ -118,102 +84,6 @@ enum Way {
     Tree(Common),
     /// Ports that are near all of them.
     Graph(Ports),
-}
-
-/// What room there is for the members of a demand.
-pub(super) struct Rooms {
-    /// For each shape, and how many members have it.
-    pub(super) by_shape: Vec<(Arc<Capacity>, u64)>,
-    pub(super) needed: u64,
-    /// The nodes with devices, if no member asks for any.
-    pub(super) devices: Option<NodeSet>,
-}
-
-/// More than there may be room beyond what is asked for: a set of nodes with devices that no member asks
-/// for comes after all others.
-const SPARED: u64 = 1 << 48;
-
-/// How far a search has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Steps {
-    /// The reach that was tried last.
-    pub(super) last: Option<Reach>,
-    /// How many reaches were tried.
-    pub(super) tried: u32,
-}
-
-impl Rooms {
-    /// What goes before how much more room there is: whether nothing is taken from devices.
-    pub(super) fn penalty(&self, touches: impl FnOnce(&NodeSet) -> bool) -> u64 {
-        let spoils = self.devices.as_ref().is_some_and(touches);
-        if spoils { SPARED } else { 0 }
-    }
-
-    /// How much room for pods of the first shape a set of nodes has at least that may hold all members;
-    /// 1 where that is not known.
-    pub(super) fn least_room(&self) -> u64 {
-        match self.by_shape[..] {
-            [(_, members)] if members >= self.needed => self.needed,
-            _ => 1,
-        }
-    }
-
-    /// That for each shape.
-    pub(super) fn each(&self) -> impl Iterator<Item = &Arc<Capacity>> {
-        self.by_shape.iter().map(|(room, _)| room)
-    }
-
-    /// For how many pods there is room where there is so much for each shape, and whether that may be
-    /// enough for the members.
-    pub(super) fn sum(&self, room: impl Fn(&Capacity) -> u64) -> (u64, bool) {
-        self.judge(self.by_shape.iter().map(|(one, _)| room(one)))
-    }
-
-    /// The same for the room of each shape.
-    pub(super) fn judge(&self, rooms: impl Iterator<Item = u64>) -> (u64, bool) {
-        let (mut sum, mut members) = (0_u64, 0);
-        for ((_, of_shape), room) in self.by_shape.iter().zip(rooms) {
-            sum += room;
-            members += room.min(*of_shape);
-        }
-        (sum, members >= self.needed)
-    }
-}
-
-/// Keeps the best of those that may hold the members.
-pub(super) struct Shortlist {
-    needed: u64,
-    best: Vec<Candidate>,
-}
-
-impl Shortlist {
-    pub(super) fn new(needed: u64) -> Self {
-        Self {
-            needed,
-            best: Vec::with_capacity(TRIED_IN_DOUBT + 1),
-        }
-    }
-
-    /// One with so much room.
-    pub(super) fn add(&mut self, room: u64, id: usize, spot: impl FnOnce() -> Spot) {
-        self.add_ranked([room.saturating_sub(self.needed), 0, 0], id, spot);
-    }
-
-    /// One of a rank.
-    pub(super) fn add_ranked(&mut self, rank: Rank, id: usize, spot: impl FnOnce() -> Spot) {
-        let key = (rank, id);
-        let at = self.best.partition_point(|other| other.key() < key);
-        if at >= TRIED_IN_DOUBT {
-            return;
-        }
-        let spot = spot();
-        self.best.insert(at, Candidate { rank, id, spot });
-        self.best.truncate(TRIED_IN_DOUBT);
-    }
-
-    pub(super) fn take(self) -> Vec<Candidate> {
-        self.best
-    }
 }
 
 impl<'a> Search<'a> {
@@ -235,9 +105,11 @@ impl<'a> Search<'a> {
             }
         };
         Self {
-            near,
-            rooms,
-            inside,
+            wanted: Wanted {
+                near,
+                rooms,
+                inside,
+            },
             order,
             way,
         }
@@ -246,13 +118,13 @@ impl<'a> Search<'a> {
     /// The sets of nodes of the next reach at which any may hold the members, those with least room
     /// beyond that first; at least one.
     pub(super) fn next(&self, state: &ClusterState, steps: &mut Steps) -> Option<Candidates> {
-        let network = state.topologies().get(self.near.topology)?.network();
         let from = steps.last.map_or(0, |last| last.saturating_add(1));
-        let (reach, found) = match (network, &self.way) {
-            (Network::Tree(tree), Way::Tree(common)) => {
-                let highest = self.highest(tree);
+        let (reach, found) = match &self.way {
+            Way::Nowhere => return None,
+            Way::Tree(_) => {
+                let domains = self.domains(state)?;
                 let of_height = |height| match self.order {
-                    Some(order) => Candidates::all(self.ordered(tree, *common, height, order)),
+                    Some(order) => Candidates::all(domains.ordered(height, order)),
                     None => {
                         let mut found = Candidates {
                             found: Vec::new(),
@@ -262,23 +134,23 @@ impl<'a> Search<'a> {
                         found
                     }
                 };
-                let mut found = (from..=highest)
+                let mut found = (from..=domains.highest())
                     .map(|height| (height, of_height(height)))
                     .filter(|(_, found)| !found.is_empty());
                 found.next()?
             }
-            (Network::Graph(graph), Way::Graph(ports)) => {
+            Way::Graph(ports) => {
+                let graph = self.graph(state)?;
                 let found = match from {
                     0 => self.single_nodes(ports.held()),
                     _ => Vec::new(),
                 };
                 let (reach, found) = match found.is_empty() {
-                    true => ports.next(graph, self, steps)?,
+                    true => ports.next(graph, &self.wanted, steps)?,
                     false => (0, found),
                 };
                 (reach, Candidates::all(found))
             }
-            _ => return None,
         };
         *steps = Steps {
             last: Some(reach),
@@ -289,18 +161,19 @@ impl<'a> Search<'a> {
 
     /// Of the nodes that have room for all, those with the least beyond.
     fn single_nodes(&self, held: &[NodeId]) -> Vec<Candidate> {
-        let mut best = Shortlist::new(self.rooms.needed);
+        let rooms = &self.wanted.rooms;
+        let mut best = Shortlist::new(rooms.needed);
         let mut add = |node: NodeId| {
-            let room = self.room_on(node);
+            let room = self.wanted.room_on(node);
             if let (room, true) = room {
-                let penalty = self.rooms.penalty(|devices| devices.contains(node));
-                let beyond = room.saturating_sub(self.rooms.needed);
+                let penalty = rooms.penalty(|devices| devices.contains(node));
+                let beyond = room.saturating_sub(rooms.needed);
                 best.add_ranked([penalty + beyond, 0, 0], node.index(), || Spot::Node(node));
             }
         };
-        match (held, self.rooms.by_shape.first()) {
+        match (held, rooms.by_shape.first()) {
             ([], Some((first, _))) => {
-                let enough = first.nodes_with(self.rooms.least_room());
+                let enough = first.nodes_with(rooms.least_room());
                 enough.for_each(add);
             }
             ([node], _) => add(*node),
@@ -309,54 +182,48 @@ impl<'a> Search<'a> {
         best.take()
     }
 
-    /// What those who have a place have in common, in a tree.
-    pub(super) const fn common(&self) -> Option<Common> {
-        match &self.way {
-            Way::Tree(common) => Some(*common),
-            Way::Nowhere | Way::Graph(_) => None,
+    /// The domains of the tree that it is searched through; `None` where that is none.
+    pub(super) fn domains<'s>(&'s self, state: &'s ClusterState) -> Option<Domains<'s>> {
+        let network = state.topologies().get(self.wanted.near.topology)?.network();
+        match (network, &self.way) {
+            (Network::Tree(tree), Way::Tree(common)) => Some(Domains {
+                tree,
+                wanted: &self.wanted,
+                common: *common,
+            }),
+            _ => None,
         }
     }
 
-    pub(super) fn is_inside(&self, node: NodeId) -> bool {
-        self.inside.is_none_or(|among| among.contains(node))
-    }
-
-    pub(super) fn room_on(&self, node: NodeId) -> (u64, bool) {
-        if self.is_inside(node) {
-            self.rooms.sum(|one| one.of_node(node))
-        } else {
-            (0, false)
+    fn graph<'s>(&self, state: &'s ClusterState) -> Option<&'s Graph> {
+        match state.topologies().get(self.wanted.near.topology)?.network() {
+            Network::Graph(graph) => Some(graph),
+            Network::Tree(_) => None,
         }
     }
 
     /// The set of nodes of the greatest reach that has room for most members, whether for all or not.
     pub(super) fn fullest(&self, state: &ClusterState) -> Option<Spot> {
-        let network = state.topologies().get(self.near.topology)?.network();
-        match (network, &self.way) {
-            (Network::Tree(tree), Way::Tree(common)) => {
-                let spots = self.spots(tree, *common, self.highest(tree), 1);
-                let room = |spot: &Spot| match spot {
-                    Spot::Node(node) => self.room_on(*node).0,
-                    Spot::Domain(id) => self.room_in(tree, *id).0,
-                    Spot::Group(_) => 0,
-                };
-                // Of equals the first.
-                spots.into_iter().rev().max_by_key(room)
-            }
-            (Network::Graph(graph), Way::Graph(ports)) => match self.near.at_most {
+        match &self.way {
+            Way::Nowhere => None,
+            Way::Tree(_) => self.domains(state)?.fullest(),
+            Way::Graph(ports) => match self.wanted.near.at_most {
                 Some(0) => {
-                    let among: Vec<NodeId> = match (ports.held(), self.rooms.by_shape.first()) {
+                    let first = self.wanted.rooms.by_shape.first();
+                    let among: Vec<NodeId> = match (ports.held(), first) {
                         ([], Some((first, _))) => first.nodes_with(1).collect(),
                         ([node], _) => vec![*node],
                         _ => Vec::new(),
                     };
                     let most = among.into_iter().rev();
-                    most.max_by_key(|node| self.room_on(*node).0)
+                    most.max_by_key(|node| self.wanted.room_on(*node).0)
                         .map(Spot::Node)
                 }
-                _ => ports.fullest(graph, self).map(Spot::Group),
+                _ => {
+                    let fullest = ports.fullest(self.graph(state)?, &self.wanted);
+                    fullest.map(Spot::Group)
+                }
             },
-            _ => None,
         }
     }
 }

@@ -2,7 +2,8 @@
 //! is bettered, and what found none in any order is searched for.
 //!
 //! Everybody else is left alone: one member, equal members on one kind of free nodes, or among more
-//! nodes than are looked at. What is searched is bounded for each demand and for each cycle.
+//! nodes than are looked at. Equal members that lose nothing are put on fewer nodes by a way of their own
+//! (`fewest.rs`). What is searched is bounded for each demand and for each cycle.
 
 use super::Placer;
 use super::demand::Demand;
@@ -32,6 +33,9 @@ const IMPROVE_EFFORT: u64 = 50_000;
 const RESCUE_EFFORT: u64 = 300_000;
 /// ... and in a cycle: some tens of milliseconds.
 const CYCLE_EFFORT: u64 = 2_000_000;
+/// So many nodes are looked at in a cycle for equal members that would lose nothing on fewer nodes either,
+/// where there are many: a millisecond at most.
+const CYCLE_LOOKS: u64 = 20_000;
 
 /// What may be done in the cycle still, each kind by itself: what is only asked does not take from what
 /// is decided.
@@ -40,6 +44,7 @@ pub(super) struct Budget {
     better: Effort,
     rescue: Effort,
     ask: Effort,
+    looks: Effort,
 }
 
 impl Default for Budget {
@@ -48,6 +53,7 @@ impl Default for Budget {
             better: Effort::new(CYCLE_EFFORT),
             rescue: Effort::new(CYCLE_EFFORT),
             ask: Effort::new(CYCLE_EFFORT),
+            looks: Effort::new(CYCLE_LOOKS),
         }
     }
 }
@@ -100,17 +106,18 @@ impl Placer {
         let uniform = demand.is_uniform();
         let max_nodes = if uniform { EXACT_NODES } else { IMPROVED_NODES };
         let state = statement.state();
-        if uniform
-            && domain
-                .nodes()
-                .unwrap_or_else(|| state.nodes().present())
-                .len()
-                > max_nodes
-        {
+        let among = domain.nodes().unwrap_or_else(|| state.nodes().present());
+        let many = uniform && among.len() > max_nodes;
+        let on_fewer = uniform && lost.opportunity == 0 && lost.nodes > 1;
+        // Who avoids a node is equal to nobody.
+        if on_fewer && !demand.anybody_avoids() && self.may_look_at(among.len(), many) {
+            self.gather(statement, profile, domain, (&placed, lost), start);
+        }
+        if many {
             return;
         }
-        if lost.opportunity == 0 && (uniform || lost.nodes < 2)
-            || uniform && self.is_plain(state, profile, domain, &placed)
+        if lost.opportunity == 0 && (uniform && !demand.anybody_avoids() || lost.nodes < 2)
+            || uniform && self.is_plain(statement.state(), profile, domain, &placed)
         {
             self.note_at_least(demand, lost.opportunity);
             return;
@@ -139,6 +146,41 @@ impl Placer {
             }
         }
         self.note_at_least(demand, at_least.min(least.opportunity));
+    }
+
+    /// Whether so many nodes may be looked at still in this cycle; that counts as done.
+    fn may_look_at(&mut self, nodes: usize, many: bool) -> bool {
+        let effort = if many {
+            &mut self.budget.looks
+        } else {
+            &mut self.budget.better
+        };
+        let may = effort.left() > 0;
+        effort.spend(nodes as u64);
+        may
+    }
+
+    /// Replaces places of equal members that lose nothing by places on fewer nodes, if there are any.
+    fn gather(
+        &mut self,
+        statement: &mut Statement<'_>,
+        profile: &Profile,
+        domain: &Domain,
+        (placed, lost): (&[Assumed], Lost),
+        start: Checkpoint,
+    ) {
+        let mut effort = self.budget.better;
+        let mut left = part(&mut effort, EXACT_EFFORT);
+        let places = self.on_fewer_nodes(statement.state(), profile, domain, placed, &mut left);
+        give_back(&mut effort, left);
+        self.budget.better = effort;
+        let Some(places) = places else { return };
+        statement.roll_back(start);
+        again(statement, &places);
+        if Lost::by(statement.state(), places.iter().copied()) >= lost {
+            statement.roll_back(start);
+            again(statement, placed);
+        }
     }
 
     fn note_at_least(&mut self, demand: &Demand, worth: u64) {

@@ -226,6 +226,7 @@ fn takes_unfit_nodes(profile: &Profile) -> bool {
         "TaintToleration",
         node_affinity::NAME,
         "NodeDeclaredFeatures",
+        "NodePorts",
     ];
     let runs = |name: &str| profile.filter.iter().any(|one| one.name() == name);
     !by_facts.into_iter().all(runs)

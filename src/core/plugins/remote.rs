@@ -7,11 +7,11 @@
 use crate::framework::{
     Ask, BindVerdict, Binder, Context, Filter, MAX_SCORE, Permit, PermitVerdict, Plugin, PostBind,
     PreBind, PreBindVerdict, Profile, Reason, Remote, Reserve, ReserveVerdict, Scope, Score, Spot,
-    Verdict, WaitingPods, Weighted, asked_gang, asked_pod,
+    Spots, Verdict, WaitingGangs, Weighted, asked_gang, asked_pod,
 };
 use crate::state::{Advice, NodeId, NodeSet, Said, Shape};
 use muster_model::units::{Millis, Time};
-use muster_model::{Body, RemotePoint, RemoteQuestion};
+use muster_model::{AskedPlace, AskedPod, Body, RemotePoint, RemoteQuestion};
 use std::sync::Arc;
 
 /// Has a profile ask a plugin in another process, behind those that are there; but who binds comes first.
@@ -169,20 +169,26 @@ impl RemoteDecisions {
         }
     }
 
-    /// What it is asked about a pod; `None` where it has no say.
-    fn question(&self, point: RemotePoint, spot: &Spot<'_>) -> Option<Ask> {
-        let (state, id) = (spot.state, spot.pod_id()?);
-        let shape = state.shape_of(id)?;
-        if !self.remote.points.contains(&point) || !self.remote.concerns(state, shape) {
+    /// What it is asked about those of a decision's places of which it has a say; `None` where it has none.
+    fn question(&self, point: RemotePoint, spots: &Spots<'_>) -> Option<Ask> {
+        let state = spots.state;
+        if !self.remote.points.contains(&point) {
             return None;
         }
-        let gang = asked_gang(state, state.pod(id)?.gang?);
+        let asked = spots.iter().filter_map(|spot| {
+            let id = spot.pod_id()?;
+            let is_concerned = self.remote.concerns(state, state.shape_of(id)?);
+            let pod = is_concerned.then(|| asked_pod(state, id, Some(spot.node)))?;
+            Some((spot, pod?))
+        });
+        let (asked, pods): (Vec<Spot<'_>>, Vec<AskedPod>) = asked.unzip();
+        let gang = state.pod(asked.first()?.pod_id()?)?.gang?;
         let question = RemoteQuestion {
             plugin: Arc::clone(&self.remote.name),
             point,
-            gang,
-            pods: vec![asked_pod(state, id, Some(spot.node))?],
-            pod_count: 1,
+            gang: asked_gang(state, gang),
+            pod_count: u32::try_from(pods.len()).unwrap_or(u32::MAX),
+            pods,
             nodes: Arc::default(),
         };
         let at_most = match point {
@@ -190,7 +196,7 @@ impl RemoteDecisions {
             _ => self.remote.at_most,
         };
         let at_most = Millis(at_most.0 + SLACK.0);
-        Some(Ask::new(Body::Remote(Box::new(question)), at_most))
+        Some(Ask::new(Body::Remote(Box::new(question)), at_most).about(asked))
     }
 }
 
@@ -201,21 +207,21 @@ impl Plugin for RemoteDecisions {
 }
 
 impl Reserve for RemoteDecisions {
-    fn reserve(&self, spot: &Spot<'_>) -> ReserveVerdict {
-        match self.question(RemotePoint::Reserve, spot) {
+    fn reserve(&self, spots: &Spots<'_>) -> ReserveVerdict {
+        match self.question(RemotePoint::Reserve, spots) {
             Some(ask) => ReserveVerdict::Ask(ask.to_be_undone()),
             None => ReserveVerdict::Done,
         }
     }
 
-    fn unreserve(&self, _: &Spot<'_>) {
+    fn unreserve(&self, _: &Spots<'_>) {
         // What was asked is undone by itself.
     }
 }
 
 impl Permit for RemoteDecisions {
-    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
-        match self.question(RemotePoint::Permit, spot) {
+    fn permit(&self, spots: &Spots<'_>, _: Time, _: &mut WaitingGangs) -> PermitVerdict {
+        match self.question(RemotePoint::Permit, spots) {
             Some(ask) => PermitVerdict::Ask(ask),
             None => PermitVerdict::Allow,
         }
@@ -223,8 +229,8 @@ impl Permit for RemoteDecisions {
 }
 
 impl PreBind for RemoteDecisions {
-    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
-        match self.question(RemotePoint::PreBind, spot) {
+    fn pre_bind(&self, spots: &Spots<'_>) -> PreBindVerdict {
+        match self.question(RemotePoint::PreBind, spots) {
             Some(ask) => PreBindVerdict::Ask(ask),
             None => PreBindVerdict::Agree,
         }
@@ -233,7 +239,15 @@ impl PreBind for RemoteDecisions {
 
 impl Binder for RemoteDecisions {
     fn bind(&self, spot: &Spot<'_>) -> BindVerdict {
-        match self.question(RemotePoint::Bind, spot) {
+        let gang = spot.found_pod().and_then(|pod| pod.gang);
+        let place = AskedPlace {
+            pod: spot.pod.clone(),
+            node: spot.node.to_owned(),
+        };
+        let places = std::slice::from_ref(&place);
+        let spots = gang.map(|gang| Spots::named(spot.state, gang, places));
+        let ask = spots.and_then(|spots| self.question(RemotePoint::Bind, &spots));
+        match ask {
             Some(ask) => BindVerdict::Ask(ask),
             None => BindVerdict::Skip,
         }
@@ -241,7 +255,7 @@ impl Binder for RemoteDecisions {
 }
 
 impl PostBind for RemoteDecisions {
-    fn post_bind(&self, spot: &Spot<'_>) -> Option<Ask> {
-        self.question(RemotePoint::PostBind, spot)
+    fn post_bind(&self, spots: &Spots<'_>) -> Option<Ask> {
+        self.question(RemotePoint::PostBind, spots)
     }
 }

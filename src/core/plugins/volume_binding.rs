@@ -2,11 +2,12 @@
 
 use crate::framework::{
     Ask, Context, Filter, Mates, Plugin, PreBind, PreBindVerdict, PreFilter, PreFilterVerdict,
-    Reason, Scope, Spot, Verdict,
+    Reason, Refusal, Scope, Spots, Verdict,
 };
 use crate::state::{ClusterState, NodeId, Shape, VolumeSource};
 use muster_model::units::Millis;
 use muster_model::{ClaimKey, ClaimRef, Point, Reach, VOLUME_BINDING, VolumeDeed, VolumeTask};
+use std::collections::BTreeMap;
 
 /// Refuses pods whose claims are missing, lost, being deleted or not bound though they should be, and
 /// filters out nodes from which a bound volume is not reached, or on which there is no volume for a
@@ -103,27 +104,40 @@ impl Filter for VolumeBinding {
 impl PreBind for VolumeBinding {
     /// What was chosen is written outside, and waited for until the claims are bound. It is not undone
     /// where the decision comes to nothing: what is being made for a claim is the claim's.
-    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
-        if spot.state.volumes().is_empty() {
+    fn pre_bind(&self, spots: &Spots<'_>) -> PreBindVerdict {
+        let volumes = spots.state.volumes();
+        if volumes.is_empty() {
             return PreBindVerdict::Agree;
         }
-        let Some(pod) = spot.pod_id() else {
-            return PreBindVerdict::Agree;
-        };
-        let unbound = spot.state.volumes().unbound(pod);
-        if unbound.is_empty() {
+        let (mut tasks, mut users) = (BTreeMap::new(), Vec::new());
+        for spot in spots.iter() {
+            let Some(pod) = spot.pod_id() else {
+                continue;
+            };
+            let unbound = volumes.unbound(pod);
+            if unbound.is_empty() {
+                continue;
+            }
+            let refused = || PreBindVerdict::Refuse(Refusal::of(&spot, Reason::NoVolumeToBind));
+            if !volumes.has_chosen(pod) {
+                return refused();
+            }
+            for claim in unbound {
+                let Some(task) = task(spots.state, claim) else {
+                    return refused();
+                };
+                // Several may use one.
+                tasks.insert(claim.clone(), task);
+            }
+            users.push(spot);
+        }
+        if users.is_empty() {
             return PreBindVerdict::Agree;
         }
-        if !spot.state.volumes().has_chosen(pod) {
-            return PreBindVerdict::Refuse(Reason::NoVolumeToBind);
-        }
-        let tasks = unbound.iter().map(|claim| task(spot.state, claim));
-        let Some(tasks) = tasks.collect::<Option<Vec<VolumeTask>>>() else {
-            return PreBindVerdict::Refuse(Reason::NoVolumeToBind);
-        };
-        let payload = VolumeTask::write(&tasks);
-        let point = Point::PreBind;
-        PreBindVerdict::Ask(Ask::of_plugin(VOLUME_BINDING, point, payload, self.at_most))
+        let tasks: Vec<VolumeTask> = tasks.into_values().collect();
+        let (payload, point) = (VolumeTask::write(&tasks), Point::PreBind);
+        let ask = Ask::of_plugin(VOLUME_BINDING, point, payload, self.at_most);
+        PreBindVerdict::Ask(ask.about(users))
     }
 }
 

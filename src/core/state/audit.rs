@@ -36,13 +36,16 @@ impl ClusterState {
         if !departs.map(|(id, _)| id).eq(self.departing()) {
             return Err("other pods are on their way off than is noted".to_owned());
         }
-        self.nodes.audit()?;
+        let held = |(_, pod): (_, &Pod)| Some((pod.room()?, pod.edition));
+        let rooms = self.all_held().map(|(gang, held)| (gang, &held.on));
+        self.nodes.audit(self.pods.iter().filter_map(held), rooms)?;
         self.nodes.appeal().audit()?;
         self.topologies.audit(&self.nodes)?;
         self.audit_rules()?;
         self.audit_spreads()?;
         self.advice.audit()?;
-        self.audit_admission()?;
+        self.audit_held()?;
+        self.audit_others()?;
         self.audit_volumes()?;
         self.audit_books()
     }
@@ -84,7 +87,7 @@ impl ClusterState {
         for dimension in self.dimensions.iter() {
             let (used, sum) = (
                 self.nodes.used(node, dimension),
-                self.sum_over(&pods, dimension),
+                self.sum_over(&pods, dimension) + self.held_on(node, dimension),
             );
             if used != sum {
                 let (node, name) = (self.nodes.name(node), self.dimensions.name(dimension));

@@ -1,6 +1,7 @@
 //! What changed since the engine last looked.
 
 use super::ids::{GangId, NodeId, QueueId};
+use muster_model::Source;
 use std::collections::BTreeSet;
 
 /// Notes for the engine, taken with [`ClusterState::take_changes`](super::ClusterState).
@@ -18,10 +19,14 @@ pub struct Changes {
     pub topologies: bool,
     /// Pods that somebody asks about are in other domains than before.
     pub pods: bool,
-    /// Room that was set aside for a gang is free for others.
+    /// Room that was held for a gang is free for others.
     pub room_set_free: bool,
     /// Gangs that are gone.
     pub removed: Vec<GangId>,
+    /// Gangs whose PodGroup is another object than before, or gone.
+    pub remade: Vec<GangId>,
+    /// PodGroups that are there and say nothing of ours any more, by kind and uid.
+    pub silent: Vec<(Source, String)>,
 }
 
 impl Changes {
@@ -36,5 +41,6 @@ impl Changes {
             && !self.pods
             && !self.topologies
             && self.removed.is_empty()
+            && self.silent.is_empty()
     }
 }

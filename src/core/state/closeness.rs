@@ -21,13 +21,18 @@ impl ClusterState {
         self.topologies.closeness(wish)
     }
 
-    /// Where all members of a gang should be that has wishes for them beside those of its subgroups.
+    /// Where all members of a gang should be that has wishes for them beside those of its subgroups. What
+    /// is wished of the only subgroup is no other wish.
     ///
     /// # Errors
     /// Why that cannot be said.
     pub fn closeness_of_all(&self, gang: &Gang) -> Result<Option<Closeness>, WishError> {
-        let spec = gang.definition().filter(|spec| !spec.subgroups.is_empty());
-        match spec.and_then(|spec| spec.topology.as_ref()) {
+        let of_all = gang.definition().filter(|spec| match &spec.subgroups[..] {
+            [] => false,
+            [only] => only.topology.is_some() && only.topology != spec.topology,
+            _ => true,
+        });
+        match of_all.and_then(|spec| spec.topology.as_ref()) {
             Some(wish) => self.topologies.closeness(Some(wish)),
             None => Ok(None),
         }

@@ -3,10 +3,12 @@
 use super::ids::{NodeId, PodId, QueueId};
 use super::pending::Pending;
 use super::pods::{STANDINGS, Standing};
+use super::terms::Terms;
 use muster_model::resources::{Request, Tally};
 use muster_model::units::{Millis, Time};
 use muster_model::{
-    GangKey, GangSpace, GangSpec, Housemates, Labels, Lifetime, Rank, SubgroupSpec, TopologyWish,
+    GangKey, GangSpace, GangSpec, GrantedTerms, Housemates, Labels, Lifetime, Rank, SubgroupSpec,
+    TopologyWish,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -211,10 +213,16 @@ pub struct Gang {
     pub pending: Pending,
     /// The resources that must be free before it is admitted.
     pub min_resources: Request,
-    /// Its queue.
+    /// Its queue: while it holds something, the one in which that was granted.
     pub queue: Option<QueueId>,
-    /// How long it is protected from its start, resolved.
+    /// How long it is protected from its start: while it holds something, as that was granted.
     pub lifetime: Lifetime,
+    /// Whether what it holds was granted to it.
+    pub granted: bool,
+    /// The terms that it asks for, where they are others than it was granted.
+    pub asks: Option<Terms>,
+    /// Those that it was granted by the process before, until it is known whether it holds anything.
+    pub recalled: Option<GrantedTerms>,
     /// The queue and the lifetime under which what it holds is counted.
     pub account: Option<(QueueId, Lifetime)>,
     /// Its priority, resolved.
@@ -438,9 +446,12 @@ impl Gang {
     fn subgroups_defined(&self) -> Vec<Subgroup> {
         match self.definition() {
             Some(spec) if !spec.subgroups.is_empty() => {
+                // What is wished of all members is wished of those of the only subgroup.
+                let of_all = spec.topology.as_ref().filter(|_| spec.subgroups.len() == 1);
                 let subgroup = |one| {
                     let mut subgroup = Subgroup::new(one);
                     subgroup.exclusive |= spec.exclusive;
+                    subgroup.topology = subgroup.topology.or_else(|| of_all.cloned());
                     subgroup
                 };
                 spec.subgroups.iter().map(subgroup).collect()

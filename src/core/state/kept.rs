@@ -77,11 +77,11 @@ impl ClusterState {
         }
     }
 
-    /// Has the nodes show what somebody with this view may take.
-    pub fn show(&mut self, view: View) {
+    /// Has the nodes show what somebody with this view may take; says what they showed before.
+    pub fn show(&mut self, view: View) -> View {
         let before = std::mem::replace(&mut self.kept.shown, view);
         if before == view {
-            return;
+            return before;
         }
         for (slot, kept) in self.kept.slots.iter().enumerate() {
             let Some((_, kept)) = kept else { continue };
@@ -91,6 +91,7 @@ impl ClusterState {
                 _ => {}
             }
         }
+        before
     }
 
     /// What the nodes show.

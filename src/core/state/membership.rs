@@ -98,7 +98,8 @@ impl ClusterState {
         self.charge(id, false);
         let Some(pod) = self.pods.get(id) else { return };
         let (standing, subgroup) = (self.standing(pod), pod.subgroup);
-        let Some(gang) = pod.gang.and_then(|gang| self.gangs.get_mut(gang)) else {
+        let Some(gang_id) = pod.gang else { return };
+        let Some(gang) = self.gangs.get_mut(gang_id) else {
             return;
         };
         gang.members.remove(&id);
@@ -143,7 +144,6 @@ impl ClusterState {
             self.queues
                 .count(queue, lifetime, &shape.request, nominated, more);
         }
-        self.book(gang_id);
     }
 
     /// Counts the pods of a node anew in their gangs: a pod on a deleted node is leaving.
@@ -190,12 +190,15 @@ impl ClusterState {
     pub(super) fn note_advance(&mut self, id: PodId) {
         let now = self.now;
         let gang = self.pods.get(id).and_then(|pod| pod.gang);
-        if let Some(gang) = gang.and_then(|gang| self.gangs.get_mut(gang)) {
+        let Some(id) = gang else { return };
+        if let Some(gang) = self.gangs.get_mut(id) {
             gang.advanced_at = Some(now);
+            self.note_had(id);
         }
     }
 
-    /// Notes when a member was bound that holds a node. What its clock says of the future is now.
+    /// Notes when a member was bound that holds a node. What its clock says of the future is now. When its
+    /// gang's lifetime ends may be otherwise than it was.
     pub(super) fn note_start(&mut self, id: PodId, bound_at: Option<Time>) {
         let (Some(pod), Some(at)) = (self.pods.get(id), bound_at) else {
             return;
@@ -204,8 +207,13 @@ impl ClusterState {
             return;
         }
         let at = at.min(self.now);
-        if let Some(gang) = pod.gang.and_then(|gang| self.gangs.get_mut(gang)) {
-            gang.started_at = Some(gang.started_at.map_or(at, |known| known.min(at)));
+        let Some(id) = pod.gang else { return };
+        let Some(gang) = self.gangs.get_mut(id) else {
+            return;
+        };
+        if gang.started_at.is_none_or(|known| at < known) {
+            gang.started_at = Some(at);
+            self.touch(id);
         }
     }
 

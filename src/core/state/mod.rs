@@ -6,7 +6,6 @@
 //! **Invariant:** only [`ClusterState::apply`] and the few setters for the engine (`assume`,
 //! `unassume`, `mark_evicting`, ...) change it. Nothing here decides.
 
-mod admission;
 mod advice;
 mod appeal;
 mod audit;
@@ -14,7 +13,9 @@ mod budgets;
 mod changes;
 mod closeness;
 mod gangs;
+mod held;
 mod ids;
+mod interner;
 mod kept;
 mod label_domains;
 mod label_index;
@@ -25,25 +26,30 @@ mod node_set;
 mod nodes;
 mod nominations;
 mod objects;
+mod others;
 mod pending;
 mod pod_counts;
 mod pod_events;
 mod pod_facts;
 mod pod_rules;
 mod pods;
+mod priorities;
 mod queues;
 mod settle;
 mod shapes;
 mod spreads;
+mod terms;
 mod topologies;
 mod touched;
 mod volumes;
+mod writes;
 
 pub use advice::{Advice, Asking, Said};
 pub use appeal::{Appeal, Image};
 pub use budgets::DisruptionBudget;
 pub use changes::Changes;
 pub use gangs::{Counts, Gang, Loss, Shortfall, Subgroup};
+pub use held::{Held, RoomOn};
 pub use ids::{
     ConstraintsId, DomainId, GangId, Id, KeyId, NodeId, PodId, PortId, QueryId, QueueId, ShapeId,
     Slab, SpreadId, TermId, TopologyId, ValueId,
@@ -57,30 +63,34 @@ pub use pending::{Class, Pending, Turn, take_turns};
 pub use pod_counts::{NearPods, PodCounts, Pull, Rules};
 pub use pod_facts::PodFacts;
 pub use pods::{Eviction, MAX_SETBACKS, Place, Pod, Setback, Standing};
+pub use priorities::Priorities;
 pub use queues::{
-    Account, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
+    Account, Charge, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
 };
 pub use shapes::{Shape, Shapes};
 pub use spreads::{Evenness, Spread, Spreads};
+pub use terms::Terms;
 pub use topologies::{
     Closeness, Common, Domain, Graph, Limit, NO_PATH, Network, Port, Reach, Topologies, Topology,
     Tree, WishError,
 };
 pub use touched::Touched;
 pub use volumes::{Chosen, Source as VolumeSource, Unmet, Volumes};
+pub use writes::{Outage, WritesKnown};
 
-use admission::Admission;
 use advice::AdviceBook;
 use budgets::{Budgets, LabelTexts};
+use held::HeldRoom;
 use indexmap::IndexMap;
 use kept::KeptRoom;
 use muster_model::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
-use muster_model::units::Time;
+use muster_model::units::{Millis, Time};
 use muster_model::{
-    Answer, DEFAULT_QUEUE, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec,
-    ProfileId, QuestionId, RemotePoint, Source,
+    Answer, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, ProfileId,
+    QuestionId, RemotePoint, Source,
 };
 use nodes::{NodeChange, Occupant};
+use others::{Others, define};
 use pod_events::PodNames;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Index;
@@ -94,15 +104,18 @@ pub struct ClusterState {
     nodes: Nodes,
     shapes: Shapes,
     pods: Slab<PodId, Pod>,
+    /// How many pods there ever were, one that comes to need something else counted anew.
+    editions: u64,
     pod_names: PodNames,
     /// Pods that are being deleted, or whose eviction is under way.
     departing: BTreeSet<PodId>,
     gangs: Slab<GangId, Gang>,
     gangs_by_key: IndexMap<GangKey, GangId>,
+    others: Others,
     /// How many pods of gangs take room on a node.
     held: u32,
     arrivals: u64,
-    admission: Admission,
+    held_room: HeldRoom,
     kept: KeptRoom,
     queues: Queues,
     /// What amounts are worth.
@@ -111,6 +124,8 @@ pub struct ClusterState {
     /// What the nodes offered when the weights were found.
     weighed: Option<u64>,
     priority_classes: BTreeMap<String, PriorityClassSpec>,
+    /// How far what PodGroups say of their priority counts.
+    priorities: Priorities,
     namespaces: BTreeMap<String, NamespaceSpec>,
     budgets: Budgets,
     counts: PodCounts,
@@ -119,6 +134,9 @@ pub struct ClusterState {
     /// What plugins in other processes said.
     advice: AdviceBook,
     label_texts: LabelTexts,
+    writes: WritesKnown,
+    /// Those who are on nodes were looked at for the first time.
+    has_begun: bool,
     changes: Changes,
 }
 
@@ -134,6 +152,20 @@ impl Index<GangId> for ClusterState {
     }
 }
 
+/// Whether a running gang keeps less from others than before: fewer members, for less time, or by a lower
+/// priority.
+fn gives_way(before: &GangSpec, now: &GangSpec) -> bool {
+    let needs = |spec: &GangSpec| {
+        let subgroups = spec.subgroups.iter().map(|one| u64::from(one.min));
+        subgroups.sum::<u64>().max(u64::from(spec.min_available))
+    };
+    let lasts = |spec: &GangSpec| spec.lifetime.unwrap_or(Millis(u64::MAX));
+    needs(now) < needs(before)
+        || lasts(now) < lasts(before)
+        || now.priority < before.priority
+        || now.priority_class != before.priority_class
+}
+
 impl ClusterState {
     /// Takes one piece of news that came at `now`.
     pub fn apply(&mut self, now: Time, event: Event) {
@@ -144,6 +176,7 @@ impl ClusterState {
             Event::BindResult(key, outcome) => self.bind_result(&key, outcome),
             Event::EvictResult(key, outcome) => self.evict_result(&key, outcome),
             Event::Answer(id, answer) => self.hear_advice(id, answer),
+            Event::Writes(writes) => self.writes.hear(writes, now),
         }
         self.settle_spreads();
     }
@@ -161,6 +194,12 @@ impl ClusterState {
     #[must_use]
     pub const fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// Whether anything comes of writes.
+    #[must_use]
+    pub const fn writes(&self) -> &WritesKnown {
+        &self.writes
     }
 
     /// The registry of resources.
@@ -389,7 +428,11 @@ impl ClusterState {
     }
 
     fn remove_node(&mut self, name: &str) {
-        self.leave_spreads(self.nodes.find(name));
+        let going = self.nodes.find(name);
+        self.leave_spreads(going);
+        if let Some(id) = going {
+            self.lose_held(id);
+        }
         if let Some(id) = self.nodes.remove(name) {
             self.changes.nodes.remove(&id);
             self.disturb_kept(id);
@@ -405,35 +448,74 @@ impl ClusterState {
         }
     }
 
-    fn upsert_definition(&mut self, spec: GangSpec) {
-        let id = self.gang_slot(&spec.key);
+    fn upsert_definition(&mut self, mut spec: GangSpec) {
+        let (key, granted) = (spec.key.clone(), spec.granted.take());
+        match self.find_gang(&spec.key) {
+            Some(id) => {
+                self.define(id, spec);
+                self.give_up_if_not_ours(id);
+            }
+            None => self.define_other(spec),
+        }
+        if let Some(gang) = self.find_gang(&key).and_then(|id| self.gangs.get_mut(id)) {
+            // What is said of it later we say ourselves.
+            gang.recalled = granted.filter(|_| !self.has_begun);
+        }
+    }
+
+    fn define(&mut self, id: GangId, spec: GangSpec) {
         let Some(gang) = self.gangs.get_mut(id) else {
             return;
         };
         gang.submitted_at(spec.created);
-        match gang
-            .definitions
-            .binary_search_by_key(&spec.source, |one| one.source)
-        {
-            Ok(index) if gang.definitions[index] == spec => return,
-            Ok(index) => gang.definitions[index] = spec,
-            Err(index) => gang.definitions.insert(index, spec),
+        let before = gang.definition().map(|one| (one.source, one.uid.clone()));
+        let former = gang.definition().filter(|_| gang.holding > 0).cloned();
+        if !define(&mut gang.definitions, spec) {
+            return;
         }
+        // Who waits may have it go now, or what it does not need any more.
+        let now = gang.definition();
+        self.changes.rules |= former
+            .zip(now)
+            .is_some_and(|(former, now)| gives_way(&former, now));
+        // Another PodGroup may count now: what is said is said on that.
+        let mut rest = gang.definitions.iter().skip(1);
+        let source = before.as_ref().map(|(source, _)| *source);
+        if let Some(one) = rest.find(|one| Some(one.source) == source) {
+            self.changes.silent.push((one.source, one.uid.clone()));
+        }
+        let before = before.map(|(_, uid)| uid);
+        self.forget_the_former(id, before.as_deref());
         self.redefine(id);
+    }
+
+    /// A PodGroup that was made again under its name has nothing of the former one but the members that
+    /// are still there.
+    fn forget_the_former(&mut self, id: GangId, before: Option<&str>) {
+        let Some(gang) = self.gangs.get_mut(id) else {
+            return;
+        };
+        let now = gang.definition().map(|spec| spec.uid.as_str());
+        if before.is_some() && before != now {
+            gang.retired.clear();
+            self.changes.remade.push(id);
+        }
     }
 
     fn remove_definition(&mut self, key: &GangKey, source: Source) {
         let Some(id) = self.find_gang(key) else {
-            return;
+            return self.undefine_other(key, source);
         };
         let Some(gang) = self.gangs.get_mut(id) else {
             return;
         };
-        let before = gang.definitions.len();
+        let before = gang.definition().map(|spec| spec.uid.clone());
+        let count = gang.definitions.len();
         gang.definitions.retain(|one| one.source != source);
-        if gang.definitions.len() != before {
+        if gang.definitions.len() != count {
+            self.forget_the_former(id, before.as_deref());
             self.redefine(id);
-            self.forget_gang_if_unused(id);
+            self.give_up_if_not_ours(id);
         }
     }
 
@@ -447,8 +529,6 @@ impl ClusterState {
         };
         if gang.min_resources != min_resources {
             gang.min_resources = min_resources;
-            self.book(id);
-            self.changes.room_set_free = true;
         }
         self.regroup(id);
     }
@@ -482,24 +562,10 @@ impl ClusterState {
         self.arrivals += 1;
         self.gangs_by_key.insert(key.clone(), id);
         self.touch(id);
+        for spec in self.take_over(key) {
+            self.define(id, spec);
+        }
         id
-    }
-
-    fn forget_gang_if_unused(&mut self, id: GangId) {
-        let unused = |gang: &Gang| gang.members.is_empty() && gang.definitions.is_empty();
-        if !self.gangs.get(id).is_some_and(unused) {
-            return;
-        }
-        self.expel(id);
-        self.advice.forget(id);
-        if let Some(gang) = self.gangs.vacate(id) {
-            if let Some(queue) = gang.queue {
-                self.queues.leave(queue, id);
-            }
-            self.gangs_by_key.swap_remove(&gang.key);
-            self.changes.gangs.remove(&id);
-            self.changes.removed.push(id);
-        }
     }
 
     fn request_of(&mut self, amounts: &[(String, i64)]) -> Request {
@@ -519,8 +585,7 @@ impl ClusterState {
     /// Finds a gang's queue, lifetime and priority from what names them now.
     pub fn resolve(&mut self, id: GangId) {
         if self.gangs.get(id).is_some() {
-            self.resolve_queue(id);
-            self.resolve_lifetime(id);
+            self.resolve_terms(id);
             self.resolve_priority(id);
             self.note_work(id);
         }
@@ -534,113 +599,13 @@ impl ClusterState {
         }
     }
 
-    /// Whether it has a member that has not ended, or room is set aside for it.
+    /// Whether it has a member that has not ended, or asks for room for such as are not there yet.
     fn has_work(&self, id: GangId) -> bool {
         let lives = |gang: &Gang| {
             let counts = gang.counts();
             counts.all() > counts.of(Standing::Succeeded) + counts.of(Standing::Failed)
         };
-        self.admission.has(id) || self.gangs.get(id).is_some_and(lives)
-    }
-
-    fn resolve_queue(&mut self, id: GangId) {
-        let Some(gang) = self.gangs.get(id) else {
-            return;
-        };
-        let label = gang
-            .members
-            .first()
-            .and_then(|pod| self.pods.get(*pod)?.facts.queue.as_deref());
-        let namespace = self.namespaces.get(&gang.key.namespace);
-        let namespace = namespace.and_then(|one| one.queue.as_deref());
-        let wanted = gang.queue_wanted(label, namespace);
-        let wanted = wanted.unwrap_or(DEFAULT_QUEUE);
-        let old = gang.queue;
-        let known = old.and_then(|old| self.queues.get(old));
-        if known.is_some_and(|queue| *queue.name == *wanted) {
-            return;
-        }
-        let new = self.queues.join(wanted, id);
-        self.close_account(id);
-        if let Some(old) = old {
-            self.queues.leave(old, id);
-        }
-        self.gangs[id].queue = Some(new);
-    }
-
-    /// A gang's own number, else its class, else the highest of its pods, else the cluster's
-    /// default class, else zero.
-    fn resolve_priority(&mut self, id: GangId) {
-        let Some(gang) = self.gangs.get(id) else {
-            return;
-        };
-        let spec = gang.definition();
-        let class = spec.and_then(|spec| spec.priority_class.clone());
-        let (priority, unknown) = match (spec.and_then(|spec| spec.priority), class) {
-            (Some(number), _) => (number, None),
-            (None, Some(class)) => match self.priority_class(&class) {
-                Some(known) => (known.value, None),
-                None => (0, Some(class)),
-            },
-            (None, None) => self.highest_priority(&gang.members),
-        };
-        if let Some(gang) = self.gangs.get_mut(id) {
-            gang.priority = priority;
-            gang.unknown_priority_class = unknown;
-        }
-    }
-
-    /// Whether a gang makes nobody go: so says the class its PodGroup names, else one of its pods.
-    #[must_use]
-    pub fn never_preempts(&self, id: GangId) -> bool {
-        let Some(gang) = self.gangs.get(id) else {
-            return false;
-        };
-        let spec = gang.definition();
-        if let Some(class) = spec.and_then(|spec| spec.priority_class.as_deref()) {
-            return self
-                .priority_class(class)
-                .is_some_and(|class| class.never_preempts);
-        }
-        let mut classes = self.priority_classes.values();
-        let default = classes.find(|class| class.global_default);
-        let never = |pod: &Pod| {
-            pod.facts.never_preempts.unwrap_or_else(|| {
-                let class = pod.facts.priority_class.as_deref();
-                let class = class.map_or(default, |name| self.priority_class(name));
-                class.is_some_and(|class| class.never_preempts)
-            })
-        };
-        let mut members = gang.members.iter().filter_map(|id| self.pods.get(*id));
-        members.any(never)
-    }
-
-    fn highest_priority<'a>(
-        &self,
-        pods: impl IntoIterator<Item = &'a PodId>,
-    ) -> (i32, Option<String>) {
-        let default = self
-            .priority_classes
-            .values()
-            .find(|class| class.global_default);
-        let default = default.map_or(0, |class| class.value);
-        let (mut highest, mut unknown) = (None, None);
-        for pod in pods.into_iter().filter_map(|id| self.pods.get(*id)) {
-            let class = pod.facts.priority_class.as_deref();
-            let priority = match (pod.facts.priority, class) {
-                (Some(number), _) => number,
-                (None, None) => default,
-                (None, Some(class)) => match self.priority_class(class) {
-                    Some(known) => known.value,
-                    None => {
-                        unknown = Some(class.to_owned());
-                        continue;
-                    }
-                },
-            };
-            highest = highest.max(Some(priority));
-        }
-        (highest.unwrap_or(default), unknown)
+        self.gangs.get(id).is_some_and(lives) || self.room_wanted(id) != Tally::default()
     }
 
     fn touch_queue(&mut self, id: QueueId) {
@@ -661,10 +626,14 @@ impl ClusterState {
                 .filter(|(queue, labels)| queue.is_some() || !labels.is_empty())
         };
         let changed = counts(self.namespaces.get(name)) != counts(spec.as_ref());
-        match spec {
+        let claims = spec.as_ref().is_some_and(|one| one.claims);
+        let before = match spec {
             Some(spec) => self.namespaces.insert(name.to_owned(), spec),
             None => self.namespaces.remove(name),
         };
+        if before.is_some_and(|one| one.claims) != claims {
+            self.claims_changed(name);
+        }
         if changed {
             self.match_namespace_anew(name);
             let inside = self

@@ -1,30 +1,25 @@
 //! A set of nodes as bits.
 
 use super::ids::{Id, NodeId};
+use fixedbitset::FixedBitSet;
 
-/// Nodes by rising id, 64 to a word.
+/// Nodes by rising id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeSet {
-    words: Vec<u64>,
-}
+pub struct NodeSet(FixedBitSet);
 
 /// Nodes in a word.
-pub(super) const LANES: usize = 64;
+pub(super) const LANES: usize = usize::BITS as usize;
 
 impl NodeSet {
     /// Adds a node.
     pub fn insert(&mut self, node: NodeId) {
-        let word = node.index() / LANES;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        self.words[word] |= 1 << (node.index() % LANES);
+        self.0.grow_and_insert(node.index());
     }
 
     /// Removes a node.
     pub fn remove(&mut self, node: NodeId) {
-        if let Some(word) = self.words.get_mut(node.index() / LANES) {
-            *word &= !(1 << (node.index() % LANES));
+        if node.index() < self.0.len() {
+            self.0.remove(node.index());
         }
     }
 
@@ -40,98 +35,76 @@ impl NodeSet {
     /// Whether the node is in it.
     #[must_use]
     pub fn contains(&self, node: NodeId) -> bool {
-        let word = self.words.get(node.index() / LANES);
-        word.is_some_and(|word| word >> (node.index() % LANES) & 1 == 1)
+        self.0.contains(node.index())
     }
 
     /// Becomes equal to `other`, keeping its own memory.
     pub fn copy_from(&mut self, other: &Self) {
-        self.words.clear();
-        self.words.extend_from_slice(&other.words);
+        self.0.clone_from(&other.0);
     }
 
     /// Keeps what is in `other` too.
     pub fn intersect(&mut self, other: &Self) {
-        for (index, word) in self.words.iter_mut().enumerate() {
-            *word &= other.words.get(index).copied().unwrap_or(0);
-        }
+        self.0.intersect_with(&other.0);
     }
 
     /// Adds what is in `other`.
     pub fn add_all(&mut self, other: &Self) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
-        }
-        for (word, more) in self.words.iter_mut().zip(&other.words) {
-            *word |= more;
-        }
+        self.0.union_with(&other.0);
     }
 
     /// Takes out what is in `other`.
     pub fn subtract(&mut self, other: &Self) {
-        for (word, less) in self.words.iter_mut().zip(&other.words) {
-            *word &= !less;
-        }
+        self.0.difference_with(&other.0);
     }
 
     /// Whether nothing is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|word| *word == 0)
+        self.0.is_clear()
     }
 
     /// Whether all of it is in `other`, too.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
-        let words = self.words.iter().enumerate();
-        let mut beyond =
-            words.map(|(index, word)| word & !other.words.get(index).copied().unwrap_or(0));
-        beyond.all(|word| word == 0)
+        self.0.is_subset(&other.0)
     }
 
     /// Whether a node is in both.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
-        let mut words = self.words.iter().zip(&other.words);
-        words.any(|(word, other)| word & other != 0)
+        !self.0.is_disjoint(&other.0)
     }
 
     /// The nodes that are in one of the two and not in the other, by rising id.
-    pub fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = NodeId> + 'a {
-        let words = self.words.len().max(other.words.len());
-        let word = |set: &Self, index: usize| set.words.get(index).copied().unwrap_or(0);
-        (0..words).flat_map(move |index| bits(index, word(self, index) ^ word(other, index)))
+    pub fn differences(&self, other: &Self) -> impl Iterator<Item = NodeId> + use<> {
+        let mut differ = self.0.clone();
+        differ.symmetric_difference_with(&other.0);
+        differ.into_ones().map(NodeId::from_index)
     }
 
     /// How many those are.
     #[must_use]
     pub fn count_differences(&self, other: &Self) -> usize {
-        let words = self.words.len().max(other.words.len());
-        let word = |set: &Self, index: usize| set.words.get(index).copied().unwrap_or(0);
-        let differ = |index: usize| (word(self, index) ^ word(other, index)).count_ones() as usize;
-        (0..words).map(differ).sum()
+        self.0.symmetric_difference_count(&other.0)
     }
 
     /// How many nodes are in it.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+        self.0.count_ones(..)
     }
 
     /// The nodes by rising id.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let words = self.words.iter().enumerate();
-        words.flat_map(|(index, word)| bits(index, *word))
+        self.0.ones().map(NodeId::from_index)
     }
 
     /// The node before which `index` others come, by rising id.
     #[must_use]
     pub fn nth(&self, index: usize) -> Option<NodeId> {
         let mut left = index;
-        for (word, bits) in self.words.iter().enumerate() {
+        for (word, bits) in self.0.as_slice().iter().enumerate() {
             let count = bits.count_ones() as usize;
             if left < count {
                 let rest = (0..left).fold(*bits, |bits, _| bits & (bits - 1));
@@ -143,14 +116,14 @@ impl NodeSet {
         None
     }
 
-    /// The words, each for 64 nodes, to narrow in bulk.
-    pub fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.words
+    /// The words, a bit for each node, to narrow in bulk.
+    pub fn words_mut(&mut self) -> &mut [usize] {
+        self.0.as_mut_slice()
     }
 
     /// Keeps the nodes for which `keep` holds.
     pub fn retain(&mut self, mut keep: impl FnMut(NodeId) -> bool) {
-        for (index, word) in self.words.iter_mut().enumerate() {
+        for (index, word) in self.0.as_mut_slice().iter_mut().enumerate() {
             let mut left = *word;
             while left != 0 {
                 let bit = left.trailing_zeros();
@@ -161,18 +134,6 @@ impl NodeSet {
             }
         }
     }
-}
-
-/// The nodes of a word, by rising id.
-fn bits(index: usize, word: u64) -> impl Iterator<Item = NodeId> {
-    let mut left = word;
-    std::iter::from_fn(move || {
-        (left != 0).then(|| {
-            let bit = left.trailing_zeros() as usize;
-            left &= left - 1;
-            NodeId::from_index(index * LANES + bit)
-        })
-    })
 }
 
 impl FromIterator<NodeId> for NodeSet {

@@ -5,17 +5,19 @@
 //! present, and its usage is counted when it appears.
 
 use super::appeal::Appeal;
-use super::ids::{Id, NodeId, PodId};
+use super::held::RoomOn;
+use super::ids::{GangId, Id, NodeId, PodId};
 use super::kept::Kept;
 use super::label_index::LabelIndex;
 use super::node_facts::NodeFacts;
 use super::node_set::{LANES, NodeSet};
-use super::pods::Pod;
-use super::shapes::{Shape, Shapes};
 use super::touched::Touched;
 use indexmap::IndexMap;
-use muster_model::resources::{Dimension, Dimensions, Request, WIDTH};
+use muster_model::resources::{Dimension, Dimensions, Request, Tally, WIDTH};
 use muster_model::{Constraints, HostPort, Labels, NodeSpec, digest};
+
+/// From this bit on a node's number stands beside a pod's edition.
+const NODE_BIT: u32 = 40;
 
 /// One resource over all nodes. Both columns have whole words of nodes.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +33,8 @@ struct Column {
 /// What a pod takes of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Occupant<'a> {
+    /// Which it is of all pods that ever were, and of all that it ever took.
+    pub edition: u64,
     /// Of its resources.
     pub request: &'a Request,
     /// Of its ports.
@@ -41,19 +45,6 @@ pub struct Occupant<'a> {
     pub exclusive: bool,
     /// What it would ask for besides, if it said so: of CPU and of memory.
     pub unsaid: [i64; 2],
-}
-
-impl<'a> Occupant<'a> {
-    /// What a pod of this shape takes.
-    pub(super) fn of(pod: &Pod, shape: &'a Shape, shapes: &Shapes) -> Self {
-        Self {
-            request: &shape.request,
-            ports: &shape.ports,
-            daemon: pod.facts.daemon,
-            exclusive: shapes.is_exclusive(shape),
-            unsaid: shape.preferences.unsaid,
-        }
-    }
 }
 
 /// One node apart from its amounts.
@@ -88,7 +79,7 @@ pub struct Nodes {
     version: u64,
     offer_version: u64,
     touched: Touched,
-    /// The digests of all pairs of a pod and its node, each there once or not at all.
+    /// The digests of all pairs of a pod's edition and its node, each there once or not at all.
     holders: u64,
     /// How many pods take room on a node.
     pods: u32,
@@ -226,7 +217,7 @@ impl Nodes {
             let used = column.used[node.index()].saturating_add(amount);
             column.set_used(node, used);
         }
-        self.holders ^= digest::of(&(node, pod));
+        self.holders ^= held_by(node, takes.edition);
         self.pods += 1;
         self.in_use[node.index()] += u32::from(!takes.daemon);
         self.exclusive += u32::from(takes.exclusive);
@@ -248,7 +239,7 @@ impl Nodes {
         takes: &Occupant<'_>,
         others: impl Fn(&[PodId], Dimension) -> i64,
     ) {
-        self.holders ^= digest::of(&(node, pod));
+        self.holders ^= held_by(node, takes.edition);
         self.pods -= 1;
         self.in_use[node.index()] -= u32::from(!takes.daemon);
         self.exclusive -= u32::from(takes.exclusive);
@@ -282,7 +273,7 @@ impl Nodes {
 
     /// Has room that is kept look taken.
     pub(super) fn keep(&mut self, kept: &Kept) {
-        self.change_kept(kept, i64::saturating_add);
+        self.change_used(&kept.amounts, i64::saturating_add);
         for (node, port, pod) in &kept.ports {
             let ports = &mut self.rows[node.index()].ports;
             ports.push((port.clone(), *pod));
@@ -296,7 +287,7 @@ impl Nodes {
 
     /// Has it look free again.
     pub(super) fn give(&mut self, kept: &Kept) {
-        self.change_kept(kept, i64::saturating_sub);
+        self.change_used(&kept.amounts, i64::saturating_sub);
         for (node, port, pod) in &kept.ports {
             let ports = &mut self.rows[node.index()].ports;
             ports.retain(|(one, of)| (one, of) != (port, pod));
@@ -308,8 +299,21 @@ impl Nodes {
         }
     }
 
-    fn change_kept(&mut self, kept: &Kept, change: fn(i64, i64) -> i64) {
-        for (node, amounts) in &kept.amounts {
+    /// Counts what is held for a gang as used, or not any more.
+    pub(super) fn hold_amounts(&mut self, gang: GangId, on: &RoomOn, more: bool) {
+        for (node, amounts) in on {
+            self.holders ^= room_held_by(gang, *node, amounts);
+        }
+        let change = if more {
+            i64::saturating_add
+        } else {
+            i64::saturating_sub
+        };
+        self.change_used(on, change);
+    }
+
+    fn change_used(&mut self, on: &RoomOn, change: fn(i64, i64) -> i64) {
+        for (node, amounts) in on {
             self.touched.note(*node);
             for (dimension, amount) in amounts.iter() {
                 let column = self.column(dimension);
@@ -508,15 +512,28 @@ impl Nodes {
         column.map_or(0, |column| clamp(column.free))
     }
 
-    /// Another whenever a node came, went, offers something else than before or holds other pods;
-    /// the same again when a pod was only tried on a node and taken off.
+    /// Another whenever a node came, went, offers something else than before, or holds other pods or pods that
+    /// take something else; the same again when a pod was only tried on a node and taken off, and then only.
     #[must_use]
     pub const fn mark(&self) -> u64 {
         self.offer_version.rotate_left(32) ^ self.holders
     }
 
-    /// Derives what is kept about all nodes from scratch and compares.
-    pub(super) fn audit(&self) -> Result<(), String> {
+    /// Derives what is kept about all nodes from scratch and compares; with the editions of all pods that take
+    /// room, and where, and with what is held for gangs.
+    pub(super) fn audit<'a>(
+        &self,
+        pods: impl Iterator<Item = (NodeId, u64)>,
+        held: impl Iterator<Item = (GangId, &'a RoomOn)>,
+    ) -> Result<(), String> {
+        let by_pods = pods.fold(0, |sum, (node, edition)| sum ^ held_by(node, edition));
+        let by_room = held.flat_map(|(gang, on)| on.iter().map(move |one| (gang, one)));
+        let holders = by_room.fold(by_pods, |sum, (gang, (node, amounts))| {
+            sum ^ room_held_by(gang, *node, amounts)
+        });
+        if holders != self.holders {
+            return Err("the nodes' mark is not that of who holds room on them".to_owned());
+        }
         let mut by_label = LabelIndex::default();
         for (index, row) in self.rows.iter().enumerate() {
             by_label.change(NodeId::from_index(index), &Labels::new(), &row.facts.labels);
@@ -553,9 +570,9 @@ impl Nodes {
             if *word == 0 {
                 continue;
             }
-            let mut fits = 0_u64;
+            let mut fits = 0;
             for (lane, (allocatable, used)) in allocatable.iter().zip(used).enumerate() {
-                fits |= u64::from(allocatable - used >= amount) << lane;
+                fits |= usize::from(allocatable - used >= amount) << lane;
             }
             *word &= fits;
         }
@@ -655,6 +672,17 @@ fn clamp(sum: i128) -> i64 {
     i64::try_from(sum).unwrap_or(i64::MAX)
 }
 
+/// The digest of a pod on a node. Editions only grow, so that what is gone does not come back as another.
+fn held_by(node: NodeId, edition: u64) -> u64 {
+    digest::of_number(edition ^ ((node.index() as u64) << NODE_BIT))
+}
+
+/// The same of room that is held for a gang's members that are not there yet.
+fn room_held_by(gang: GangId, node: NodeId, amounts: &Tally) -> u64 {
+    let amounts: Vec<(Dimension, i64)> = amounts.iter().collect();
+    digest::of(&(gang, node, amounts))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -669,6 +697,7 @@ mod tests {
 
     const fn of(request: &Request) -> Occupant<'_> {
         Occupant {
+            edition: 1,
             request,
             ports: &[],
             daemon: false,

@@ -65,6 +65,9 @@ impl ClusterState {
                 sum.add(&shape.request);
             }
         }
+        if let Some(held) = self.held_for(gang).filter(|held| held.awaits) {
+            sum.add_all(&held.sum());
+        }
         sum
     }
 

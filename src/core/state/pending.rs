@@ -77,6 +77,13 @@ impl Pending {
         classes.map(|(class, members)| (*class, members.iter().copied()))
     }
 
+    /// How many members each class has.
+    pub fn counts(&self) -> impl Iterator<Item = (Class, u32)> + '_ {
+        let count = |members: &BTreeSet<Turn>| u32::try_from(members.len()).unwrap_or(u32::MAX);
+        let classes = self.classes.iter();
+        classes.map(move |(class, members)| (*class, count(members)))
+    }
+
     /// The first of each class; all of those who are not equal.
     pub fn different(&self) -> impl Iterator<Item = PodId> + '_ {
         self.classes.iter().flat_map(|(class, members)| {

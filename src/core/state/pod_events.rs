@@ -1,8 +1,10 @@
 //! Pods coming, changing and going; what became of binds and evictions.
 
 use super::ids::{GangId, NodeId, PodId, ShapeId};
+use super::others::other_group;
 use super::pod_facts::PodFacts;
 use super::pods::{Eviction, Place, Pod, Setback, Standing};
+use super::shapes::{Shape, Shapes};
 use super::volumes::PodVolumesOf;
 use super::{ClusterState, Occupant};
 use indexmap::{Equivalent, IndexMap};
@@ -66,6 +68,10 @@ impl ClusterState {
 
     fn insert_pod(&mut self, mut spec: PodSpec) {
         let gang_key = spec.ours.then(|| spec.gang_key());
+        let (other, scheduler) = (
+            other_group(&spec),
+            std::mem::take(&mut spec.other_scheduler),
+        );
         let volumes = PodVolumesOf::new(&mut spec);
         self.narrow(&mut spec, gang_key.as_ref());
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
@@ -77,7 +83,9 @@ impl ClusterState {
         let mut facts = PodFacts::take(&mut spec);
         let no_room_for = no_room_for.map(|name| too_many_resources(&name));
         facts.unsupported.extend(no_room_for);
+        self.editions += 1;
         let mut pod = Pod {
+            edition: self.editions,
             key: spec.key,
             created: spec.created,
             gang: None,
@@ -109,6 +117,7 @@ impl ClusterState {
             self.note_start(id, spec.bound_at);
             self.touch(gang);
         }
+        self.note_other(id, other, &scheduler);
         self.register_volumes(id, volumes);
     }
 
@@ -128,6 +137,10 @@ impl ClusterState {
     fn update_pod(&mut self, id: PodId, mut spec: PodSpec) {
         let before = self.footprint(id);
         let gang_key = spec.ours.then(|| spec.gang_key());
+        let (other, scheduler) = (
+            other_group(&spec),
+            std::mem::take(&mut spec.other_scheduler),
+        );
         self.fill_in_volumes(id, &mut spec);
         let volumes = PodVolumesOf::new(&mut spec);
         self.narrow(&mut spec, gang_key.as_ref());
@@ -170,6 +183,10 @@ impl ClusterState {
             return;
         };
         let old_shape = std::mem::replace(&mut pod.shape, shape);
+        if old_shape != shape {
+            self.editions += 1;
+            pod.edition = self.editions;
+        }
         let told_apart =
             pod.facts.tell_apart(&facts, pod.place != Place::None) || old_shape != shape;
         pod.facts = facts;
@@ -198,6 +215,7 @@ impl ClusterState {
             self.join_gang(id, gang, before.and_then(|before| before.gang));
             self.note_start(id, spec.bound_at);
         }
+        self.note_other(id, other, &scheduler);
         self.note_departure(id);
         if confirmed {
             self.note_advance(id);
@@ -248,8 +266,9 @@ impl ClusterState {
             {
                 gang.retire(index, label);
             }
-            self.forget_gang_if_unused(gang_id);
+            self.give_up_if_not_ours(gang_id);
         }
+        self.forget_other(id);
         self.departing.remove(&id);
         self.spend_budgets(id, false);
         self.list_for_queries(id, false);
@@ -359,12 +378,12 @@ impl ClusterState {
         }
     }
 
-    /// Thinks a pod that holds a node off it, as if it waited for one.
+    /// Has a pod that holds a node wait for one, while a plan is made.
     pub fn displace(&mut self, id: PodId) {
         self.set_place(id, Place::None);
     }
 
-    /// Has a pod that was thought off its node back there.
+    /// Has a pod that only waited while a plan was made back on its node.
     pub fn put_home(&mut self, id: PodId, node: NodeId) {
         self.set_place(id, Place::Bound(node));
     }
@@ -438,7 +457,7 @@ impl ClusterState {
         }
         for gang in before.gang.into_iter().chain(after.gang) {
             self.touch(gang);
-            self.forget_gang_if_unused(gang);
+            self.give_up_if_not_ours(gang);
         }
     }
 
@@ -474,7 +493,7 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape) else {
             return;
         };
-        let occupant = Occupant::of(pod, shape, &self.shapes);
+        let occupant = taken_by(pod, shape, &self.shapes);
         let (counted, foreign) = (shape.rules.is_some(), pod.gang.is_none());
         self.nodes.occupy(node, id, &occupant);
         self.count_volumes(id, node);
@@ -492,7 +511,7 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape).cloned() else {
             return;
         };
-        let occupant = Occupant::of(pod, &shape, &self.shapes);
+        let occupant = taken_by(pod, &shape, &self.shapes);
         if shape.rules.is_some() {
             self.count_pod(id, false);
         }
@@ -505,6 +524,18 @@ impl ClusterState {
     }
 }
 
+/// What a pod of this shape takes of its node.
+fn taken_by<'a>(pod: &Pod, shape: &'a Shape, shapes: &Shapes) -> Occupant<'a> {
+    Occupant {
+        edition: pod.edition,
+        request: &shape.request,
+        ports: &shape.ports,
+        daemon: pod.facts.daemon,
+        exclusive: shapes.is_exclusive(shape),
+        unsaid: shape.preferences.unsaid,
+    }
+}
+
 fn too_many_resources(name: &str) -> String {
     let width = muster_model::resources::WIDTH;
     format!("resource {name}: this cluster has more than {width} kinds of resources")
@@ -514,7 +545,8 @@ fn too_many_resources(name: &str) -> String {
 mod tests {
     use super::*;
     use muster_model::Event;
-    use muster_model::testing::pod;
+    use muster_model::ObjectKey;
+    use muster_model::testing::{node, pod};
     use muster_model::units::Time;
 
     #[test]
@@ -529,5 +561,54 @@ mod tests {
         tell("one", 1);
         tell("one", 2);
         tell("other", 1);
+    }
+
+    /// A pod of so many CPUs on the node.
+    fn bound(name: &str, cpus: i64) -> PodSpec {
+        let mut spec = pod(name, None, cpus);
+        spec.node = Some("n".to_owned());
+        spec
+    }
+
+    fn with_bound(spec: PodSpec) -> ClusterState {
+        let mut state = ClusterState::default();
+        state.apply(Time::ZERO, Event::is(node("n", 8)));
+        state.apply(Time::ZERO, Event::is(spec));
+        state
+    }
+
+    #[test]
+    fn the_nodes_mark_does_not_come_back_with_another_pod_that_has_an_old_ones_id() {
+        let mut state = with_bound(bound("one", 1));
+        let (mark, id) = (state.nodes().mark(), state.find_pod(&bound("one", 1).key));
+        let gone = ObjectKey::Pod(bound("one", 1).key);
+        state.apply(Time::ZERO, Event::Gone(gone));
+        let other = bound("other", 5);
+        let key = other.key.clone();
+        state.apply(Time::ZERO, Event::is(other));
+        assert_eq!(state.find_pod(&key), id, "it has the old one's id");
+        assert_ne!(state.nodes().mark(), mark);
+    }
+
+    #[test]
+    fn the_nodes_mark_is_another_when_a_pod_takes_more_of_its_node() {
+        let mut state = with_bound(bound("one", 1));
+        let mark = state.nodes().mark();
+        state.apply(Time::ZERO, Event::is(bound("one", 2)));
+        assert_ne!(state.nodes().mark(), mark);
+    }
+
+    #[test]
+    fn the_nodes_mark_is_the_same_when_a_pod_was_only_tried() {
+        let mut state = with_bound(bound("one", 1));
+        let waits = pod("waits", None, 1);
+        let key = waits.key.clone();
+        state.apply(Time::ZERO, Event::is(waits));
+        let (mark, node) = (state.nodes().mark(), state.nodes().find("n").unwrap());
+        let id = state.find_pod(&key).unwrap();
+        state.assume(id, node);
+        assert_ne!(state.nodes().mark(), mark);
+        state.unassume(id);
+        assert_eq!(state.nodes().mark(), mark);
     }
 }

@@ -52,6 +52,7 @@ impl PodFacts {
             key: _,
             created: _,
             ours: _,
+            other_scheduler: _,
             node: _,
             bound_at: _,
             terminating: _,

@@ -97,6 +97,8 @@ pub struct Pod {
     pub subgroup: Option<usize>,
     /// What it needs.
     pub shape: ShapeId,
+    /// No other pod has this number, and this one had another when it needed something else: it only grows.
+    pub edition: u64,
     /// Its labels, as one text.
     pub labels: Arc<str>,
     /// Being deleted.

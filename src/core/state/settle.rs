@@ -3,7 +3,7 @@
 
 use super::ClusterState;
 use super::ids::{GangId, QueueId};
-use super::queues::Eased;
+use super::queues::{Charge, Eased, Queue};
 use muster_model::Lifetime;
 use muster_model::resources::{Weights, Worth};
 use muster_model::units::{Millis, Time};
@@ -57,34 +57,12 @@ impl ClusterState {
             let nodes = &self.nodes;
             let weights = Weights::new(&self.worth, &self.dimensions, |one| nodes.total(one));
             if weights != self.weights {
+                self.queues.reweigh(&self.weights, &weights, self.now);
                 self.weights = weights;
-                self.queues.reweigh();
             }
         }
         self.queues.settle(&self.weights, self.now);
         self.changes.queues.extend(self.queues.take_news());
-    }
-
-    /// A gang's own lifetime, else its pod's, else its queue's.
-    pub(super) fn resolve_lifetime(&mut self, id: GangId) {
-        let gang = &self.gangs[id];
-        let pod = gang.members.first().filter(|_| gang.is_single());
-        let of_pod = pod.and_then(|pod| self.pods.get(*pod)?.facts.lifetime);
-        let own = gang.definition().map_or(of_pod, |spec| spec.lifetime);
-        let queue = gang
-            .queue
-            .and_then(|queue| self.queues.get(queue)?.spec.as_ref());
-        let lifetime = own.or(queue.and_then(|queue| queue.default_lifetime));
-        let lifetime = Lifetime::of(lifetime);
-        if gang.account.is_some() && gang.lifetime == lifetime {
-            return;
-        }
-        self.close_account(id);
-        let gang = &mut self.gangs[id];
-        gang.lifetime = lifetime;
-        if let Some(queue) = gang.queue {
-            self.open_account(id, queue, lifetime);
-        }
     }
 
     /// Takes what a gang holds into the books.
@@ -107,7 +85,8 @@ impl ClusterState {
     /// Charges a gang against its queue's budget, in worth times milliseconds.
     pub fn charge_budget(&mut self, id: GangId, amount: u128) {
         if let Some(queue) = self.gangs[id].queue {
-            self.queues.charge(queue, id, amount);
+            let of = self.gangs[id].in_use.clone();
+            self.queues.charge(queue, id, Some(Charge { amount, of }));
         }
     }
 
@@ -121,6 +100,33 @@ impl ClusterState {
     /// In whose books something changed that may let somebody start.
     pub fn take_eased(&mut self) -> BTreeSet<Eased> {
         self.queues.take_eased()
+    }
+
+    /// What a queue's gangs are charged is what is charged to it, and who is charged holds something in it, for a
+    /// time that ends.
+    fn audit_charges(&self, id: QueueId, queue: &Queue) -> Result<(), String> {
+        let mut sum = 0;
+        for (gang_id, charge) in queue.account.charges() {
+            sum += charge.amount;
+            let Some(gang) = self.gang(gang_id) else {
+                return Err(format!("queue {}: charges a gang that is gone", queue.name));
+            };
+            let lasts = !gang.lifetime.is_zero() && gang.lifetime != Lifetime::Unlimited;
+            let holds = gang.holding > 0 && lasts;
+            // Of gangs that are not looked at yet nobody knows.
+            if gang.queue != Some(id) || !(holds || self.changes.gangs.contains(&gang_id)) {
+                let (name, key) = (&queue.name, &gang.key);
+                return Err(format!("queue {name}: charges gang {key} for nothing"));
+            }
+        }
+        let charged = queue.account.charged();
+        if sum == charged {
+            return Ok(());
+        }
+        Err(format!(
+            "queue {}: charged {charged}, not {sum}",
+            queue.name
+        ))
     }
 
     /// Derives the books from scratch and compares.
@@ -137,8 +143,10 @@ impl ClusterState {
                 let (name, own) = (&queue.name, &queue.account.own);
                 return Err(format!("queue {name}: holds {own:?}, not {sum:?}"));
             }
+            self.audit_charges(id, queue)?;
             // Of gangs that are not resolved yet nobody knows.
-            let known = |gang: &&GangId| !self.changes.gangs.contains(gang);
+            let here = |gang: &&GangId| self[**gang].queue == Some(id);
+            let known = |gang: &&GangId| here(gang) && !self.changes.gangs.contains(gang);
             let wrong = |gang: &&GangId| queue.has_work_of(**gang) != self.has_work(**gang);
             if let Some(gang) = queue.gangs.iter().filter(known).find(wrong) {
                 let (name, key) = (&queue.name, &self[*gang].key);

@@ -3,16 +3,15 @@
 //! A gang of a thousand equal pods has one shape, and shapes that differ only in their requests
 //! share their constraints: what is worked out for one holds for all.
 
-use super::ids::{ConstraintsId, Id, ShapeId, Slab, SpreadId};
+use super::ids::{ConstraintsId, ShapeId, SpreadId};
+use super::interner::Interner;
 use super::pod_counts::Rules;
 use super::spreads::Spreads;
-use indexmap::IndexMap;
 use muster_model::resources::{Dimension, Dimensions, Request};
 use muster_model::{
     Amounts, Constraints, HostPort, Housemates, Labels, Preferences, ProfileId, ShapeSpec,
     SpreadRule, VolumeNeeds,
 };
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// What pods of one shape need.
@@ -55,77 +54,6 @@ impl Shape {
     pub fn asks_for_devices(&self, dimensions: &Dimensions) -> bool {
         let mut asked = self.request.iter();
         asked.any(|(one, _)| dimensions.is_device(one))
-    }
-}
-
-/// A value in use.
-#[derive(Clone, Debug)]
-struct Kept<T> {
-    value: T,
-    users: u32,
-    serial: u64,
-}
-
-/// Equal values by one id, kept while something uses them.
-#[derive(Clone, Debug)]
-pub(super) struct Interner<I, T> {
-    by_value: IndexMap<T, I>,
-    values: Slab<I, Kept<T>>,
-    /// How many values there ever were.
-    made: u64,
-}
-
-impl<I, T> Default for Interner<I, T> {
-    fn default() -> Self {
-        Self {
-            by_value: IndexMap::new(),
-            values: Slab::default(),
-            made: 0,
-        }
-    }
-}
-
-impl<I: Id, T: Clone + Eq + Hash> Interner<I, T> {
-    /// The id of a value, with one more user; and whether it is new.
-    pub(super) fn acquire(&mut self, value: &T) -> (I, bool) {
-        if let Some(id) = self.by_value.get(value).copied() {
-            if let Some(kept) = self.values.get_mut(id) {
-                kept.users += 1;
-            }
-            return (id, false);
-        }
-        self.made += 1;
-        let id = self.values.insert(Kept {
-            value: value.clone(),
-            users: 1,
-            serial: self.made,
-        });
-        self.by_value.insert(value.clone(), id);
-        (id, true)
-    }
-
-    /// One user less; the value, if that was the last.
-    pub(super) fn release(&mut self, id: I) -> Option<T> {
-        let kept = self.values.get_mut(id)?;
-        kept.users -= 1;
-        if kept.users > 0 {
-            return None;
-        }
-        let value = self.values.remove(id)?.value;
-        self.by_value.swap_remove(&value);
-        Some(value)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    pub(super) fn get(&self, id: I) -> Option<&T> {
-        self.values.get(id).map(|kept| &kept.value)
-    }
-
-    fn serial(&self, id: I) -> Option<u64> {
-        self.values.get(id).map(|kept| kept.serial)
     }
 }
 
@@ -329,7 +257,7 @@ impl Shapes {
     /// How many shapes are in use.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shapes.values.len()
+        self.shapes.len()
     }
 
     /// Whether none is in use.
@@ -371,6 +299,6 @@ mod tests {
         assert_eq!(shapes.len(), 1);
         shapes.release(a);
         assert!(shapes.is_empty());
-        assert!(shapes.constraints.values.is_empty());
+        assert!(shapes.constraints.is_empty());
     }
 }

@@ -8,10 +8,10 @@
 
 use super::ClusterState;
 use super::ids::{ConstraintsId, Id, KeyId, NodeId, QueryId, SpreadId, ValueId};
+use super::interner::Interner;
 use super::label_domains::LabelDomains;
 use super::node_set::NodeSet;
 use super::pod_counts::PodCounts;
-use super::shapes::Interner;
 use muster_model::{SpreadRule, digest, labels_match};
 use std::collections::BTreeMap;
 

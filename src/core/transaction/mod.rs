@@ -9,8 +9,9 @@ mod reserved;
 
 pub use reserved::Reserved;
 
-use super::framework::{Ask, Profile, Reason, ReserveVerdict, Spot};
-use super::state::{ClusterState, GangId, NodeId, Place, Pod, PodId};
+use super::framework::{Ask, Profile, Refusal, ReserveVerdict, Spots};
+use super::state::{ClusterState, GangId, Held, NodeId, Place, Pod, PodId};
+use muster_model::AskedPlace;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +25,17 @@ pub struct Assumed {
     pub node: NodeId,
 }
 
+impl Assumed {
+    /// The same in names, while the pod is there.
+    #[must_use]
+    pub fn named(self, state: &ClusterState) -> Option<AskedPlace> {
+        Some(AskedPlace {
+            pod: state.pod(self.pod)?.key.clone(),
+            node: state.nodes().name(self.node).to_owned(),
+        })
+    }
+}
+
 /// A step that can be taken back.
 #[derive(Clone)]
 enum Step {
@@ -33,13 +45,13 @@ enum Step {
     Lifted(PodId),
     /// One that was thought away was put back.
     PutBack(PodId),
-    /// A pod that holds this node was thought off it, as if it waited.
+    /// A pod that holds this node waits for one, as far as the statement goes.
     Displaced(PodId, NodeId),
-    /// One that was thought off it is back.
-    Home(PodId, NodeId),
     /// No room is held for a pod any more, which was on this node.
     Withdrawn(PodId, NodeId),
-    /// A plugin was asked to reserve what that takes.
+    /// Other room is held for a gang's members that are not there yet than this.
+    Held(GangId, Option<Held>),
+    /// A plugin was asked to reserve what all that takes.
     Reserved(Box<Reserved>),
 }
 
@@ -50,8 +62,10 @@ impl Step {
             Self::Lifted(pod) => state.put_back(*pod),
             Self::PutBack(pod) => state.lift(*pod),
             Self::Displaced(pod, node) => state.put_home(*pod, *node),
-            Self::Home(pod, _) => state.displace(*pod),
             Self::Withdrawn(pod, node) => state.nominate(*pod, *node),
+            Self::Held(gang, held) => {
+                state.hold_room(*gang, held.clone());
+            }
             Self::Reserved(reserved) => reserved.give_back(state),
         }
     }
@@ -71,29 +85,27 @@ impl fmt::Debug for Step {
             Self::Lifted(pod) => write!(f, "{pod:?} lifted"),
             Self::PutBack(pod) => write!(f, "{pod:?} put back"),
             Self::Displaced(pod, node) => write!(f, "{pod:?} off {node:?}"),
-            Self::Home(pod, node) => write!(f, "{pod:?} back on {node:?}"),
             Self::Withdrawn(pod, node) => write!(f, "{pod:?} withdrawn from {node:?}"),
+            Self::Held(gang, held) => write!(f, "{held:?} was held for {gang:?}"),
             Self::Reserved(reserved) => reserved.fmt(f),
         }
     }
 }
 
-/// A plugin could not reserve what a pod needs on its node.
+/// A plugin could not reserve what a decision needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReserved {
-    /// The pod and the node.
-    pub step: Assumed,
+    /// The pods and the nodes.
+    pub places: Arc<[AskedPlace]>,
     /// The plugin.
     pub plugin: &'static str,
-    /// What it says.
-    pub reason: Reason,
+    /// Because of whom, and what it says.
+    pub refusal: Refusal,
 }
 
-/// A plugin has somebody outside asked about a pod on its node.
+/// A plugin has somebody outside asked about a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The pod and the node.
-    pub step: Assumed,
     /// The plugin.
     pub plugin: &'static str,
     /// What is asked.
@@ -175,29 +187,31 @@ impl<'s> Statement<'s> {
         }
     }
 
-    /// Thinks a pod that holds a node off it, so that it can be placed like one that waits. Only to plan:
-    /// a statement in which somebody is off its node is never committed.
+    /// Has a pod that holds a node wait for one, to be placed anew, whether it was thought away or not. Only to
+    /// plan: a statement in which somebody is off its node is never committed.
     pub fn displace(&mut self, pod: PodId) {
         if let Some(Place::Bound(node)) = self.state.pod(pod).map(|pod| pod.place) {
+            self.put_back(pod);
             self.state.displace(pod);
             self.log.push(Step::Displaced(pod, node));
         }
     }
 
-    /// Has a pod that was thought off its node back there.
-    pub fn put_home(&mut self, pod: PodId, node: NodeId) {
-        if self
-            .state
-            .pod(pod)
-            .is_some_and(|pod| pod.place == Place::None)
-        {
-            self.state.put_home(pod, node);
-            self.log.push(Step::Home(pod, node));
+    /// Holds this for a gang's members that are not there yet, or nothing; says what was held before.
+    pub fn hold_room(&mut self, gang: GangId, held: Option<Held>) -> Option<Held> {
+        let held = held.filter(|held| !held.on.is_empty());
+        if held.is_none() && self.state.held_for(gang).is_none() {
+            return None;
         }
+        let before = self.state.hold_room(gang, held);
+        self.log.push(Step::Held(gang, before.clone()));
+        before
     }
 
-    /// Holds no room for a gang's members, as they are to get it.
-    pub fn lift_nominations(&mut self, gang: GangId) {
+    /// Thinks away what is held for a gang's members, as they are to get it; says what was for such as are not
+    /// there yet.
+    pub fn lift_claims(&mut self, gang: GangId) -> Option<Held> {
+        let held = self.hold_room(gang, None);
         for (pod, node) in self.state.nominations(gang) {
             let there = self.state.nodes().present().contains(node);
             self.state.withdraw(pod);
@@ -205,6 +219,7 @@ impl<'s> Statement<'s> {
                 self.log.push(Step::Withdrawn(pod, node));
             }
         }
+        held
     }
 
     /// What was placed so far.
@@ -217,49 +232,35 @@ impl<'s> Statement<'s> {
         self.log.iter().skip(since.0).filter_map(Step::assumed)
     }
 
-    /// Has the plugins reserve what the pods need on their nodes.
+    /// Has the plugins reserve what the members of a gang need on their nodes, each for all of them at once.
     ///
     /// # Errors
     /// The first plugin that cannot. What it and those before it took is given back with the rest.
-    pub fn reserve(&mut self, profile: &Profile) -> Result<(), NotReserved> {
+    pub fn reserve(&mut self, gang: GangId, profile: &Profile) -> Result<(), Box<NotReserved>> {
         if profile.reserve.is_empty() {
             return Ok(());
         }
-        let steps: Vec<Assumed> = self.log.iter().filter_map(Step::assumed).collect();
-        for step in steps {
-            let Some(pod) = self.state.pod(step.pod) else {
-                continue;
+        let places = self.assumed().filter_map(|step| step.named(self.state));
+        let places: Arc<[AskedPlace]> = places.collect();
+        for plugin in &profile.reserve {
+            let reserved = Reserved {
+                gang,
+                places: Arc::clone(&places),
+                plugin: Arc::clone(plugin),
             };
-            let (pod, node) = (
-                pod.key.clone(),
-                self.state.nodes().name(step.node).to_owned(),
-            );
-            for plugin in &profile.reserve {
-                let reserved = Reserved {
-                    pod: pod.clone(),
-                    node: node.clone(),
-                    plugin: Arc::clone(plugin),
-                };
-                self.log.push(Step::Reserved(Box::new(reserved)));
-                let spot = Spot {
-                    state: self.state,
-                    pod: &pod,
-                    node: &node,
-                };
-                match plugin.reserve(&spot) {
-                    ReserveVerdict::Done => {}
-                    ReserveVerdict::Ask(ask) => self.asks.push(Asked {
-                        step,
-                        plugin: plugin.name(),
-                        ask,
-                    }),
-                    ReserveVerdict::Refuse(reason) => {
-                        return Err(NotReserved {
-                            step,
-                            plugin: plugin.name(),
-                            reason,
-                        });
-                    }
+            self.log.push(Step::Reserved(Box::new(reserved)));
+            let verdict = plugin.reserve(&Spots::named(self.state, gang, &places));
+            let plugin = plugin.name();
+            match verdict {
+                ReserveVerdict::Done => {}
+                ReserveVerdict::Ask(ask) => self.asks.push(Asked { plugin, ask }),
+                ReserveVerdict::Refuse(refusal) => {
+                    let no = NotReserved {
+                        places,
+                        plugin,
+                        refusal,
+                    };
+                    return Err(Box::new(no));
                 }
             }
         }
@@ -330,6 +331,14 @@ impl Committed {
     /// What is to be asked before anything else.
     pub fn take_asks(&mut self) -> Vec<Asked> {
         std::mem::take(&mut self.asks)
+    }
+
+    /// Whether plugins reserved something for it, or were asked to.
+    #[must_use]
+    pub fn has_reserved(&self) -> bool {
+        let reserved = |step: &Step| matches!(step, Step::Reserved(_));
+        // Places come first.
+        self.log.last().is_some_and(reserved)
     }
 
     /// It is carried out: what plugins reserved for it is theirs to be told of, if it does not come off.

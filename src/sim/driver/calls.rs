@@ -5,11 +5,12 @@ use super::asks::heard;
 use super::{Driver, Errand, Happening};
 use crate::network::{Fate, Request};
 use crate::scenario::OnEviction;
+use muster_api::kinds::Subject;
 use muster_cluster::attempt::{Answer, Step};
 use muster_cluster::words::Word;
 use muster_model::Effect;
 use muster_model::units::{Millis, Time};
-use muster_model::{About, PodKey};
+use muster_model::{AskedPlace, PodKey};
 
 /// How often a process that may not write looks whether it may.
 const LOOK: Millis = Millis(100);
@@ -20,8 +21,8 @@ pub(super) struct Flight {
     pub(super) process: u64,
     pub(super) call: u64,
     pub(super) request: Request,
-    pub(super) answers_at: Time,
-    pub(super) instead: Option<Answer>,
+    /// What comes back, if it is not what the API server answers; `None`: it came back already.
+    pub(super) answers: Option<(Time, Option<Answer>)>,
 }
 
 impl Driver {
@@ -74,6 +75,7 @@ impl Driver {
                 self.ledger.gang_status(&status);
                 brain.want(Word::Gang(Box::new(status)), now);
             }
+            Effect::GangSilent(source, uid) => brain.silence(&Subject::Gang(source, uid)),
             Effect::QueueStatus(status) => brain.want(Word::Queue(status), now),
             Effect::TopologyStatus(status) => brain.want(Word::Topology(status), now),
             // On a cluster the log has it.
@@ -160,16 +162,21 @@ impl Driver {
                 return self.heap.push(answers_at, answered);
             };
             if (lands_in, answers_at) != (Millis(0), now) {
-                let flight = Flight {
+                let lands_at = now + lands_in;
+                let mut flight = Flight {
                     process: id,
                     call,
                     request,
-                    answers_at,
-                    instead: fate.instead,
+                    answers: None,
                 };
-                return self
-                    .heap
-                    .push(now + lands_in, Happening::Land(Box::new(flight)));
+                if answers_at < lands_at {
+                    // The connection broke, and the API server works on.
+                    let lost = Errand::Answered(call, Answer::Lost);
+                    self.heap.push(answers_at, Happening::For(id, lost));
+                } else {
+                    flight.answers = Some((answers_at, fate.instead));
+                }
+                return self.heap.push(lands_at, Happening::Land(Box::new(flight)));
             }
             let answer = self.land(id, &request);
             self.spread_news();
@@ -231,8 +238,8 @@ impl Driver {
                 self.server.say(subject, said.clone())
             }
             Request::Bind(pod, node) => self.bind(pod, node),
-            Request::Ask(question) => Answer::Outside(match &question.about {
-                About::Pod { pod, node } => match self.bind(pod, node) {
+            Request::Ask(question) => Answer::Outside(match question.about.places() {
+                [AskedPlace { pod, node }] => match self.bind(pod, node) {
                     Answer::Accepted => muster_model::Answer::Yes(String::new()),
                     Answer::Status { message, .. } => muster_model::Answer::No { message },
                     other => {
@@ -240,7 +247,7 @@ impl Driver {
                         muster_model::Answer::Failed { message }
                     }
                 },
-                About::Gang(_) => muster_model::Answer::Skip,
+                _ => muster_model::Answer::Skip,
             }),
             Request::Delete(pod) => {
                 let Some(found) = self.server.pod(pod) else {

@@ -3,7 +3,7 @@
 use super::{Driver, Happening};
 use crate::network::Mischief;
 use muster_api::said::Said;
-use muster_model::PodKey;
+use muster_model::{NodeSpec, PodKey};
 
 impl Driver {
     pub(super) fn foresee_mischief(&mut self) {
@@ -38,6 +38,13 @@ impl Driver {
             }
         }
         self.foresee_mischief();
+    }
+
+    /// A node that was deleted comes back as it was, unless it is there again already.
+    pub(super) fn return_node(&mut self, node: NodeSpec) {
+        if self.server.node(&node.name).is_none() {
+            self.put_node(node);
+        }
     }
 
     /// A pod to be deleted: most often one that is just being bound or evicted.

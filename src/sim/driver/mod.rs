@@ -372,10 +372,11 @@ impl Driver {
             Happening::For(id, errand) => self.run_errand(id, errand),
             Happening::Land(flight) => {
                 let answer = self.land(flight.process, &flight.request);
-                let answer = flight.instead.unwrap_or(answer);
-                let answered = Errand::Answered(flight.call, answer);
-                let at = flight.answers_at;
-                self.heap.push(at, Happening::For(flight.process, answered));
+                if let Some((at, instead)) = flight.answers {
+                    let answer = instead.unwrap_or(answer);
+                    let answered = Errand::Answered(flight.call, answer);
+                    self.heap.push(at, Happening::For(flight.process, answered));
+                }
             }
             Happening::Asked(inquiry) => self.land_question(*inquiry),
             Happening::AskLease(asked) => self.serve_lease(&asked),
@@ -387,7 +388,7 @@ impl Driver {
             }
             Happening::CreatePod(line) => self.create_pod(line),
             Happening::CollectPods(node) => self.collect_pods(&node),
-            Happening::ReturnNode(node) => self.put_node(*node),
+            Happening::ReturnNode(node) => self.return_node(*node),
             Happening::LookAtClaims => self.look_at_claims(),
             Happening::SettleStorage => {
                 self.storage_is_looked_at = false;

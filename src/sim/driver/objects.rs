@@ -87,7 +87,9 @@ impl Driver {
         let is_new = self.server.gang(&key).is_none();
         self.server.put(gang.into(), self.now);
         if let Some(gang) = self.server.gang(&key) {
-            self.ledger.gang_changed(gang, is_new, self.now);
+            let namespace = self.server.namespace(&key.namespace);
+            let claimed = namespace.is_some_and(|one| one.claims);
+            self.ledger.gang_changed(gang, claimed, is_new, self.now);
         }
     }
 

@@ -121,12 +121,17 @@ impl Driver {
             self.ledger.leaving(pod, &self.server, self.now);
         }
         let (first, takes_room) = (!pod.spec.terminating, pod.takes_room());
+        let stops_in = pod.run.stops_in;
         // No controller makes a pod again that ended well.
         let comes_back = comes_back && !pod.spec.phase.is_terminal();
         self.last_change = self.now;
         self.server.delete_pod(key, comes_back);
         if first {
-            let wait = if takes_room { TERMINATION } else { Millis(0) };
+            let wait = if takes_room {
+                stops_in.max(TERMINATION)
+            } else {
+                Millis(0)
+            };
             self.heap
                 .push(self.now + wait, Happening::Removed(key.clone()));
         }
@@ -138,7 +143,7 @@ impl Driver {
         };
         self.last_change = self.now;
         self.ledger.removed(&pod, self.now);
-        if pod.comes_back {
+        if pod.comes_back && !pod.spec.phase.is_terminal() {
             // Whatever bound it, its controller makes an unbound one.
             let plan = &mut self.plans[pod.line].spec;
             (plan.node, plan.phase) = (None, PodPhase::Pending);

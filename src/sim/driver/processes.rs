@@ -125,7 +125,9 @@ impl Driver {
             return;
         }
         let step = election.next(now);
-        let may_send = election.may_send_until(now).is_some();
+        let may_send_until = election.may_send_until(now);
+        let may_send = may_send_until.is_some();
+        process.brain.may_write(may_send_until, now);
         let identity = identity.clone();
         match step {
             Step::Send(request) => {
@@ -201,6 +203,7 @@ impl Driver {
             return;
         };
         process.asking = false;
+        process.brain.hear_of_lease(&answer, sent, now);
         if let Some((_, election)) = &mut process.election {
             election.answered(answer, sent, now);
         }

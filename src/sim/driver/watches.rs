@@ -108,6 +108,8 @@ fn about(event: &Event) -> Option<(ObjectKey, Option<Event>)> {
             Some((key.clone().of_name(), Some(Event::Gone(key))))
         }
         Event::Gone(key) => Some((key.clone().of_name(), None)),
-        Event::BindResult(..) | Event::EvictResult(..) | Event::Answer(..) => None,
+        Event::BindResult(..) | Event::EvictResult(..) | Event::Answer(..) | Event::Writes(_) => {
+            None
+        }
     }
 }

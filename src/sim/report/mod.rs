@@ -269,6 +269,10 @@ fn gang_reports(now: &Now<'_>, ledger: &Ledger, server: &Server) -> Vec<GangRepo
     }
     let known = ledger.gangs.iter();
     let known = known.filter_map(|(key, line)| Some((key, line, line.spec.as_ref()?)));
+    // Of who is not ours nothing was ever said.
+    let known = known.filter(|(key, line, _)| {
+        line.for_us || line.status.is_some() || now.gangs.contains_key(key)
+    });
     let reports = known.map(|(key, line, spec)| {
         let status = now.gangs.get(key).filter(|_| server.gang(key).is_some());
         let why = status.and_then(|status| why_not(&status.conditions));
@@ -376,7 +380,7 @@ fn books_of(name: &str, books: Option<&ClusterState>, end: Time) -> [f64; 3] {
     };
     let account = &queue.account;
     let flow = account.flow.value(end, half_life);
-    [account.flow.usage(), account.share, flow].map(cores)
+    [account.usage, account.share, flow].map(cores)
 }
 
 /// The mean, to a thousandth of a hop.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pub(super) const PREFIX: &str = "simulate.muster.dev/";
 
-const ALLOWED: &str = "at, delete-at, duration, on-eviction, replicas";
+const ALLOWED: &str = "at, delete-at, duration, on-eviction, replicas, stops-in";
 
 /// More copies than this of one object are taken for a slip.
 const MAX_REPLICAS: usize = 1_000_000;
@@ -20,6 +20,7 @@ pub(super) struct Behaviour {
     pub(super) delete_at: Option<Time>,
     pub(super) duration: Option<Millis>,
     pub(super) on_eviction: Option<OnEviction>,
+    pub(super) stops_in: Option<Millis>,
 }
 
 impl Behaviour {
@@ -41,6 +42,7 @@ impl Behaviour {
                 "duration" => found.duration = Some(span()?),
                 "on-eviction" => found.on_eviction = Some(on_eviction(key, text)?),
                 "replicas" => {}
+                "stops-in" => found.stops_in = Some(span()?),
                 _ => return Err(format!("annotation {key} is not known; known: {ALLOWED}")),
             }
         }
@@ -60,6 +62,7 @@ impl Behaviour {
         Run {
             duration: self.duration.or(owner.duration),
             on_eviction: self.on_eviction.or(owner.on_eviction).unwrap_or_default(),
+            stops_in: self.stops_in.or(owner.stops_in).unwrap_or_default(),
         }
     }
 }
@@ -129,6 +132,7 @@ mod tests {
             "simulate.muster.dev/delete-at": "2m",
             "simulate.muster.dev/duration": "10m",
             "simulate.muster.dev/on-eviction": "gone",
+            "simulate.muster.dev/stops-in": "80s",
             "other/thing": "ignored",
         }}});
         let found = Behaviour::of(&object).unwrap();
@@ -137,6 +141,7 @@ mod tests {
         let run = found.run(None);
         assert_eq!(run.duration, Some(Millis::from_secs(600)));
         assert_eq!(run.on_eviction, OnEviction::Gone);
+        assert_eq!(run.stops_in, Millis::from_secs(80));
     }
 
     #[test]

@@ -80,9 +80,11 @@ fn changed_behaviour(first: &Value, after: &Value) -> Option<Refusal> {
     let (first, after) = (Behaviour::of(first).ok()?, Behaviour::of(after).ok()?);
     let duration = after.duration.is_some() && after.duration != first.duration;
     let eviction = after.on_eviction.is_some() && after.on_eviction != first.on_eviction;
-    let name = match (duration, eviction) {
-        (true, _) => "duration",
-        (_, true) => "on-eviction",
+    let stops = after.stops_in.is_some() && after.stops_in != first.stops_in;
+    let name = match (duration, eviction, stops) {
+        (true, ..) => "duration",
+        (_, true, _) => "on-eviction",
+        (_, _, true) => "stops-in",
         _ => return None,
     };
     let path = Path::read("metadata.annotations").join(&format!("{PREFIX}{name}"));

@@ -25,10 +25,11 @@ pub struct Entry {
     pub object: Played,
 }
 
-/// What is played of an object.
+/// What is played of an object. Of some a scenario says more than the core is told: how a pod behaves,
+/// which pods a job makes, what a budget asks for, what plugins answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Played {
-    /// An object of any other kind, as it is.
+    /// An object of any other kind, as the core is told of it.
     Plain(Object),
     /// A pod.
     Pod(Box<PodPlan>),
@@ -101,6 +102,8 @@ pub struct Run {
     pub duration: Option<Millis>,
     /// What becomes of it when it is evicted.
     pub on_eviction: OnEviction,
+    /// How long it takes to be gone once it is told to go; it holds its room meanwhile.
+    pub stops_in: Millis,
 }
 
 /// What becomes of an evicted pod.

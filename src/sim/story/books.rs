@@ -1,7 +1,7 @@
 //! The books of the queues over time, as the scheduler keeps them.
 
 use super::series::{Point, Series};
-use muster_core::state::{ClusterState, Flow};
+use muster_core::state::{Account, ClusterState, Flow};
 use muster_model::DEFAULT_QUEUE;
 use muster_model::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +18,8 @@ pub struct Books {
     pub cluster: Series,
     /// Queues of which nobody says that their books changed: nobody declared them.
     quiet: BTreeSet<String>,
-    /// The flows when they were last taken down.
-    flows: BTreeMap<String, Flow>,
+    /// Usages and flows when they were last taken down.
+    flows: BTreeMap<String, (u64, Flow)>,
 }
 
 impl Default for Books {
@@ -45,15 +45,16 @@ impl Books {
         let account = state.queues().cluster();
         self.cluster.push(Point {
             at: now,
-            values: [account.flow.usage(), account.share, 0],
+            values: [account.usage, account.share, 0],
         });
     }
 
     fn note_queue(&mut self, name: &str, state: &ClusterState, half_life: Millis, now: Time) {
         let account = state.queues().find(name).map(|(_, queue)| &queue.account);
-        let (flow, share) = account.map_or_else(Default::default, |one| (one.flow, one.share));
+        let books = |one: &Account| (one.usage, one.flow.clone(), one.share);
+        let (usage, flow, share) = account.map_or_else(Default::default, books);
         // The flow falls by itself; only what else changed is a point.
-        let known = self.flows.get(name) == Some(&flow);
+        let known = self.flows.get(name) == Some(&(usage, flow.clone()));
         let last = self.queues.get(name).and_then(|one| one.points().last());
         if known && last.is_some_and(|last| last.values[1] == share) {
             return;
@@ -62,9 +63,9 @@ impl Books {
         let series = of_queue.or_insert_with(|| Series::new(POINTS));
         series.push(Point {
             at: now,
-            values: [flow.usage(), share, flow.value(now, half_life)],
+            values: [usage, share, flow.value(now, half_life)],
         });
-        self.flows.insert(name.to_owned(), flow);
+        self.flows.insert(name.to_owned(), (usage, flow));
     }
 
     /// A queue is deleted; what runs in it goes on.

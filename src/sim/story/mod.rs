@@ -63,6 +63,12 @@ impl Story {
         gang.judge(whole, now);
     }
 
+    /// Whether a gang goes by this key.
+    #[must_use]
+    pub fn knows(&self, key: &GangKey) -> bool {
+        self.by_key.contains_key(key)
+    }
+
     /// A PodGroup was deleted.
     pub fn group_deleted(&mut self, key: &GangKey, now: Time) {
         if let Some(id) = self.by_key.get(key) {

@@ -3,8 +3,8 @@
 use super::{Sentence, read_all};
 use crate::live::Cluster;
 use muster::core::framework::{
-    Ask, BindVerdict, Binder, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Reason, Spot,
-    WaitingPods,
+    Ask, BindVerdict, Binder, Permit, PermitVerdict, Plugin, PreBind, PreBindVerdict, Reason,
+    Refusal, Spot, Spots, WaitingGangs,
 };
 use muster::model::Point;
 use muster::model::units::{Millis, Time};
@@ -64,9 +64,15 @@ impl Plugin for Doorman {
 }
 
 impl Permit for Doorman {
-    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
+    fn permit(&self, spots: &Spots<'_>, _: Time, _: &mut WaitingGangs) -> PermitVerdict {
+        let Some(spot) = spots.iter().next() else {
+            return PermitVerdict::Allow;
+        };
         match spot.pod.name.as_str() {
-            "rejected-0" => PermitVerdict::Deny(Reason::Other("not in these shoes".to_owned())),
+            "rejected-0" => {
+                let reason = Reason::Other("not in these shoes".to_owned());
+                PermitVerdict::Deny(Refusal::of(&spot, reason))
+            }
             "late-0" => PermitVerdict::Wait(Millis(500)),
             "held-0" => PermitVerdict::Wait(Millis(600_000)),
             _ => PermitVerdict::Allow,
@@ -75,8 +81,8 @@ impl Permit for Doorman {
 }
 
 impl PreBind for Doorman {
-    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
-        let asks = spot.pod.name == "unanswered-0";
+    fn pre_bind(&self, spots: &Spots<'_>) -> PreBindVerdict {
+        let asks = spots.iter().any(|spot| spot.pod.name == "unanswered-0");
         let ask = || Ask::of_plugin("Doorman", Point::PreBind, String::new(), Millis(5_000));
         if asks {
             PreBindVerdict::Ask(ask())

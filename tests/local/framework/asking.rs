@@ -6,8 +6,9 @@ use muster::model::Effect;
 use muster::model::ObjectKey;
 use muster::model::units::Time;
 use muster::model::{
-    About, Answer, BindOutcome, Counted, Event, GangSpace, NamespaceChoice, NodeSpec, PodKey,
-    PodQuery, PodSpec, Point, Question, QuestionId, ShapeSpec, SpreadRule,
+    Answer, BindOutcome, Counted, Event, GangRef, GangSpace, GangSpec, NamespaceChoice, NodeSpec,
+    PodKey, PodPhase, PodQuery, PodSpec, Point, Question, QuestionId, ShapeSpec, Source,
+    SpreadRule,
 };
 use std::sync::Arc;
 
@@ -23,21 +24,31 @@ fn effects(scheduler: &mut Scheduler, now: u64) -> Vec<String> {
     effects.filter_map(in_words).collect()
 }
 
-/// `1 PreBind p on n1`, or `2 undoes 1`.
+/// `1 PreBind p on n1`, or `2 undoes 1 for p`.
 fn asked(question: &Question) -> String {
     let id = question.id.0;
     if let Some(undone) = question.undoes {
-        return format!("{id} undoes {}", undone.0);
+        let places = question.about.places().iter();
+        let pods: Vec<&str> = places.map(|place| place.pod.name.as_str()).collect();
+        return format!("{id} undoes {} for {}", undone.0, pods.join(" "));
     }
-    let About::Pod { pod, node } = &question.about else {
-        return format!("{id} about a gang");
-    };
+    let places = question.about.places().iter();
+    let places = places.map(|place| format!("{} on {}", place.pod.name, place.node));
+    let places: Vec<String> = places.collect();
     let point = question.body.point().as_str();
-    format!("{id} {point} {} on {node}", pod.name)
+    format!("{id} {point} {}", places.join(", "))
 }
 
 fn answer(scheduler: &mut Scheduler, now: u64, id: u64, answer: Answer) {
     scheduler.apply(Time(now), Event::Answer(QuestionId(id), answer));
+}
+
+fn key(name: &str) -> PodKey {
+    PodKey {
+        namespace: "a".into(),
+        name: name.into(),
+        uid: format!("uid-{name}"),
+    }
 }
 
 fn yes() -> Answer {
@@ -68,13 +79,12 @@ fn asks(points: &'static [Point]) -> Arc<Spy> {
 }
 
 #[test]
-fn a_decision_is_held_as_a_whole_until_every_question_was_answered_with_yes() {
+fn a_decision_is_asked_about_once_with_all_places_and_held_until_that_was_answered_with_yes() {
     let (mut scheduler, ordered) = with_pair(&asks(&[Point::PreBind]));
-    assert_eq!(ordered, ["1 PreBind p0 on n1", "2 PreBind p1 on n1"]);
+    assert_eq!(ordered, ["1 PreBind p0 on n1, p1 on n1"]);
     pod(&mut scheduler, "other", None);
-    assert_eq!(effects(&mut scheduler, 1), ["3 PreBind other on n0"]);
-    answer(&mut scheduler, 2, 2, yes());
-    assert!(!scheduler.wants_cycle(), "an answer is still missing");
+    assert_eq!(effects(&mut scheduler, 1), ["2 PreBind other on n0"]);
+    assert!(!scheduler.wants_cycle(), "the answer is still missing");
     assert!(why(&scheduler, GangSpace::Named, "g").ends_with(
         "Held: places are found; they wait for what PreBind plugin Spy asked about pod p0 on node n1 and 1 other"
     ));
@@ -108,27 +118,26 @@ fn the_points_that_ask_are_passed_one_after_the_other() {
 fn a_no_undoes_the_whole_decision_in_reverse_order_and_it_is_tried_again_later() {
     let spy = asks(&[Point::Reserve, Point::PreBind]);
     let (mut scheduler, ordered) = with_pair(&spy);
-    assert_eq!(ordered, ["1 Reserve p0 on n1", "2 Reserve p1 on n1"]);
+    assert_eq!(ordered, ["1 Reserve p0 on n1, p1 on n1"]);
     answer(&mut scheduler, 1, 1, yes());
-    answer(&mut scheduler, 1, 2, yes());
     let ordered = effects(&mut scheduler, 1);
-    assert_eq!(ordered, ["3 PreBind p0 on n1", "4 PreBind p1 on n1"]);
+    assert_eq!(ordered, ["2 PreBind p0 on n1, p1 on n1"]);
     spy.heard.lock().unwrap().clear();
-    answer(&mut scheduler, 2, 4, no());
+    answer(&mut scheduler, 2, 2, no());
     let ordered = effects(&mut scheduler, 2);
-    let undone = ["5 undoes 4", "6 undoes 3", "7 undoes 2", "8 undoes 1"];
-    assert_eq!(ordered[..2], ["give up 3", "give up 4"]);
-    assert_eq!(ordered[2..], undone);
+    let undone = ["3 undoes 2 for p0 p1", "4 undoes 1 for p0 p1"];
+    assert_eq!(ordered[0], "give up 2");
+    assert_eq!(ordered[1..], undone);
     let heard = spy.heard.lock().unwrap().clone();
-    assert_eq!(heard, ["unreserve p1", "unreserve p0"]);
+    assert_eq!(heard, ["unreserve p0 p1"]);
     assert_eq!(
         why(&scheduler, GangSpace::Named, "g"),
-        "Rejected: pod p1 on node n1: Spy: no cable"
+        "Rejected: pod p0 on node n1 and 1 other: Spy: no cable"
     );
     scheduler.audit().unwrap();
     effects(&mut scheduler, 3);
     assert!(!scheduler.wants_cycle(), "tried again and again");
-    let again = ["9 Reserve p0 on n1", "10 Reserve p1 on n1"];
+    let again = ["5 Reserve p0 on n1, p1 on n1"];
     assert_eq!(effects(&mut scheduler, 1_002), again);
 }
 
@@ -141,7 +150,7 @@ fn an_answer_that_does_not_come_in_time_undoes_the_decision() {
     let plan = scheduler.cycle(Time(1_000));
     assert_eq!(plan.wake_at, Some(Time(3_000)));
     let ordered = effects(&mut scheduler, 3_000);
-    assert_eq!(ordered, ["give up 1", "2 undoes 1"]);
+    assert_eq!(ordered, ["give up 1", "2 undoes 1 for p"]);
     assert_eq!(
         why(&scheduler, GangSpace::Own, "uid-p"),
         "NoAnswer: pod p on node n1: Spy did not answer at PreBind within 3s"
@@ -172,7 +181,7 @@ fn a_failure_is_no_yes_and_what_was_not_asked_is_not_undone() {
         effects(&mut scheduler, 0);
         answer(&mut scheduler, 1, 1, given);
         let ordered = effects(&mut scheduler, 1);
-        assert_eq!(ordered.contains(&"2 undoes 1".to_owned()), undone);
+        assert_eq!(ordered.contains(&"2 undoes 1 for p".to_owned()), undone);
         assert_eq!(
             why(&scheduler, GangSpace::Own, "uid-p"),
             format!("NoAnswer: pod p on node n1: {words}")
@@ -190,14 +199,11 @@ fn a_member_that_goes_meanwhile_takes_the_decision_with_it() {
     };
     scheduler.apply(Time(1), Event::Gone(ObjectKey::Pod(gone)));
     let ordered = effects(&mut scheduler, 1);
-    assert_eq!(
-        ordered,
-        ["give up 1", "give up 2", "3 undoes 2", "4 undoes 1"]
-    );
+    assert_eq!(ordered, ["give up 1", "2 undoes 1 for p0 p1"]);
     scheduler.audit().unwrap();
     pod(&mut scheduler, "p1", Some("g"));
     let ordered = effects(&mut scheduler, 2);
-    assert_eq!(ordered, ["5 PreBind p0 on n1", "6 PreBind p1 on n1"]);
+    assert_eq!(ordered, ["3 PreBind p0 on n1, p1 on n1"]);
 }
 
 #[test]
@@ -232,7 +238,10 @@ fn what_a_decision_rests_on_is_looked_at_again_before_it_is_carried_out() {
         scheduler.apply(Time(1), change(spec("n1", 2_000, "a")));
         answer(&mut scheduler, 2, 1, yes());
         let ordered = effects(&mut scheduler, 2);
-        assert!(ordered.contains(&"2 undoes 1".to_owned()), "{ordered:?}");
+        assert!(
+            ordered.contains(&"2 undoes 1 for p".to_owned()),
+            "{ordered:?}"
+        );
         let bound = ordered.iter().any(|one| one.starts_with("bind"));
         assert!(!bound, "{ordered:?}");
         scheduler.audit().unwrap();
@@ -313,7 +322,7 @@ fn what_was_reserved_and_asked_for_a_bind_that_fails_is_given_back() {
         let heard = spy.heard.lock().unwrap().clone();
         assert_eq!(heard.contains(&"unreserve p".to_owned()), back);
         let ordered = effects(&mut scheduler, 2);
-        assert_eq!(ordered.contains(&"2 undoes 1".to_owned()), back);
+        assert_eq!(ordered.contains(&"2 undoes 1 for p".to_owned()), back);
     }
 }
 
@@ -321,22 +330,16 @@ fn what_was_reserved_and_asked_for_a_bind_that_fails_is_given_back() {
 fn a_gang_that_is_partly_bound_is_not_held_up_for_longer_than_it_may_be() {
     let spy = asks(&[Point::PreBind]);
     let (mut scheduler, _) = with_pair(&spy);
-    for id in [1, 2] {
-        answer(&mut scheduler, 1, id, yes());
-    }
+    answer(&mut scheduler, 1, 1, yes());
     effects(&mut scheduler, 1);
-    let key = |name: &str| PodKey {
-        namespace: "a".into(),
-        name: name.into(),
-        uid: format!("uid-{name}"),
-    };
     let node = "n1".to_owned();
     scheduler.apply(
         Time(2),
         Event::BindResult(key("p0"), BindOutcome::Bound { node }),
     );
     scheduler.apply(Time(2), Event::BindResult(key("p1"), BindOutcome::Unsent));
-    assert!(effects(&mut scheduler, 2).contains(&"4 PreBind p1 on n1".to_owned()));
+    let ordered = effects(&mut scheduler, 2);
+    assert_eq!(ordered, ["2 undoes 1 for p1", "3 PreBind p1 on n1"]);
     let mut evicted = false;
     for now in [3_002, 4_002, 5_002, 6_002, 7_002, 8_002] {
         let plan = scheduler.cycle(Time(now));
@@ -365,4 +368,124 @@ fn what_is_asked_after_a_bind_is_not_waited_for() {
     assert_eq!(effects(&mut scheduler, 1), ["1 PostBind p on n1"]);
     effects(&mut scheduler, 2);
     assert!(!scheduler.wants_cycle());
+}
+
+#[test]
+fn of_a_decision_those_who_want_to_know_hear_once_who_is_bound() {
+    let spy = asks(&[Point::PostBind]);
+    let (mut scheduler, _) = with_pair(&spy);
+    let bound = |node: &str| BindOutcome::Bound { node: node.into() };
+    scheduler.apply(Time(1), Event::BindResult(key("p1"), bound("n1")));
+    assert_eq!(effects(&mut scheduler, 1), [""; 0]);
+    scheduler.apply(Time(2), Event::BindResult(key("p0"), bound("n1")));
+    let asked = ["1 PostBind p1 on n1, p0 on n1"];
+    assert_eq!(effects(&mut scheduler, 2), asked);
+}
+
+/// Each bind that fails is given back by itself: what was asked for several of them is undone at once.
+#[test]
+fn of_several_binds_that_fail_what_was_asked_is_undone_at_once_and_for_no_other() {
+    let spy = asks(&[Point::PreBind, Point::PostBind]);
+    let mut scheduler = scheduler(&spy);
+    // So that there is room for a third.
+    let spec = NodeSpec {
+        name: "n1".into(),
+        allocatable: vec![("cpu".to_owned(), 3_000), ("pods".to_owned(), 10)],
+        ..NodeSpec::default()
+    };
+    scheduler.apply(Time(0), Event::is(spec));
+    group(&mut scheduler, "g", 3);
+    for name in ["p0", "p1", "p2"] {
+        pod(&mut scheduler, name, Some("g"));
+    }
+    let ordered = effects(&mut scheduler, 0);
+    assert_eq!(ordered, ["1 PreBind p0 on n1, p1 on n1, p2 on n1"]);
+    answer(&mut scheduler, 1, 1, yes());
+    effects(&mut scheduler, 1);
+    spy.heard.lock().unwrap().clear();
+    let node = "n1".to_owned();
+    for (name, outcome) in [
+        ("p0", BindOutcome::Gone),
+        ("p1", BindOutcome::Bound { node }),
+        ("p2", BindOutcome::Gone),
+    ] {
+        scheduler.apply(Time(2), Event::BindResult(key(name), outcome));
+    }
+    let heard = spy.heard.lock().unwrap().clone();
+    assert_eq!(heard, ["unreserve p0", "unreserve p2", "bound p1 to n1"]);
+    let ordered = effects(&mut scheduler, 2);
+    assert_eq!(
+        ordered[..2],
+        ["2 undoes 1 for p0 p2", "3 PostBind p1 on n1"]
+    );
+}
+
+/// A member ends, a PodGroup is edited or deleted, another scheduler takes a member: whichever way a decision
+/// that is held comes to nothing, it is given back once, with all its places.
+#[test]
+fn on_every_way_out_what_was_asked_and_reserved_is_given_back_once() {
+    let member = |change: fn(&mut PodSpec)| {
+        let named = GangRef::Named {
+            space: GangSpace::Named,
+            name: "g".to_owned(),
+        };
+        let mut spec = PodSpec {
+            key: key("p1"),
+            ours: true,
+            gang: named,
+            shape: ShapeSpec {
+                requests: vec![("cpu".into(), 1_000)],
+                ..ShapeSpec::default()
+            },
+            ..PodSpec::default()
+        };
+        change(&mut spec);
+        Event::is(spec)
+    };
+    let group = |min: u32, queue: &str| {
+        Event::is(GangSpec {
+            key: super::key(GangSpace::Named, "g"),
+            min_available: min,
+            queue: Some(queue.to_owned()),
+            ..GangSpec::default()
+        })
+    };
+    let gang = super::key(GangSpace::Named, "g");
+    let ways: [(&str, Event); 8] = [
+        ("failed", member(|pod| pod.phase = PodPhase::Failed)),
+        ("deleted", Event::Gone(ObjectKey::Pod(key("p1")))),
+        ("on its way off", member(|pod| pod.terminating = true)),
+        ("elsewhere", member(|pod| pod.node = Some("n2".to_owned()))),
+        ("not ours", member(|pod| pod.ours = false)),
+        ("edited", group(3, "default")),
+        ("moved", group(2, "nowhere")),
+        (
+            "without its group",
+            Event::Gone(ObjectKey::Gang(gang, Source::default())),
+        ),
+    ];
+    for (way, event) in ways {
+        let spy = asks(&[Point::Reserve]);
+        let (mut scheduler, ordered) = with_pair(&spy);
+        assert_eq!(ordered, ["1 Reserve p0 on n1, p1 on n1"], "{way}");
+        spy.heard.lock().unwrap().clear();
+        scheduler.apply(Time(1), event);
+        let ordered = effects(&mut scheduler, 1);
+        scheduler.audit().unwrap();
+        // Who is left may be decided anew at once.
+        let undone = ["give up 1", "2 undoes 1 for p0 p1"];
+        assert_eq!(ordered[..2], undone, "{way}");
+        let heard = spy.heard.lock().unwrap().clone();
+        assert_eq!(heard[0], "unreserve p0 p1", "{way}");
+        let again = heard.iter().filter(|one| one.starts_with("unreserve"));
+        assert_eq!(again.count(), 1, "{way}");
+        // And an answer that comes late is nobody's.
+        answer(&mut scheduler, 2, 1, yes());
+        assert!(
+            !effects(&mut scheduler, 2)
+                .iter()
+                .any(|one| one.starts_with("bind"))
+        );
+        scheduler.audit().unwrap();
+    }
 }

@@ -7,10 +7,10 @@ use muster::core::engine::{Policy, Scheduler};
 use muster::core::framework::{
     Ask, BindVerdict, Binder, Context, EventHandler, Filter, GangDomains, Permit, PermitVerdict,
     Plugin, PostBind, PostFilter, PreBind, PreBindVerdict, PreEnqueue, PreFilter, PreFilterVerdict,
-    PreScore, QueueSort, Reason, Reserve, ReserveVerdict, Scope, Score, Spot, Store, Verdict,
-    WaitingPods, Weighted,
+    PreScore, QueueSort, Reason, Refusal, Reserve, ReserveVerdict, Scope, Score, Spot, Spots,
+    Store, Verdict, WaitingGangs, Weighted,
 };
-use muster::core::state::{ClusterState, Gang, NodeId, NodeSet, PodId, Shape};
+use muster::core::state::{ClusterState, Gang, GangId, NodeId, NodeSet, PodId, Shape};
 use muster::model::Effect;
 use muster::model::Object;
 use muster::model::ObjectKey;
@@ -50,6 +50,12 @@ impl Spy {
     }
 }
 
+/// The pods of a decision.
+fn names(spots: &Spots<'_>) -> String {
+    let names: Vec<&str> = spots.iter().map(|spot| spot.pod.name.as_str()).collect();
+    names.join(" ")
+}
+
 impl Plugin for Spy {
     fn name(&self) -> &'static str {
         "Spy"
@@ -76,7 +82,7 @@ impl PreFilter for Spy {
 }
 
 impl PostFilter for Spy {
-    fn post_filter(&self, _: &ClusterState, _: &Gang, _: &mut WaitingPods) -> Option<String> {
+    fn post_filter(&self, _: &ClusterState, _: &Gang, _: &mut WaitingGangs) -> Option<String> {
         Some("The spy is sorry.".into())
     }
 }
@@ -98,12 +104,12 @@ impl Score for Spy {
 }
 
 impl Reserve for Spy {
-    fn reserve(&self, spot: &Spot<'_>) -> ReserveVerdict {
-        self.hear(format!("reserve {}", spot.pod.name));
-        if spot.pod.name == "p1"
+    fn reserve(&self, spots: &Spots<'_>) -> ReserveVerdict {
+        self.hear(format!("reserve {}", names(spots)));
+        if let Some(spot) = spots.iter().find(|spot| spot.pod.name == "p1")
             && let Err(reason) = self.answer("reserve")
         {
-            return ReserveVerdict::Refuse(reason);
+            return ReserveVerdict::Refuse(Refusal::of(&spot, reason));
         }
         match self.asks(Point::Reserve) {
             Some(ask) => ReserveVerdict::Ask(ask),
@@ -111,16 +117,16 @@ impl Reserve for Spy {
         }
     }
 
-    fn unreserve(&self, spot: &Spot<'_>) {
-        self.hear(format!("unreserve {}", spot.pod.name));
+    fn unreserve(&self, spots: &Spots<'_>) {
+        self.hear(format!("unreserve {}", names(spots)));
     }
 }
 
 impl Permit for Spy {
-    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
-        self.hear(format!("permit {}", spot.pod.name));
+    fn permit(&self, spots: &Spots<'_>, _: Time, _: &mut WaitingGangs) -> PermitVerdict {
+        self.hear(format!("permit {}", names(spots)));
         match self.answer("permit") {
-            Err(reason) => PermitVerdict::Deny(reason),
+            Err(reason) => PermitVerdict::Deny(Refusal::of_all(reason)),
             Ok(()) if self.wait => PermitVerdict::Wait(Millis(5_000)),
             Ok(()) => match self.asks(Point::Permit) {
                 Some(ask) => PermitVerdict::Ask(ask),
@@ -131,10 +137,10 @@ impl Permit for Spy {
 }
 
 impl PreBind for Spy {
-    fn pre_bind(&self, spot: &Spot<'_>) -> PreBindVerdict {
-        self.hear(format!("pre_bind {}", spot.pod.name));
+    fn pre_bind(&self, spots: &Spots<'_>) -> PreBindVerdict {
+        self.hear(format!("pre_bind {}", names(spots)));
         match (self.answer("pre_bind"), self.asks(Point::PreBind)) {
-            (Err(reason), _) => PreBindVerdict::Refuse(reason),
+            (Err(reason), _) => PreBindVerdict::Refuse(Refusal::of_all(reason)),
             (Ok(()), Some(ask)) => PreBindVerdict::Ask(ask),
             (Ok(()), None) => PreBindVerdict::Agree,
         }
@@ -149,23 +155,25 @@ impl Binder for Spy {
 }
 
 impl PostBind for Spy {
-    fn post_bind(&self, spot: &Spot<'_>) -> Option<Ask> {
-        self.hear(format!("bound {} to {}", spot.pod.name, spot.node));
+    fn post_bind(&self, spots: &Spots<'_>) -> Option<Ask> {
+        let bound = spots.iter();
+        let bound = bound.map(|spot| format!("{} to {}", spot.pod.name, spot.node));
+        self.hear(format!("bound {}", bound.collect::<Vec<_>>().join(", ")));
         self.asks(Point::PostBind)
     }
 }
 
 impl EventHandler for Spy {
-    fn on_event(&self, _: &ClusterState, event: &Event, waiting: &mut WaitingPods) {
+    fn on_event(&self, _: &ClusterState, event: &Event, waiting: &mut WaitingGangs) {
         let Event::Is(Object::Node(spec)) = event else {
             return;
         };
         self.hear(format!("node {}", spec.name));
-        let all: Vec<PodId> = waiting.iter().map(|(id, _)| id).collect();
-        for pod in all {
+        let all: Vec<GangId> = waiting.iter().map(|(id, _)| id).collect();
+        for gang in all {
             match spec.name.as_str() {
-                "approved" => waiting.approve(pod, "Spy"),
-                "rejected" => waiting.reject(pod, "Spy", Reason::Other("not today".into())),
+                "approved" => waiting.approve(gang, "Spy"),
+                "rejected" => waiting.reject(gang, "Spy", Reason::Other("not today".into())),
                 _ => {}
             }
         }
@@ -378,7 +386,7 @@ fn a_gang_stays_inside_one_of_the_domains_offered() {
 }
 
 #[test]
-fn reserving_is_undone_in_reverse_order_when_a_later_member_fails() {
+fn what_is_refused_for_one_member_is_given_back_once_for_all() {
     let spy = Arc::new(Spy {
         deny_at: Some("reserve"),
         ..Spy::default()
@@ -389,10 +397,7 @@ fn reserving_is_undone_in_reverse_order_when_a_later_member_fails() {
     pod(&mut scheduler, "p1", Some("g"));
     assert_eq!(binds(&mut scheduler, 0), []);
     let heard = spy.heard.lock().unwrap().clone();
-    assert_eq!(
-        heard[3..],
-        ["reserve p0", "reserve p1", "unreserve p1", "unreserve p0"]
-    );
+    assert_eq!(heard[3..], ["reserve p0 p1", "unreserve p0 p1"]);
     assert_eq!(
         why(&scheduler, GangSpace::Named, "g"),
         "Rejected: pod p1 on node n1: Spy: reserve says no The spy is sorry."

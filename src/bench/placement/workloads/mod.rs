@@ -8,9 +8,7 @@ mod whole_nodes;
 use super::cluster::{Cluster, amount};
 use draw::Draw;
 use muster_model::units::{Millis, Time};
-use muster_model::{
-    Amounts, GangKey, GangRef, GangSpace, GangSpec, PodKey, PodSpec, ShapeSpec, TopologyWish,
-};
+use muster_model::{Amounts, GangKey, GangRef, GangSpec, PodSpec, TopologyWish, plain};
 use muster_sim::random::Random;
 use muster_sim::scenario::{Entry, Played, PodPlan, Run, Scenario};
 
@@ -110,11 +108,7 @@ impl World {
 
     /// The job's PodGroup.
     pub(super) fn key(index: usize) -> GangKey {
-        GangKey {
-            namespace: NAMESPACE.to_owned(),
-            space: GangSpace::Named,
-            name: format!("g{index}"),
-        }
+        plain::key(NAMESPACE, format!("g{index}"))
     }
 
     /// As it is played.
@@ -151,34 +145,19 @@ fn group(index: usize, job: &Job) -> GangSpec {
         ..TopologyWish::default()
     };
     GangSpec {
-        key: World::key(index),
-        min_available: job.min,
         lifetime: Some(job.lifetime),
         topology: job.level.map(wish),
-        ..GangSpec::default()
+        ..plain::group(World::key(index), job.min)
     }
 }
 
 fn plan(index: usize, pod: u32, job: &Job) -> PodPlan {
     let single = job.is_single();
-    let gang = || GangRef::Named {
-        space: GangSpace::Named,
-        name: World::key(index).name,
-    };
+    let gang = || plain::member_of(World::key(index).name);
     let spec = PodSpec {
-        key: PodKey {
-            namespace: NAMESPACE.to_owned(),
-            name: format!("g{index}-{pod}"),
-            uid: String::new(),
-        },
-        ours: true,
         gang: if single { GangRef::Own } else { gang() },
         lifetime: single.then_some(job.lifetime),
-        shape: ShapeSpec {
-            requests: job.request.clone(),
-            ..ShapeSpec::default()
-        },
-        ..PodSpec::default()
+        ..plain::pod(NAMESPACE, format!("g{index}-{pod}"), job.request.clone())
     };
     PodPlan {
         spec,

@@ -1,7 +1,7 @@
 //! Of each queue the gangs that wait for the place of their minimum, in order: what positions are
 //! counted in.
 
-use super::OrderKey;
+use crate::actions::notes::OrderKey;
 use crate::state::{GangId, QueueId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,8 @@ pub(super) struct Lines {
     changed: BTreeSet<QueueId>,
     /// Queues whose line somebody left: those behind moved up.
     left: BTreeSet<QueueId>,
+    /// Somebody moved up with no other news than what a cycle made itself.
+    moved_up: bool,
 }
 
 impl Lines {
@@ -82,7 +84,19 @@ impl Lines {
         std::mem::take(&mut self.changed)
     }
 
+    /// Somebody of a queue has no part in what those behind it wait for any more.
+    pub(super) fn move_up(&mut self, queue: QueueId) {
+        self.left.insert(queue);
+        self.moved_up = true;
+    }
+
+    /// Whether somebody moved up so since that was last asked.
+    pub(super) const fn moved_up(&self) -> bool {
+        self.moved_up
+    }
+
     pub(super) fn take_left(&mut self) -> BTreeSet<QueueId> {
+        self.moved_up = false;
         std::mem::take(&mut self.left)
     }
 
@@ -105,7 +119,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actions::agenda::{Lane, MAX_RANKS};
+    use crate::actions::notes::{Lane, MAX_RANKS};
     use crate::state::Id;
 
     fn key(rank: i64, gang: usize) -> OrderKey {

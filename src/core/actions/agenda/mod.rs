@@ -2,41 +2,33 @@
 
 mod holders;
 mod lines;
-mod notes;
 mod parked;
 mod queued;
 mod running;
-mod taken;
 
 pub(super) use holders::Holders;
-pub use notes::{MAX_RANKS, OrderKey, Progress, Release, Stage};
-pub(super) use notes::{Restless, StuckRelease};
 use parked::After;
 pub(super) use parked::{Likeness, Want};
+pub use queued::Awaited;
 pub(super) use queued::Block;
-pub use queued::{Awaited, Lane};
 pub(super) use running::Term;
-pub use taken::Taken;
 
-use super::company::Hopes;
-use super::hold::Hold;
-use super::moves::Moves;
-use super::questions::Questions;
-use super::reservation::{Renewal, Reserved, Views};
+use super::claims::{Claims, Views};
+use super::notes::{ChargedBy, Note, Notes, OrderKey, Stage};
 use crate::fairness::Contest;
-use crate::framework::WaitingPods;
 use crate::placement::Demand;
-use crate::state::{ClusterState, Eased, GangId, QueueId, ShapeId, View};
+use crate::state::{ClusterState, Eased, GangId, QueueId, ShapeId};
 use lines::Lines;
 use muster_model::units::Time;
-use muster_model::{Answer, QuestionId};
-use notes::Notes;
 use parked::Parked;
 use queued::Queued;
 use running::Running;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+
+/// The numbers with which shapes were refused, by the serial numbers of the shapes; `None` where there are
+/// several.
+pub(super) type Hopes = BTreeMap<u64, Option<u64>>;
 
 /// A gang that is tried on behalf of all with its want.
 #[derive(Clone, Debug)]
@@ -62,7 +54,7 @@ fn next_of(state: &ClusterState, firsts: &[OrderKey]) -> Option<OrderKey> {
 }
 
 /// The order of work, and the notes on each gang. A gang's stage and the sets it is in change
-/// together.
+/// together; who has a claim to room is in [`Claims`].
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
     notes: Notes,
@@ -88,25 +80,9 @@ pub struct Agenda {
     backing_off: BTreeSet<GangId>,
     /// Gangs that are being taken off their nodes as a whole.
     releasing: BTreeSet<GangId>,
-    /// Decisions that are held on their way out, by gang.
-    pub held: BTreeMap<GangId, Hold>,
-    /// What they have asked outside.
-    pub questions: Questions,
-    /// Their pods that wait at Permit.
-    pub waiting: WaitingPods,
-    /// Gangs for which room is held while others leave it.
-    pub nominated: BTreeSet<GangId>,
-    /// Gangs for which a place in the future is reserved.
-    pub reserved: BTreeMap<GangId, Reserved>,
-    /// Those of them that are to be tried again, in their order.
-    pub(super) to_renew: BTreeMap<(Reverse<i32>, u64), (GangId, Renewal)>,
-    /// How many reservations were made.
-    reservations: u64,
     running: Running,
     /// Somebody leaves at another time than was known.
     terms_changed: bool,
-    /// Whom others were moved for, and whose place is held until it comes back.
-    pub moves: Moves,
     /// Gangs that are partly bound, and not under release.
     pub partial: BTreeSet<GangId>,
 }
@@ -114,52 +90,64 @@ pub struct Agenda {
 impl Agenda {
     /// The notes on a gang.
     #[must_use]
-    pub fn progress(&self, gang: GangId) -> &Progress {
+    pub fn note(&self, gang: GangId) -> &Note {
         self.notes.of(gang)
     }
 
     /// The notes on a gang, to change all but its stage.
-    pub fn progress_mut(&mut self, gang: GangId) -> &mut Progress {
+    pub fn note_mut(&mut self, gang: GangId) -> &mut Note {
         self.notes.of_mut(gang)
     }
 
     /// Moves a gang to another stage, but for parking: that is `park`.
     pub fn set_stage(&mut self, state: &ClusterState, gang: GangId, stage: Stage) {
-        let old = self.notes.set_stage(gang, stage);
-        if let (Stage::Queued(old), Stage::Queued(new)) = (old, stage) {
-            self.queued.remove(&old);
-            self.queued.insert(new);
-            return self.line_up(state, gang, stage);
+        let old = self.notes.take_stage(gang);
+        if let (Stage::Queued(old), Stage::Queued(new)) = (&old, &stage) {
+            self.queued.remove(old);
+            self.queued.insert(*new);
+        } else {
+            if let (Stage::Parked(_), Stage::Queued(_)) = (&old, &stage) {
+                self.requeued.insert(gang);
+            }
+            self.drop_stage(gang, &old);
+            self.enter_stage(gang, &stage);
         }
-        self.drop_stage(gang, old);
-        if let (Stage::Parked(_), Stage::Queued(_)) = (old, stage) {
-            self.requeued.insert(gang);
-        }
+        self.line_up(state, gang, &stage);
+        self.notes.put_stage(gang, stage);
+    }
+
+    fn enter_stage(&mut self, gang: GangId, stage: &Stage) {
         match stage {
-            Stage::Queued(key) => self.queued.insert(key),
-            Stage::Parked(key) => self.parked.insert(key, None),
-            Stage::Held(until) => self.at(until, gang),
+            Stage::Queued(key) => self.queued.insert(*key),
+            Stage::Parked(key) => self.parked.insert(*key, None),
+            Stage::Held(until) => self.at(*until, gang),
             Stage::BackingOff => _ = self.backing_off.insert(gang),
-            Stage::Releasing => _ = self.releasing.insert(gang),
-            _ => {}
+            Stage::Releasing(_) => _ = self.releasing.insert(gang),
+            Stage::Settled | Stage::Waiting | Stage::Asking(_) => {}
         }
-        self.line_up(state, gang, stage);
     }
 
     /// Puts a gang aside until a change could help it, or another with its want.
     pub(super) fn park(&mut self, state: &ClusterState, key: OrderKey, likeness: Option<Likeness>) {
         let stage = Stage::Parked(key);
-        let old = self.notes.set_stage(key.gang, stage);
-        self.drop_stage(key.gang, old);
+        let old = self.notes.take_stage(key.gang);
+        self.drop_stage(key.gang, &old);
         self.parked.insert(key, likeness);
-        self.line_up(state, key.gang, stage);
+        self.line_up(state, key.gang, &stage);
+        self.notes.put_stage(key.gang, stage);
     }
 
     /// Queues somebody with a want, on behalf of all who want the same: of each queue it is the first
     /// (after a place, where one is given), and of the queues the one that is next. If it gets a
     /// place, or fails for a reason of its own, the next is woken.
-    pub(super) fn wake(&mut self, state: &ClusterState, now: Time, want: Want, after: After) {
-        let firsts = self.parked.first_with(want, &after, self.views(now));
+    pub(super) fn wake(
+        &mut self,
+        state: &ClusterState,
+        views: Views<'_>,
+        want: Want,
+        after: After,
+    ) {
+        let firsts = self.parked.first_with(want, &after, views);
         let (stuck, firsts): (Vec<_>, Vec<_>) = firsts
             .into_iter()
             .partition(|key| self.queued.is_blocked(key));
@@ -171,16 +159,6 @@ impl Agenda {
         };
         self.set_stage(state, key.gang, Stage::Queued(key));
         self.woken.insert(key.gang, Woken { want, key, after });
-    }
-
-    /// What is reserved now, for what who waits may take.
-    pub(super) const fn views(&self, now: Time) -> Views<'_> {
-        let (reserved, moves) = (&self.reserved, &self.moves);
-        Views {
-            reserved,
-            moves,
-            now,
-        }
     }
 
     /// A gang got a place, or was not tried for all with its want: the next may get one.
@@ -222,14 +200,15 @@ impl Agenda {
     /// was woken.
     pub fn out_of_turn(
         &self,
+        claims: &Claims,
         now: Time,
         gangs: impl IntoIterator<Item = OrderKey>,
     ) -> BTreeSet<GangId> {
         let woken = self.woken.values().map(|woken| woken.want);
         let turns: BTreeSet<Want> = woken.chain(self.next.keys().copied()).collect();
-        let renewed = self.to_renew.values().map(|(gang, _)| *gang);
+        let renewed = claims.to_renew.values().map(|(gang, _)| *gang);
         let renewed: BTreeSet<GangId> = renewed.collect();
-        let views = self.views(now);
+        let views = claims.views(now);
         let in_turn = |key: &OrderKey| {
             let want = self.parked.want(*key, views);
             want.is_some_and(|one| turns.contains(&one)) || renewed.contains(&key.gang)
@@ -238,45 +217,47 @@ impl Agenda {
         gangs.map(|key| key.gang).collect()
     }
 
-    /// Forgets a gang that is gone. What was held of it is to be undone.
-    pub fn forget(&mut self, gang: GangId) -> Option<Hold> {
+    /// A gang's PodGroup is another object than before: it has nothing of the former one's history.
+    pub fn forget_history(&mut self, gang: GangId) {
+        self.notes.forget_history(gang);
+    }
+
+    /// Forgets a gang that is gone.
+    pub fn forget(&mut self, gang: GangId) {
         let stage = self.notes.forget(gang);
-        self.drop_stage(gang, stage);
+        self.drop_stage(gang, &stage);
         self.lines.leave(gang);
         self.running.note(gang, None);
         self.partial.remove(&gang);
-        self.nominated.remove(&gang);
         self.eased.remove(&gang);
         self.requeued.remove(&gang);
-        self.questions.forget_gang(gang);
         self.held_apart.retain(|_, gangs| {
             gangs.remove(&gang);
             !gangs.is_empty()
         });
-        self.held.remove(&gang)
     }
 
-    fn drop_stage(&mut self, gang: GangId, stage: Stage) {
+    fn drop_stage(&mut self, gang: GangId, stage: &Stage) {
         match stage {
             Stage::Queued(key) => {
-                self.queued.remove(&key);
+                self.queued.remove(key);
                 // It was not tried, or in vain for a reason of its own.
                 self.seated(gang);
             }
-            Stage::Parked(key) => self.parked.remove(&key),
+            Stage::Parked(key) => self.parked.remove(key),
             Stage::BackingOff => _ = self.backing_off.remove(&gang),
-            Stage::Releasing => _ = self.releasing.remove(&gang),
+            Stage::Releasing(_) => _ = self.releasing.remove(&gang),
             _ => {}
         }
     }
 
     /// Puts a gang where it belongs in its queue's line, or takes it out.
-    fn line_up(&mut self, state: &ClusterState, gang: GangId, stage: Stage) {
+    fn line_up(&mut self, state: &ClusterState, gang: GangId, stage: &Stage) {
         match stage {
             Stage::Queued(key) | Stage::Parked(key) | Stage::Asking(key)
                 if state[gang].missing() > 0 =>
             {
-                self.lines.enter(key);
+                self.lines.enter(*key);
             }
             _ => self.lines.leave(gang),
         }
@@ -354,12 +335,6 @@ impl Agenda {
         self.queued.ease(Awaited::Room);
     }
 
-    /// The number of the next reservation.
-    pub(super) const fn next_reservation(&mut self) -> u64 {
-        self.reservations += 1;
-        self.reservations
-    }
-
     /// Notes since when a gang holds nodes and when it leaves them, or that it holds none.
     pub(super) fn note_term(&mut self, gang: GangId, term: Option<Term>) {
         self.terms_changed |= self.running.note(gang, term);
@@ -404,7 +379,7 @@ impl Agenda {
     #[must_use]
     pub fn is_behind(&self, gang: GangId) -> Option<Awaited> {
         match self.notes.of(gang).stage() {
-            Stage::Queued(key) => self.queued.is_behind(&key),
+            Stage::Queued(key) => self.queued.is_behind(key),
             _ => None,
         }
     }
@@ -441,8 +416,8 @@ impl Agenda {
     }
 
     /// What those want now who want a shape.
-    pub(super) fn wants(&self, now: Time, shape: ShapeId) -> BTreeSet<Want> {
-        self.parked.wants(shape, self.views(now))
+    pub(super) fn wants(&self, views: Views<'_>, shape: ShapeId) -> BTreeSet<Want> {
+        self.parked.wants(shape, views)
     }
 
     /// Gangs tried in vain that come after `key`, in order.
@@ -486,6 +461,23 @@ impl Agenda {
         self.lines.take_changed()
     }
 
+    /// The first of a queue's line for whom others may have to go: for who is before them and has a
+    /// place held for it already, nobody more does.
+    pub(super) fn askers(
+        &self,
+        claims: &Claims,
+        queue: QueueId,
+        at_most: u32,
+    ) -> impl Iterator<Item = GangId> {
+        let waits = |gang: &GangId| !claims.nominated.contains(gang);
+        self.line(queue).filter(waits).take(at_most as usize)
+    }
+
+    /// Somebody of a queue has no part in what those behind it wait for any more: they move up.
+    pub(super) fn move_up(&mut self, queue: QueueId) {
+        self.lines.move_up(queue);
+    }
+
     /// The queues whose line somebody left since this was last asked.
     pub fn take_left_lines(&mut self) -> BTreeSet<QueueId> {
         self.lines.take_left()
@@ -500,7 +492,7 @@ impl Agenda {
     /// Whether a gang could be tried now.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        !self.queued.is_idle() || !self.next.is_empty()
+        !self.queued.is_idle() || !self.next.is_empty() || self.lines.moved_up()
     }
 
     /// When the next timer is due.
@@ -522,11 +514,6 @@ impl Agenda {
         due
     }
 
-    /// An answer from outside came; of no account where nobody waits for it.
-    pub fn answered(&mut self, id: QuestionId, answer: Answer) {
-        self.questions.take(&mut self.held, id, answer);
-    }
-
     /// Compares with the stages, from scratch.
     ///
     /// # Errors
@@ -534,55 +521,21 @@ impl Agenda {
     pub fn audit(&self, state: &ClusterState) -> Result<(), String> {
         let mut anew = Self::default();
         for (id, gang) in state.gangs() {
-            let stage = self.progress(id).stage();
-            match stage {
-                Stage::Queued(key) => anew.queued.insert(key),
-                Stage::Parked(key) => anew.parked.insert(key, None),
+            match self.note(id).stage() {
+                Stage::Queued(key) => anew.queued.insert(*key),
+                Stage::Parked(key) => anew.parked.insert(*key, None),
                 Stage::BackingOff => _ = anew.backing_off.insert(id),
-                Stage::Releasing => _ = anew.releasing.insert(id),
-                Stage::Held(_) if !self.held.contains_key(&id) => {
-                    return Err(format!("gang {}: held, and nobody holds it", gang.key));
-                }
+                Stage::Releasing(_) => _ = anew.releasing.insert(id),
                 _ => {}
             }
-            if self.held.contains_key(&id) && !matches!(stage, Stage::Held(_)) {
-                return Err(format!(
-                    "gang {}: holds places in stage {stage:?}",
-                    gang.key
-                ));
+            let charged = self.note(id).charged;
+            let known = !state.changes().gangs.contains(&id);
+            if known && gang.holding > 0 && charged != Some(ChargedBy::of(gang)) {
+                return Err(format!("gang {}: is charged as {charged:?}", gang.key));
             }
-            if !self.nominated.contains(&id) && !state.nominations(id).is_empty() {
-                return Err(format!(
-                    "gang {}: room is held that nobody knows of",
-                    gang.key
-                ));
-            }
-            let waits = matches!(stage, Stage::Queued(_) | Stage::Parked(_));
-            if self.reserved.contains_key(&id) && !waits {
-                return Err(format!(
-                    "gang {}: has reserved in stage {stage:?}",
-                    gang.key
-                ));
-            }
-            if self.progress(id).partial_since.is_some() != self.partial.contains(&id) {
+            if self.note(id).partial.is_some() != self.partial.contains(&id) {
                 return Err(format!("gang {}: partly bound or not", gang.key));
             }
-        }
-        self.questions.audit(&self.held)?;
-        let is_held = |gang: &GangId| self.held.contains_key(gang);
-        if let Some(gang) = self.waiting.gangs().find(|gang| !is_held(gang)) {
-            return Err(format!("{gang:?} waits at Permit, and nobody holds it"));
-        }
-        if state.shown() != View::OPEN {
-            return Err("room that is kept looks taken".to_owned());
-        }
-        let forgotten =
-            |id: &&GangId| state.gang(**id).is_none() && !state.changes().removed.contains(id);
-        if let Some(gone) = self.reserved.keys().find(forgotten) {
-            return Err(format!("{gone:?} has reserved, and is gone"));
-        }
-        if let Some(gone) = self.moves.holds.keys().find(forgotten) {
-            return Err(format!("a place is held for {gone:?}, which is gone"));
         }
         let same = anew.queued == self.queued
             && anew.parked.all() == self.parked.all()

@@ -1,7 +1,7 @@
 //! Gangs that were tried in vain, in order, and by what they want.
 
-use super::OrderKey;
-use crate::actions::reservation::{Claimant, Stay, Views};
+use crate::actions::claims::{Claimant, Stay, Views};
+use crate::actions::notes::OrderKey;
 use crate::state::{GangId, Limit, QueueId, ShapeId, View};
 use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};

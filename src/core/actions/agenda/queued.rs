@@ -1,21 +1,10 @@
 //! Gangs to be tried, queue by queue, each queue in its order. Which queue is next is found out when
 //! it is asked, and not here: see [`Contest`](crate::fairness::Contest).
 
-use super::OrderKey;
+use crate::actions::notes::{Lane, OrderKey};
 use crate::state::{GangId, QueueId};
 use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Where in its queue a gang stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lane {
-    /// Before everybody, of whatever queue: it is partly bound.
-    Urgent,
-    /// Where what it gets is charged.
-    Charged,
-    /// Where what it gets is free, as it is given back at any time.
-    Free,
-}
 
 /// Why nobody of a queue is tried from a place on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +31,7 @@ pub enum Awaited {
 /// The gangs of one queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Lanes {
+    promised: BTreeSet<OrderKey>,
     charged: BTreeSet<OrderKey>,
     free: BTreeSet<OrderKey>,
 }
@@ -49,11 +39,27 @@ struct Lanes {
 impl Lanes {
     fn head(&self, block: Option<&Block>) -> Option<&OrderKey> {
         let open = |key: &&OrderKey| block.is_none_or(|block| !block.holds(key));
-        let charged = self.charged.first().filter(open);
-        charged
-            .into_iter()
-            .chain(self.free.first().filter(open))
-            .min()
+        let lanes = [&self.promised, &self.charged, &self.free].into_iter();
+        lanes.filter_map(|lane| lane.first().filter(open)).min()
+    }
+
+    /// The lane in which a place is; `None`: it is before all queues.
+    const fn of(&mut self, lane: Lane) -> Option<&mut BTreeSet<OrderKey>> {
+        match lane {
+            Lane::Urgent => None,
+            Lane::Promised => Some(&mut self.promised),
+            Lane::Charged => Some(&mut self.charged),
+            Lane::Free => Some(&mut self.free),
+        }
+    }
+
+    fn has(&self, key: &OrderKey) -> bool {
+        let mut lanes = [&self.promised, &self.charged, &self.free].into_iter();
+        lanes.any(|lane| lane.contains(key))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.promised.is_empty() && self.charged.is_empty() && self.free.is_empty()
     }
 }
 
@@ -61,7 +67,7 @@ impl Block {
     fn holds(&self, key: &OrderKey) -> bool {
         let behind = *key >= self.from;
         match key.lane {
-            Lane::Urgent => false,
+            Lane::Urgent | Lane::Promised => false,
             Lane::Charged => behind,
             Lane::Free => behind && self.all,
         }
@@ -98,15 +104,9 @@ impl PartialEq for Queued {
 
 impl Queued {
     pub(super) fn insert(&mut self, key: OrderKey) {
-        let new = match key.lane {
-            Lane::Urgent => self.urgent.insert(key),
-            Lane::Charged => self
-                .queues
-                .entry(key.queue)
-                .or_default()
-                .charged
-                .insert(key),
-            Lane::Free => self.queues.entry(key.queue).or_default().free.insert(key),
+        let new = match self.queues.entry(key.queue).or_default().of(key.lane) {
+            Some(lane) => lane.insert(key),
+            None => self.urgent.insert(key),
         };
         self.len += usize::from(new);
         self.look_at(key.queue);
@@ -114,11 +114,9 @@ impl Queued {
 
     pub(super) fn remove(&mut self, key: &OrderKey) {
         let lanes = self.queues.get_mut(&key.queue);
-        let found = match (key.lane, lanes) {
-            (Lane::Urgent, _) => self.urgent.remove(key),
-            (Lane::Charged, Some(lanes)) => lanes.charged.remove(key),
-            (Lane::Free, Some(lanes)) => lanes.free.remove(key),
-            (_, None) => false,
+        let found = match lanes.and_then(|lanes| lanes.of(key.lane)) {
+            Some(lane) => lane.remove(key),
+            None => self.urgent.remove(key),
         };
         self.len -= usize::from(found);
         self.look_at(key.queue);
@@ -135,7 +133,7 @@ impl Queued {
         } else {
             self.ready.remove(&queue);
         }
-        if lanes.charged.is_empty() && lanes.free.is_empty() {
+        if lanes.is_empty() {
             self.queues.remove(&queue);
             self.told.remove(&queue);
         }
@@ -149,7 +147,7 @@ impl Queued {
 
     fn holds(&self, key: &OrderKey) -> bool {
         let lanes = self.queues.get(&key.queue);
-        lanes.is_some_and(|lanes| lanes.charged.contains(key) || lanes.free.contains(key))
+        lanes.is_some_and(|lanes| lanes.has(key))
     }
 
     /// Who goes before everybody else.
@@ -266,7 +264,7 @@ impl Queued {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actions::agenda::MAX_RANKS;
+    use crate::actions::notes::MAX_RANKS;
     use crate::state::Id;
 
     fn key(rank: i64, queue: usize, lane: Lane) -> OrderKey {

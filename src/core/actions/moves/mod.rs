@@ -8,86 +8,34 @@
 //! have a place is anybody moved. A gang's new place is held for it until its pods have been made again,
 //! or for a bounded time.
 
-mod hold;
 mod search;
 mod who;
 
-pub(super) use hold::{Hold, drop_hold, drop_late_holds};
-use muster_model::MoveCounts;
-
+use super::claims::{MoveLimits, Reserved, nominated, returning};
+use super::heads::heads_its_queue;
 use super::preempt::Spending;
-use super::reservation::Reserved;
 use super::{Cycle, release, reservation};
-use crate::state::{GangId, HOLDS, NodeId, SLOTS, View};
+use crate::state::{GangId, NodeId, View};
 use muster_model::RoomNote;
 use muster_model::explanation::Lost;
-use muster_model::units::{Millis, Time};
+use muster_model::units::Millis;
 use muster_model::{Why, counted};
 use search::Plan;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A gang that waits has a plan looked for no more often than this.
 const PACE: Millis = Millis(5_000);
 /// The same where no node has changed: who may be moved changes with time, too.
 const AGAIN: Millis = Millis(30_000);
 
-/// Whether gangs are moved, and how much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MoveLimits {
-    /// How many pods are moved at most for one gang.
-    pub max_pods: u32,
-    /// How long it takes at least from one plan that is carried out to the next.
-    pub interval: Millis,
-    /// For so long neither a gang that was moved nor one for which others were is moved, and no others
-    /// are moved for it.
-    pub rest: Millis,
-    /// How long a gang waits before others are moved for it.
-    pub after: Millis,
-    /// How long a moved gang's new place is held at most.
-    pub hold: Millis,
-}
-
-/// What is known of moves.
-#[derive(Clone, Debug, Default)]
-pub struct Moves {
-    /// `None`: nobody is moved.
-    pub limits: Option<MoveLimits>,
-    /// For whom a new place is held.
-    pub(super) holds: BTreeMap<GangId, Hold>,
-    /// When a plan was last carried out.
-    last: Option<Time>,
-    /// What came of them.
-    pub counts: MoveCounts,
-}
-
-impl Moves {
-    /// Whether a place is held for a gang that was moved.
-    pub(super) fn holds_for(&self, gang: GangId) -> bool {
-        self.holds.contains_key(&gang)
-    }
-
-    /// What is held for others than this gang.
-    pub(super) fn view(&self, gang: GangId) -> View {
-        let others = self.holds.iter().filter(|(id, _)| **id != gang);
-        others.fold(View::OPEN, |view, (_, hold)| view.with(hold.slot))
-    }
-
-    /// Where places can be held still.
-    pub(super) fn slots_free(&self) -> Vec<usize> {
-        let taken: BTreeSet<usize> = self.holds.values().map(|hold| hold.slot).collect();
-        let all = SLOTS..SLOTS + HOLDS;
-        all.filter(|slot| !taken.contains(slot)).collect()
-    }
-}
-
 /// Moves others so that a gang that found no room has some, if that can be done. Says so.
 pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
-    let limits = cx.agenda.moves.limits?;
+    let limits = cx.claims.moves.limits?;
     if !may_benefit(cx, gang_id, &limits) {
         return None;
     }
     let mark = cx.state.nodes().mark();
-    let looked = cx.agenda.progress(gang_id).moves_looked;
+    let looked = cx.agenda.note(gang_id).history.moves_looked;
     if let Some((of, at)) = looked {
         let again = at + if of == mark { AGAIN } else { PACE };
         if cx.now < again {
@@ -95,14 +43,14 @@ pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
             return None;
         }
     }
-    cx.agenda.progress_mut(gang_id).moves_looked = Some((mark, cx.now));
+    cx.agenda.note_mut(gang_id).history.moves_looked = Some((mark, cx.now));
     cx.agenda.at(cx.now + AGAIN, gang_id);
     let candidates = who::may_be_moved(cx, gang_id, &limits);
     if candidates.is_empty() {
         return None;
     }
-    cx.agenda.moves.counts.looked += 1;
-    let own = cx.agenda.reserved.get(&gang_id).map(Reserved::slot);
+    cx.claims.moves.counts.looked += 1;
+    let own = cx.claims.reserved.get(&gang_id).map(Reserved::slot);
     cx.state.show(View::ALL.without(own));
     let plan = search::find(cx, gang_id, &candidates, limits.max_pods);
     cx.state.show(reservation::view_of(cx, gang_id));
@@ -113,19 +61,20 @@ pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
 /// Whether others may be moved for a gang now.
 fn may_benefit(cx: &mut Cycle<'_>, gang_id: GangId, limits: &MoveLimits) -> bool {
     let gang = &cx.state[gang_id];
-    let room = cx.agenda.progress(gang_id).room;
+    let room = cx.agenda.note(gang_id).search.room;
     let in_vain = matches!(room, Some(RoomNote::Impossible | RoomNote::CutShort));
     if !in_vain
+        || !cx.agenda.note(gang_id).admitted
         || gang.is_partly_bound()
-        || cx.agenda.nominated.contains(&gang_id)
-        || !reservation::heads_its_queue(cx.state, cx.agenda, gang_id)
+        || cx.claims.nominated.contains(&gang_id)
+        || !heads_its_queue(cx.state, cx.agenda, gang_id)
         || cx.state.never_preempts(gang_id)
     {
         return false;
     }
     let since = gang.submitted.unwrap_or(cx.now);
-    let still = cx.agenda.progress(gang_id).still_until;
-    let last = cx.agenda.moves.last.map(|at| at + limits.interval);
+    let still = cx.agenda.note(gang_id).history.still_until;
+    let last = cx.claims.moves.last.map(|at| at + limits.interval);
     let due = [Some(since + limits.after), still, last];
     let due = due.into_iter().flatten().max().unwrap_or(cx.now);
     if due > cx.now {
@@ -142,7 +91,7 @@ fn is_allowed(cx: &Cycle<'_>, plan: &Plan) -> bool {
         .flat_map(|one| one.pods.iter().copied())
         .collect();
     let within = Spending::new(cx.state).spend(&pods).is_empty();
-    within && plan.moved.len() <= cx.agenda.moves.slots_free().len()
+    within && plan.moved.len() <= cx.claims.moves.slots_free().len()
 }
 
 /// Orders the evictions, and holds all places.
@@ -151,7 +100,7 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan, limits: &MoveLimi
     let queue = cx.state.queue_name(gang_id).to_owned();
     let arrival = cx.state[gang_id].arrival;
     let rests_until = cx.now + limits.rest;
-    let mut slots = cx.agenda.moves.slots_free().into_iter();
+    let mut slots = cx.claims.moves.slots_free().into_iter();
     let mut titles = Vec::new();
     for one in &plan.moved {
         let nodes: BTreeSet<NodeId> = one.to.iter().map(|(_, node)| *node).collect();
@@ -163,35 +112,31 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan, limits: &MoveLimi
         );
         titles.push(cx.state.gang_title(one.gang));
         if let Some(slot) = slots.next() {
-            hold::hold(cx, one, slot, limits.hold);
+            returning::hold(cx, one.gang, &one.to, slot, limits.hold);
         }
-        let progress = cx.agenda.progress_mut(one.gang);
-        progress.still_until = Some(rests_until);
-        progress
+        let note = cx.agenda.note_mut(one.gang);
+        note.history.still_until = Some(rests_until);
+        note.history
             .taken
             .get_or_insert_default()
             .note_whole(cx.now, arrival);
         release::preempt(cx, one.gang, gang_id, Lost::Moved, &message);
     }
     let pods = plan.moved.iter().map(|one| one.pods.len()).sum::<usize>();
-    let progress = cx.agenda.progress_mut(gang_id);
-    progress.still_until = Some(rests_until);
-    progress.room = Some(RoomNote::Found);
-    if let Some(asked) = &mut progress.asked {
+    let note = cx.agenda.note_mut(gang_id);
+    note.history.still_until = Some(rests_until);
+    note.search.room = Some(RoomNote::Found);
+    if let Some(asked) = &mut note.search.asked {
         asked.go = u32::try_from(pods).unwrap_or(u32::MAX);
         asked.go_of.clone_from(&titles);
     }
-    cx.state.drop_nominations(gang_id);
-    for (pod, node) in &plan.places {
-        cx.state.nominate(*pod, *node);
-    }
-    cx.agenda.nominated.insert(gang_id);
-    cx.agenda.moves.last = Some(cx.now);
-    let counts = &mut cx.agenda.moves.counts;
+    nominated::nominate(cx, gang_id, &plan.room);
+    cx.claims.moves.last = Some(cx.now);
+    let counts = &mut cx.claims.moves.counts;
     counts.plans += 1;
     counts.gangs += plan.moved.len() as u64;
     counts.pods += pods as u64;
-    let nodes: BTreeSet<NodeId> = plan.places.iter().map(|(_, node)| *node).collect();
+    let nodes = plan.room.nodes();
     let others = match titles.len() {
         1 => String::new(),
         more => format!(" and {} more", counted(more - 1, "gang")),

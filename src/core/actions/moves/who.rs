@@ -3,7 +3,8 @@
 use super::MoveLimits;
 use crate::actions::preempt::Judge;
 use crate::actions::{Cycle, Stage};
-use crate::state::{Gang, GangId, NodeId, PodId, Standing};
+use crate::placement::Removal;
+use crate::state::{Gang, GangId, PodId, Standing};
 use muster_model::Reservation;
 use std::collections::BTreeSet;
 
@@ -16,8 +17,14 @@ const MOST: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) gang: GangId,
-    /// Its members, and where they are.
-    pub(super) pods: Vec<(PodId, NodeId)>,
+    /// Its members.
+    pub(super) pods: Vec<PodId>,
+}
+
+impl Removal for Candidate {
+    fn pods(&self) -> &[PodId] {
+        &self.pods
+    }
 }
 
 /// The gangs that may be moved for another: the smallest first, the less important before others.
@@ -59,22 +66,24 @@ pub(super) fn may_be_moved(cx: &Cycle<'_>, gang_id: GangId, limits: &MoveLimits)
 }
 
 /// The members of a gang that runs as a whole and can come back as it is: of a PodGroup, with nobody
-/// on the way to a node or off it, none that waits, no room set aside beforehand and no host ports.
-fn whole(cx: &Cycle<'_>, id: GangId, gang: &Gang) -> Option<Vec<(PodId, NodeId)>> {
-    let progress = cx.agenda.progress(id);
-    let rests = progress.still_until.is_some_and(|until| until > cx.now);
-    let often = progress.taken.as_deref();
+/// on the way to a node or off it, none that waits or is still to come, no host ports,
+/// and that is ours while its pods are gone.
+fn whole(cx: &Cycle<'_>, id: GangId, gang: &Gang) -> Option<Vec<PodId>> {
+    let note = cx.agenda.note(id);
+    let rests = note.history.still_until.is_some_and(|until| until > cx.now);
+    let often = note.history.taken.as_deref();
     let often = often.is_some_and(|taken| taken.too_often(true, cx.now).is_some());
     let counts = gang.counts();
     let whole = gang.definition().is_some()
         && !gang.is_single()
-        && progress.stage() == Stage::Settled
+        && cx.state.is_ours_without_pods(gang)
+        && *note.stage() == Stage::Settled
         && gang.unsecured() == 0
         && gang.retired.is_empty()
-        && gang.min_resources.iter().next().is_none()
+        && cx.state.room_for_others_of(id).is_empty()
         && counts.of(Standing::Running) + counts.of(Standing::Bound) == counts.all()
-        && !cx.agenda.nominated.contains(&id)
-        && !cx.agenda.moves.holds_for(id);
+        && !cx.claims.nominated.contains(&id)
+        && !cx.claims.moves.holds_for(id);
     if !whole || rests || often {
         return None;
     }
@@ -83,7 +92,7 @@ fn whole(cx: &Cycle<'_>, id: GangId, gang: &Gang) -> Option<Vec<(PodId, NodeId)>
         let shape = cx.state.shape_of(*pod)?;
         let node = known.room().filter(|_| shape.ports.is_empty())?;
         let present = cx.state.nodes().present().contains(node);
-        present.then_some((*pod, node))
+        present.then_some(*pod)
     };
     gang.members.iter().map(place).collect()
 }

@@ -7,12 +7,13 @@
 
 use super::budgets::Spending;
 use super::plan::{NoPlan, Plan};
-use super::victims::Unit;
+use super::unit::Unit;
 use crate::actions::Cycle;
 use crate::framework::{Profile, Reason};
 use crate::placement::Demand;
 use crate::placement::Diagnosis;
 use crate::placement::Placer;
+use crate::placement::Room;
 use crate::state::{ClusterState, GangId, NodeId, PodId};
 use crate::transaction::Statement;
 use muster_model::digest;
@@ -73,7 +74,7 @@ pub(super) fn find(
     units.sort_by_cached_key(|unit| importance(cx.state, unit));
     let order = in_turn(cx.state, pod);
     let mut statement = Statement::new(cx.state);
-    statement.lift_nominations(gang_id);
+    statement.lift_claims(gang_id);
     leaving.iter().for_each(|pod| statement.lift(*pod));
     // Who leaves already may be enough.
     let start = statement.checkpoint();
@@ -86,7 +87,10 @@ pub(super) fn find(
         return Some(Found {
             plan: Ok(Plan {
                 victims: Vec::new(),
-                places,
+                room: Room {
+                    members: places,
+                    ..Room::default()
+                },
             }),
             words: STANDS.to_owned(),
         });
@@ -119,7 +123,10 @@ pub(super) fn find(
     Some(Found {
         plan: Ok(Plan {
             victims,
-            places: vec![(pod, best.node)],
+            room: Room {
+                members: vec![(pod, best.node)],
+                ..Room::default()
+            },
         }),
         words,
     })

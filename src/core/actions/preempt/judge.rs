@@ -1,17 +1,18 @@
 //! Who may have to go for a gang, and why another may not: one judgement, for the plan and for the
 //! words (source: mission, "Preemption").
 
-use super::leaving::leaving;
+use crate::actions::asks::amounts;
+use crate::actions::heads::may_clear_its_place;
+use crate::actions::leaving::leaving;
 use crate::actions::partial::repairs_until;
-use crate::actions::reservation::{self, GRACE};
-use crate::actions::{Agenda, Sight, Stage};
+use crate::actions::terms::{GRACE, ends_at, started_at};
+use crate::actions::{Agenda, Claims, Sight};
 use crate::framework::Profiles;
-use crate::placement::Demand;
 use crate::state::{ClusterState, Eviction, Gang, GangId, Pod, Queue, QueueId, Standing};
 use muster_model::explanation::{Lost, Spared};
 use muster_model::resources::Tally;
 use muster_model::units::{Millis, Time};
-use muster_model::{CRITICAL_PRIORITY, Lifetime, is_critical_class};
+use muster_model::{CRITICAL_PRIORITY, is_critical_class};
 use std::collections::BTreeMap;
 
 /// For so long after the API server refused to delete one of its members, a gang is not asked again.
@@ -88,18 +89,24 @@ enum Asks {
 }
 
 impl Asker {
-    fn new(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> Option<Self> {
+    fn new(sight: Sight<'_>, gang_id: GangId) -> Option<Self> {
+        let Sight {
+            state,
+            agenda,
+            claims,
+            ..
+        } = sight;
         let own = state.gang(gang_id)?;
-        let asks = if agenda.nominated.contains(&gang_id) {
+        let asks = if claims.nominated.contains(&gang_id) {
             Tally::default()
         } else {
-            Demand::amounts(state, gang_id)
+            amounts(state, agenda, gang_id)
         };
         Some(Self {
             gang_id: Some(gang_id),
             queue: own.queue?,
             priority: own.priority,
-            clears_its_place: reservation::may_clear_its_place(state, agenda, gang_id),
+            clears_its_place: may_clear_its_place(state, agenda, gang_id),
             asks: Asks::Amounts(asks),
         })
     }
@@ -129,6 +136,7 @@ impl Asker {
 pub struct Judge<'a> {
     state: &'a ClusterState,
     agenda: &'a Agenda,
+    claims: &'a Claims,
     profiles: Profiles<'a>,
     now: Time,
     asker: Asker,
@@ -141,7 +149,7 @@ impl<'a> Judge<'a> {
     /// Judges for a gang; `None` for one that has no queue yet.
     #[must_use]
     pub fn new(sight: Sight<'a>, gang_id: GangId) -> Option<Self> {
-        let asker = Asker::new(sight.state, sight.agenda, gang_id)?;
+        let asker = Asker::new(sight, gang_id)?;
         Some(Self::on_behalf_of(sight, asker))
     }
 
@@ -152,11 +160,13 @@ impl<'a> Judge<'a> {
             now,
             state,
             agenda,
+            claims,
             profiles,
         } = sight;
         let mut judge = Self {
             state,
             agenda,
+            claims,
             profiles,
             now,
             asker,
@@ -215,9 +225,13 @@ impl<'a> Judge<'a> {
             }
             between => between,
         };
+        if gang.counts().bound() == 0 && self.state.has_room_held(id) {
+            // Nobody is in the way of who only has room.
+            return Ok(between);
+        }
         if gang.counts().bound() == 0 {
             let comes = gang.counts().of(Standing::Assumed) > 0;
-            let comes = comes || self.agenda.nominated.contains(&id);
+            let comes = comes || self.claims.nominated.contains(&id);
             return Err(if comes {
                 Spared::Incomplete
             } else {
@@ -227,7 +241,7 @@ impl<'a> Judge<'a> {
         if gang.definition().is_none() && !gang.is_single() {
             return Err(Spared::Undefined);
         }
-        if self.agenda.progress(id).stage() == Stage::Releasing {
+        if self.agenda.note(id).release().is_some() {
             return Err(Spared::Leaving);
         }
         // One that has long to be repaired still gives way.
@@ -261,7 +275,7 @@ impl<'a> Judge<'a> {
         {
             return Verdict::spared(why);
         }
-        let taken = self.agenda.progress(id).taken.as_deref();
+        let taken = self.agenda.note(id).history.taken.as_deref();
         let too_often = |whole| {
             let at = taken.and_then(|taken| taken.too_often(whole, self.now));
             at.map(Spared::TooOften)
@@ -291,11 +305,11 @@ impl<'a> Judge<'a> {
     /// Whether it is past its lifetime, and did not have this gang go for it.
     fn is_expired(&self, id: GangId, gang: &Gang) -> Result<Claim, Spared> {
         let ends = ends_at(self.agenda, id, gang);
-        if ends.is_none_or(|at| at > self.now) {
+        if ends.is_none_or(|at| at > self.now) && !gang.lifetime.is_zero() {
             return Err(Spared::Lifetime(ends));
         }
         let asker = self.asker.gang_id;
-        let taken = asker.and_then(|id| self.agenda.progress(id).taken.as_deref());
+        let taken = asker.and_then(|id| self.agenda.note(id).history.taken.as_deref());
         match taken.and_then(|taken| taken.lately_for(gang.arrival, self.now)) {
             Some(until) => Err(Spared::Evictor(until)),
             None => Ok(Claim::Expired),
@@ -409,19 +423,6 @@ impl<'a> Judge<'a> {
             let holds = self.state.weights().of(self.holds(id, queue));
             holds.saturating_sub(queue.account.share)
         })
-    }
-}
-
-/// When a gang started: until the API server has said when it was bound, when that was decided.
-fn started_at(agenda: &Agenda, id: GangId, gang: &Gang) -> Option<Time> {
-    gang.started_at.or(agenda.progress(id).scheduled_at)
-}
-
-/// When a gang that has started is not protected any more; `None`: never.
-pub(crate) fn ends_at(agenda: &Agenda, id: GangId, gang: &Gang) -> Option<Time> {
-    match gang.lifetime {
-        Lifetime::Unlimited => None,
-        Lifetime::Limited(span) => Some(started_at(agenda, id, gang)? + span),
     }
 }
 

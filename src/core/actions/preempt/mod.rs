@@ -9,36 +9,39 @@
 mod budgets;
 mod by_node;
 mod judge;
-mod leaving;
 mod plan;
 mod shares;
+mod spared;
+mod unit;
 mod victims;
 
 pub(super) use budgets::Spending;
-pub(crate) use judge::ends_at;
 pub use judge::{Asker, Claim, Judge, Verdict};
-pub(super) use leaving::leaving;
 use muster_model::RoomNote;
 use muster_model::explanation::{Asked, Lost};
 use muster_model::units::Doubling;
 
+pub use spared::SparedGangs;
 pub(crate) use victims::surplus;
 
+use super::claims::nominated::{give_up, nominate};
+use super::leaving::leaving;
 use super::partial::repairs_until;
 use super::{Cycle, release};
 use crate::framework::Preemption;
-use crate::state::{Eviction, GangId, NodeId, PodId};
+use crate::state::{Eviction, GangId, PodId};
 use muster_model::units::{Millis, Time};
 use muster_model::{Evict, EvictCause, Why, counted};
 use plan::{NoPlan, Plan};
-pub(super) use plan::{has_room_on, still_suit, who_asks};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use victims::{Candidates, Unit, count};
+use unit::Unit;
+use victims::{Candidates, count};
 
 /// How many plans are made in one cycle; who finds none left is looked at in the next.
 const MAX_PLANS: u64 = 8;
-/// Only so many of each queue have plans made: who is behind them waits for these.
+/// Only so many of each queue have plans made at a time: who is behind them waits until a place is held for
+/// one of these.
 pub(crate) const HEADS: u32 = 8;
 /// So often others are sent away in vain for a gang; then it waits before that is done again,
 const IN_VAIN: u32 = 3;
@@ -55,30 +58,37 @@ pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
     let gang = &cx.state[gang_id];
     // Who is in part is whole again or gone in a moment; but for one that is repaired there is time.
     let in_time = !gang.is_partly_bound() || repairs_until(cx.state, cx.agenda, gang_id).is_some();
-    if gang.missing() == 0 || !in_time {
+    let starts = gang.missing() > 0 || !cx.agenda.note(gang_id).admitted;
+    if !starts || !in_time {
         return None;
     }
     let note = match look_for_room(cx, gang_id) {
         Ok(plan) => {
-            cx.agenda.progress_mut(gang_id).room = Some(RoomNote::Found);
+            cx.agenda.note_mut(gang_id).search.room = Some(RoomNote::Found);
             return Some(carry_out(cx, gang_id, &plan));
         }
         Err(note) => note?,
     };
-    cx.agenda.progress_mut(gang_id).room = Some(note);
+    cx.agenda.note_mut(gang_id).search.room = Some(note);
     cx.orders.room.note(note);
     None
 }
 
 /// Looks for room; `None` where what was found before still holds.
 fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<RoomNote>> {
-    let held = cx.agenda.nominated.contains(&gang_id);
-    if !held && cx.agenda.position(gang_id, HEADS).is_none() {
-        cx.agenda.progress_mut(gang_id).by_node = None;
+    let held = cx.claims.nominated.contains(&gang_id);
+    let queue = cx.state.queue_of(gang_id);
+    if !held
+        && !cx
+            .agenda
+            .askers(cx.claims, queue, HEADS)
+            .any(|one| one == gang_id)
+    {
+        cx.agenda.note_mut(gang_id).search.by_node = None;
         return Err(Some(RoomNote::Behind));
     }
     let mark = cx.state.nodes().mark();
-    let known = cx.agenda.progress(gang_id).planned;
+    let known = cx.agenda.note(gang_id).search.planned;
     let known = known.is_some_and(|(of, until)| of == mark && cx.now < until);
     if known && !held {
         return Err(None);
@@ -97,16 +107,16 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
     spare_who_may_not_go(cx, gang_id);
     let found = victims::candidates(cx, gang_id);
     cx.orders.room.spared_too_often += found.too_often;
-    let leaving = leaving::leaving(cx.state, cx.agenda);
+    let leaving = leaving(cx.state, cx.agenda);
     let by_node = preempts_by_node(cx, gang_id);
     let plan = if let Some(plan) = plan::that_stands(cx, gang_id, &leaving) {
         if by_node {
             say(cx, gang_id, by_node::STANDS.to_owned());
         }
         Ok(plan)
-    } else if cx.now < cx.agenda.progress(gang_id).send_again {
+    } else if cx.now < cx.agenda.note(gang_id).search.send_again {
         give_up(cx, gang_id);
-        let again = cx.agenda.progress(gang_id).send_again;
+        let again = cx.agenda.note(gang_id).search.send_again;
         cx.agenda.at(again, gang_id);
         return Err(Some(RoomNote::Postponed));
     } else if by_node {
@@ -125,7 +135,7 @@ fn look_for_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Plan, Option<Roo
     if plan.is_err() {
         look_again(cx, gang_id, mark, found.next);
     }
-    cx.agenda.progress_mut(gang_id).asked = Some(Box::new(asked));
+    cx.agenda.note_mut(gang_id).search.asked = Some(Box::new(asked));
     plan.map_err(|why| {
         Some(match why {
             NoPlan::Impossible => RoomNote::Impossible,
@@ -141,7 +151,7 @@ fn preempts_by_node(cx: &Cycle<'_>, gang_id: GangId) -> bool {
 
 /// Notes what kube-scheduler would say of it.
 fn say(cx: &mut Cycle<'_>, gang_id: GangId, words: String) {
-    cx.agenda.progress_mut(gang_id).by_node = Some(words.into());
+    cx.agenda.note_mut(gang_id).search.by_node = Some(words.into());
 }
 
 /// Who goes, who else might have had to, and why the others keep their places.
@@ -204,14 +214,10 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
             send_away(cx, gang_id, unit, &message);
         }
     }
-    cx.state.drop_nominations(gang_id);
-    let nodes: BTreeSet<NodeId> = plan.places.iter().map(|(_, node)| *node).collect();
-    for (pod, node) in &plan.places {
-        cx.state.nominate(*pod, *node);
-    }
-    cx.agenda.nominated.insert(gang_id);
+    let nodes = plan.room.nodes();
+    nominate(cx, gang_id, &plan.room);
     if preempts_by_node(cx, gang_id) {
-        cx.agenda.progress_mut(gang_id).nominates = true;
+        cx.agenda.note_mut(gang_id).history.nominates = true;
     }
     cx.orders.room.found += u64::from(!plan.victims.is_empty());
     let leave = cx.state.leaving_from(&nodes);
@@ -231,10 +237,10 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
 /// and ever later.
 fn note_sent_away(cx: &mut Cycle<'_>, gang_id: GangId) {
     let now = cx.now;
-    let progress = cx.agenda.progress_mut(gang_id);
-    progress.sent_away = progress.sent_away.saturating_add(1);
-    if let Some(more) = progress.sent_away.checked_sub(IN_VAIN) {
-        progress.send_again = now + PAUSES.after(more);
+    let note = cx.agenda.note_mut(gang_id);
+    note.search.sent_away = note.search.sent_away.saturating_add(1);
+    if let Some(more) = note.search.sent_away.checked_sub(IN_VAIN) {
+        note.search.send_again = now + PAUSES.after(more);
     }
 }
 
@@ -248,7 +254,7 @@ fn have_left(pods: usize) -> String {
 /// Takes one off its node.
 fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, unit: &Unit, message: &Arc<str>) {
     let (arrival, beneficiary) = (cx.state[gang_id].arrival, cx.state[gang_id].key.clone());
-    let taken = &mut cx.agenda.progress_mut(unit.gang).taken;
+    let taken = &mut cx.agenda.note_mut(unit.gang).history.taken;
     let taken = taken.get_or_insert_default();
     if unit.whole {
         taken.note_whole(cx.now, arrival);
@@ -268,7 +274,7 @@ fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, unit: &Unit, message: &Arc<str
         }
         cx.state.set_eviction(*id, Eviction::Ordered);
     }
-    let before = cx.agenda.progress(unit.gang).disruption.as_ref();
+    let before = cx.agenda.note(unit.gang).history.disruption.as_ref();
     let same = before.filter(|one| one.at == cx.now && one.why == Lost::Surplus);
     let pods = same.map_or(0, |one| one.pods) + 1;
     release::note_disruption(cx, unit.gang, Some(gang_id), Lost::Surplus, pods);
@@ -302,39 +308,12 @@ fn in_violation_of(budgets: &[String]) -> String {
 fn spare_who_may_not_go(cx: &mut Cycle<'_>, gang_id: GangId) {
     let key = &cx.state[gang_id].key;
     let stuck = |id: &GangId| {
-        let release = cx.agenda.progress(*id).release.as_ref();
+        let release = cx.agenda.note(*id).release();
         release.is_some_and(|one| one.beneficiary.as_ref() == Some(key) && one.stuck.is_some())
     };
     for id in cx.agenda.releasing().filter(stuck).collect::<Vec<_>>() {
         release::call_off(cx, id);
         cx.agenda.at(cx.now, id);
-    }
-}
-
-/// A member of a running gang that was to make room may not be deleted: who waits for its room
-/// looks for another.
-pub(super) fn note_refusals(cx: &mut Cycle<'_>, gang_id: GangId) {
-    if cx.agenda.nominated.is_empty() {
-        return;
-    }
-    let refused = |id: &PodId| {
-        let pod = cx.state.pod(*id);
-        pod.is_some_and(|pod| matches!(pod.eviction, Eviction::CameBack(_)))
-    };
-    if cx.state[gang_id].members.iter().any(refused) {
-        for gang in cx.agenda.nominated.clone() {
-            cx.agenda.at(cx.now, gang);
-        }
-    }
-}
-
-/// Holds nothing for a gang any more.
-pub(super) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let progress = cx.agenda.progress_mut(gang_id);
-    (progress.room, progress.asked) = (None, None);
-    if cx.agenda.nominated.remove(&gang_id) {
-        let nodes = cx.state.drop_nominations(gang_id);
-        cx.state.note_room(nodes);
     }
 }
 
@@ -347,5 +326,5 @@ fn look_again(cx: &mut Cycle<'_>, gang_id: GangId, mark: u64, next: Option<Time>
         cx.agenda.at(at, gang_id);
     }
     let until = next.unwrap_or(Time(u64::MAX));
-    cx.agenda.progress_mut(gang_id).planned = Some((mark, until));
+    cx.agenda.note_mut(gang_id).search.planned = Some((mark, until));
 }

@@ -1,15 +1,13 @@
 //! The plan: who goes, and where the gang's members go then.
 //!
 //! Least harm first, until the gang's [`Demand`] fits; then whoever is not in the way after all is
-//! put back, the most harm first.
+//! put back, the most harm first ([`Clearing`]).
 
-use super::victims::Unit;
+use super::unit::Unit;
 use crate::actions::Cycle;
-use crate::framework::Profile;
-use crate::placement::Demand;
-use crate::placement::Placer;
-use crate::plugins::keeps_apart;
-use crate::state::{ClusterState, GangId, NodeId, PodId, QueryId, Shape, Standing};
+use crate::actions::asks::asks;
+use crate::placement::{Asks, Beneficiary, Clearing, Demand, Room, fits};
+use crate::state::{ClusterState, GangId, NodeId, PodId, QueryId, Standing};
 use crate::transaction::Statement;
 use std::collections::BTreeSet;
 
@@ -21,7 +19,7 @@ const TRIES: usize = 32;
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) victims: Vec<Unit>,
-    pub(super) places: Vec<(PodId, NodeId)>,
+    pub(super) room: Room,
 }
 
 /// Why there is no plan.
@@ -41,18 +39,24 @@ pub(super) fn that_stands(
     gang_id: GangId,
     leaving: &BTreeSet<PodId>,
 ) -> Option<Plan> {
+    if leaving.is_empty() {
+        return None;
+    }
+    if !cx.agenda.note(gang_id).admitted {
+        return held_room_stands(cx, gang_id, leaving);
+    }
     let places = cx.state.nominations(gang_id);
     let waits = |(pod, _): &(PodId, NodeId)| {
         let pod = cx.state.pod(*pod);
         pod.is_some_and(|pod| cx.state.standing(pod) == Standing::Pending)
     };
     let missing = cx.state[gang_id].missing() as usize;
-    if leaving.is_empty() || places.len() != missing || !places.iter().all(waits) {
+    if places.len() != missing || !places.iter().all(waits) {
         return None;
     }
     let profile = cx.profile_of(gang_id);
     let mut statement = Statement::new(cx.state);
-    statement.lift_nominations(gang_id);
+    statement.lift_claims(gang_id);
     leaving.iter().for_each(|pod| statement.lift(*pod));
     for (pod, node) in &places {
         let state = statement.state();
@@ -63,7 +67,30 @@ pub(super) fn that_stands(
     }
     Some(Plan {
         victims: Vec::new(),
-        places,
+        room: Room {
+            members: places,
+            ..Room::default()
+        },
+    })
+}
+
+/// The same for members that are not there yet.
+fn held_room_stands(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    leaving: &BTreeSet<PodId>,
+) -> Option<Plan> {
+    let wanted = cx.state.room_wanted(gang_id);
+    let mut statement = Statement::new(cx.state);
+    let held = statement.lift_claims(gang_id)?;
+    leaving.iter().for_each(|pod| statement.lift(*pod));
+    let stands = held.sum() == wanted && fits(statement.state(), &held.on);
+    stands.then(|| Plan {
+        victims: Vec::new(),
+        room: Room {
+            held: held.on,
+            ..Room::default()
+        },
     })
 }
 
@@ -74,38 +101,53 @@ pub(super) fn find(
     leaving: &BTreeSet<PodId>,
     units: &[Unit],
 ) -> Result<Plan, NoPlan> {
-    let demand = Demand::minimum(cx.state, gang_id);
-    let others = without_company(cx.state, &demand, units);
+    let asks = asks(cx.state, cx.agenda, gang_id);
+    let demand = match &asks {
+        Asks::Members(demand) => Some(demand),
+        Asks::Room(..) => None,
+    };
+    let others = demand.and_then(|demand| without_company(cx.state, demand, units));
     let (all, units) = (units.len(), others.as_deref().unwrap_or(units));
     let mut shapes = demand
-        .shapes()
+        .into_iter()
+        .flat_map(Demand::shapes)
         .filter_map(|(shape, _)| cx.state.shapes().get(shape));
     let is_spread = shapes.any(|shape| !shape.spread.is_empty());
     let profile = cx.profile_of(gang_id);
     let mut statement = Statement::new(cx.state);
-    statement.lift_nominations(gang_id);
+    statement.lift_claims(gang_id);
     leaving.iter().for_each(|pod| statement.lift(*pod));
-    let mut search = Search {
-        statement,
-        placer: &mut *cx.placer,
+    let who = Beneficiary {
+        gang: gang_id,
+        asks: &asks,
         profile,
-        gang_id,
-        demand: &demand,
-        units,
-        lifted: 0,
+        placer: &mut *cx.placer,
     };
-    let Some(enough) = search.enough() else {
+    let mut rest = units.iter();
+    let mut clearing = Clearing::new(statement, who, |_: &ClusterState| rest.next());
+    // Who leaves already may be enough.
+    let enough = match clearing.has_room_after(0) {
+        Some((true, _)) => Some(0),
+        _ => clearing.fewest(),
+    };
+    let Some(enough) = enough else {
         // Equal members are placed one by one without a choice that matters: what they do not find
         // is not there. Of different ones some other order might do; and where members are spread, some
         // who stay may be of use.
         let all_were_tried = units.len() == all && (!is_spread || all == 0);
-        return Err(if demand.is_uniform() && all_were_tried {
+        let uniform = demand.is_none_or(Demand::is_uniform);
+        return Err(if uniform && all_were_tried {
             NoPlan::Impossible
         } else {
             NoPlan::CutShort
         });
     };
-    search.choose(enough).ok_or(NoPlan::CutShort)
+    let cleared = clearing.spare(enough, TRIES).ok_or(NoPlan::CutShort)?;
+    let victims = cleared.gone.iter().map(|index| units[*index].clone());
+    Ok(Plan {
+        victims: victims.collect(),
+        room: cleared.room,
+    })
 }
 
 /// Who may go of these, where some are those beside whom the gang wants to be: without them there would
@@ -127,211 +169,4 @@ fn without_company(state: &ClusterState, demand: &Demand, units: &[Unit]) -> Opt
     };
     let others = units.iter().filter(|unit| !unit.pods.iter().any(is_wanted));
     Some(others.cloned().collect())
-}
-
-/// The cluster without some of those who may go: always the first so many.
-struct Search<'s, 'a> {
-    statement: Statement<'s>,
-    placer: &'a mut Placer,
-    profile: &'a Profile,
-    gang_id: GangId,
-    demand: &'a Demand,
-    units: &'a [Unit],
-    lifted: usize,
-}
-
-impl Search<'_, '_> {
-    /// The smallest number of units without which the gang fits.
-    fn enough(&mut self) -> Option<usize> {
-        if self.fits_without(0) {
-            return Some(0);
-        }
-        if !self.fits_without(self.units.len()) {
-            return None;
-        }
-        // More room is never worse: the smallest number that is enough is found by halving.
-        let (mut few, mut enough) = (0, self.units.len());
-        while few + 1 < enough {
-            let middle = few + (enough - few) / 2;
-            if self.fits_without(middle) {
-                enough = middle;
-            } else {
-                few = middle;
-            }
-        }
-        Some(enough)
-    }
-
-    fn fits_without(&mut self, count: usize) -> bool {
-        self.lift_first(count);
-        let mark = self.statement.checkpoint();
-        let fits = self.place();
-        self.statement.roll_back(mark);
-        fits
-    }
-
-    /// Thinks away the first so many units, and no others.
-    fn lift_first(&mut self, count: usize) {
-        while self.lifted < count {
-            for pod in &self.units[self.lifted].pods {
-                self.statement.lift(*pod);
-            }
-            self.lifted += 1;
-        }
-        while self.lifted > count {
-            self.lifted -= 1;
-            let units = self.units;
-            self.put_back(&units[self.lifted]);
-        }
-    }
-
-    fn place(&mut self) -> bool {
-        let statement = &mut self.statement;
-        self.placer
-            .can_place(statement, self.profile, self.gang_id, self.demand)
-    }
-
-    fn places(&self) -> Vec<(PodId, NodeId)> {
-        let assumed = self.statement.assumed();
-        assumed.map(|step| (step.pod, step.node)).collect()
-    }
-
-    /// Chooses among the first so many units: whoever is not in the way of the members as they are
-    /// placed is put back, the most harm first; and so is who would not be if they were placed anew.
-    fn choose(mut self, enough: usize) -> Option<Plan> {
-        self.lift_first(enough);
-        let mut empty = self.statement.checkpoint();
-        if !self.place() {
-            return None;
-        }
-        let mut places = self.places();
-        let mut asking = who_asks(self.statement.state(), self.profile, &places);
-        let (mut victims, mut gone) = (Vec::new(), BTreeSet::new());
-        // Who was put back since the members were placed.
-        let mut back: Vec<&Unit> = Vec::new();
-        let mut tries = TRIES;
-        let units = self.units;
-        for unit in units[..enough].iter().rev() {
-            // The surplus of a gang that goes as a whole goes with it.
-            let goes_along = gone.contains(&unit.gang);
-            if !goes_along && self.put_back_if_room(unit, &asking) {
-                back.push(unit);
-                continue;
-            }
-            if !goes_along && tries > 0 {
-                tries -= 1;
-                self.statement.roll_back(empty);
-                back.drain(..).for_each(|unit| self.put_back(unit));
-                let without = self.statement.checkpoint();
-                self.put_back(unit);
-                empty = self.statement.checkpoint();
-                if self.place() {
-                    places = self.places();
-                    asking = who_asks(self.statement.state(), self.profile, &places);
-                    continue;
-                }
-                self.statement.roll_back(without);
-                empty = without;
-                for (pod, node) in &places {
-                    self.statement.assume(*pod, *node);
-                }
-            }
-            if unit.whole {
-                gone.insert(unit.gang);
-            }
-            victims.push(unit.clone());
-        }
-        victims.reverse();
-        Some(Plan { victims, places })
-    }
-
-    fn put_back(&mut self, unit: &Unit) {
-        for pod in &unit.pods {
-            self.statement.put_back(*pod);
-        }
-    }
-
-    /// Puts one back who has room still, and who makes no place of the gang's unfit.
-    fn put_back_if_room(&mut self, unit: &Unit, asking: &[(PodId, NodeId)]) -> bool {
-        let before = self.statement.checkpoint();
-        for pod in &unit.pods {
-            if !has_room_for(self.statement.state(), *pod) {
-                self.statement.roll_back(before);
-                return false;
-            }
-            self.statement.put_back(*pod);
-        }
-        if !still_suit(&mut self.statement, self.placer, self.profile, asking) {
-            self.statement.roll_back(before);
-            return false;
-        }
-        true
-    }
-}
-
-/// Those of some who were placed whose place depends on more than what is free there.
-pub(in crate::actions) fn who_asks(
-    state: &ClusterState,
-    profile: &Profile,
-    places: &[(PodId, NodeId)],
-) -> Vec<(PodId, NodeId)> {
-    let asks = |(pod, _): &&(PodId, NodeId)| {
-        let shape = state.shape_of(*pod);
-        shape.is_some_and(|shape| !profile.decides_by_amounts(shape))
-    };
-    places.iter().filter(asks).copied().collect()
-}
-
-/// Whether the places of some who were placed suit them still, now that others are back.
-pub(in crate::actions) fn still_suit(
-    statement: &mut Statement<'_>,
-    placer: &mut Placer,
-    profile: &Profile,
-    places: &[(PodId, NodeId)],
-) -> bool {
-    let mark = statement.checkpoint();
-    places.iter().all(|(pod, node)| {
-        // Nobody is in his own way.
-        statement.lift(*pod);
-        let fits = placer.fits(statement.state(), profile, *pod, *node);
-        statement.roll_back(mark);
-        fits
-    })
-}
-
-/// Whether a pod that was thought away still has room on its node.
-fn has_room_for(state: &ClusterState, id: PodId) -> bool {
-    let Some(pod) = state.pod(id) else {
-        return false;
-    };
-    if !pod.lifted {
-        return true;
-    }
-    pod.place
-        .node()
-        .is_some_and(|node| has_room_on(state, id, node))
-}
-
-/// Whether the volumes of pods like this one cannot be on a node beside what is there.
-fn volumes_conflict(state: &ClusterState, shape: &Shape, node: NodeId) -> bool {
-    shape.volumes.as_ref().is_some_and(|needs| {
-        let attachable = state.volumes_attachable(needs, node).unwrap_or(1);
-        let in_use = |claim| state.volumes().is_in_use(claim);
-        state.disks_conflict(needs, node) || attachable == 0 || needs.alone.iter().any(in_use)
-    })
-}
-
-/// Whether a pod has room on a node on which it was before.
-pub(in crate::actions) fn has_room_on(state: &ClusterState, id: PodId, node: NodeId) -> bool {
-    let Some(shape) = state.shape_of(id) else {
-        return false;
-    };
-    let nodes = state.nodes();
-    let taken = nodes.ports(node);
-    let conflict = |wanted| taken.iter().any(|(port, _)| port.conflicts(wanted));
-    let mut amounts = shape.request.iter();
-    amounts.all(|(dimension, amount)| nodes.free(node, dimension) >= amount)
-        && !shape.ports.iter().any(conflict)
-        && !keeps_apart(state, shape, node)
-        && !volumes_conflict(state, shape, node)
 }

@@ -2,7 +2,8 @@
 //! taken before it (source: mission, "Queues and fairness": judged victim by victim).
 
 use super::judge::Judge;
-use super::victims::Unit;
+use super::unit::Unit;
+use crate::placement::Removal;
 use crate::state::{ClusterState, QueueId};
 use muster_model::resources::Tally;
 use std::collections::BTreeMap;
@@ -69,6 +70,9 @@ fn amounts(state: &ClusterState, unit: &Unit) -> Tally {
     let mut sum = Tally::default();
     for shape in unit.pods.iter().filter_map(|pod| state.shape_of(*pod)) {
         sum.add(&shape.request);
+    }
+    for held in unit.whole().iter().filter_map(|gang| state.held_for(*gang)) {
+        sum.add_all(&held.sum());
     }
     sum
 }

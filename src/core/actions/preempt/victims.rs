@@ -3,9 +3,10 @@
 use super::budgets::Spending;
 use super::judge::{Between, Claim, Judge, Verdict};
 use super::shares::Shares;
+use super::spared::SparedGangs;
+use super::unit::{Harm, Unit};
 use crate::actions::Cycle;
 use crate::actions::agenda::Holders;
-use crate::actions::record::SparedGangs;
 use crate::state::{
     ClusterState, Gang, GangId, Pod, PodId, QueueId, ShapeId, Standing, Subgroup, Turn, take_turns,
 };
@@ -17,38 +18,6 @@ use std::collections::BTreeSet;
 
 /// Whoever is on the way to its minimum is looked at again so often.
 const SOON: Millis = Millis(1_000);
-
-/// What goes together or not at all, by the harm it does: what comes first does least.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Unit {
-    /// Whether that takes more of a PodDisruptionBudget than is left, after all before it.
-    pub(super) violates: bool,
-    pub(super) harm: Harm,
-    /// Whose members.
-    pub(super) gang: GangId,
-    /// One member beyond the minimum, or all that are not units of their own.
-    pub(super) pods: Vec<PodId>,
-    /// Whether the whole gang goes then.
-    pub(super) whole: bool,
-    /// Its queue, if that is another one than that of the gang that needs room.
-    pub(super) other_queue: Option<QueueId>,
-    /// Why all of its gang may have to go; `None`: only who is beyond the minimum does.
-    pub(super) claim: Option<Claim>,
-}
-
-/// How much harm it does: what comes first does least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Harm {
-    /// A member beyond the minimum: of the queue furthest over its share, the latest.
-    Surplus {
-        over: Reverse<u64>,
-        latest: Reverse<(Time, PodId)>,
-    },
-    /// A gang past its lifetime, of a queue over its share, or where the time of a reservation has come.
-    Expired { priority: i32, pods: usize },
-    /// A gang of lower priority, of the same queue.
-    Lower { priority: i32, pods: usize },
-}
 
 /// All who may have to go for a gang.
 #[derive(Debug, Default)]
@@ -158,7 +127,7 @@ pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
         asked.extend(of_queue);
     }
     // Those have a place in a moment, and hold nothing yet.
-    asked.extend(&cx.agenda.nominated);
+    asked.extend(&cx.claims.nominated);
     debug_assert!(
         others_stay(cx, &mut judge, &asked),
         "somebody who may have to go is not asked"

@@ -11,37 +11,30 @@
 
 mod onto;
 mod search;
-mod views;
 
 use muster_model::explanation::KeptFor;
 use muster_model::units::Doubling;
 pub(super) use onto::onto_kept;
-pub(super) use views::{Claimant, Stay, Views};
 
-use super::agenda::{Agenda, OrderKey, Restless, Stage, Term};
-use super::preempt::ends_at;
-use super::{Cycle, moves, refresh::order_key, refresh::queue};
-use crate::state::{ClusterState, GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
+use super::Cycle;
+use super::claims::reserved::cancel;
+use super::claims::{Claimant, Renewal, Reserved, Stay};
+use super::heads::patience;
+use super::notes::{Restless, Stage};
+use super::order::{order_key, queue};
+use super::terms::GRACE;
+use crate::state::{GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
 use muster_model::resources::Tally;
 use muster_model::units::{Millis, Time};
-use muster_model::{Lifetime, QueueOrder, Reservation as Policy, counted};
+use muster_model::{Lifetime, Reservation as Policy, counted};
 use search::Found;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// So many of each queue's first may be such that no place can be found for them at all: the next one
-/// counts as its head.
-const HOPELESS: usize = 8;
-/// So far down a queue's line its head is looked for.
-const LOOKS: usize = 256;
 /// A reservation whose time has come, and whose place is not free yet, is looked at again after this.
 const OVERDUE: Millis = Millis(10_000);
 /// An earlier time for a place that is not free now is looked for so often.
 const PACE: Millis = Millis(1_000);
-/// So long after the end of its lifetime a gang may end by itself, before a reservation has it go.
-pub(super) const GRACE: Millis = Millis(1_000);
-
 /// So often a reservation may change while the nodes stay as they are; then it rests,
 const CHANGES: u32 = 16;
 /// for so long, longer each time;
@@ -52,82 +45,12 @@ const RESTS: Doubling = Doubling {
 /// and after so long without a change that is forgotten.
 const FORGOTTEN: Millis = Millis(600_000);
 
-/// A place that is reserved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reserved {
-    /// When it will be free; `None`: nobody knows.
-    pub at: Option<Time>,
-    /// Who goes where.
-    place: Vec<(PodId, NodeId)>,
-    /// What of it is kept now, by node; of some there may be nothing.
-    kept: BTreeMap<NodeId, Tally>,
-    /// The nodes of it that nobody else is to have any part of.
-    whole: BTreeSet<NodeId>,
-    /// When it was looked for last.
-    found_at: Time,
-    /// Who was first has the lower number.
-    number: u64,
-    /// Where it is kept in the state.
-    slot: usize,
-    /// Where its gang stands in its queue.
-    key: OrderKey,
-    /// The tier of the queue right below the cluster.
-    tier: i32,
-}
-
-impl Reserved {
-    /// What is kept for it now, in all.
-    #[must_use]
-    pub fn kept(&self) -> Tally {
-        let mut sum = Tally::default();
-        self.kept.values().for_each(|amounts| sum.add_all(amounts));
-        sum
-    }
-
-    /// What of the room that is free now is kept for it, in worth: of a node that it wants for itself
-    /// all that is free.
-    #[must_use]
-    pub fn worth(&self, state: &ClusterState) -> u64 {
-        let of_whole = self.whole.iter().map(|node| state.worth_left_on(*node));
-        let parts = self.kept.iter();
-        let parts = parts.filter(|(node, _)| !self.whole.contains(*node));
-        let of_parts = parts.map(|(_, amounts)| state.weights().of(amounts));
-        of_whole.chain(of_parts).fold(0, u64::saturating_add)
-    }
-
-    /// Where it is kept in the state.
-    pub(in crate::actions) const fn slot(&self) -> usize {
-        self.slot
-    }
-
-    /// The nodes of the place that it wants for itself.
-    #[must_use]
-    pub const fn whole(&self) -> &BTreeSet<NodeId> {
-        &self.whole
-    }
-
-    /// The nodes of the place.
-    #[must_use]
-    pub fn on(&self) -> BTreeSet<NodeId> {
-        self.place.iter().map(|(_, node)| *node).collect()
-    }
-
-    /// On how many nodes something is kept for it now.
-    fn keeps(&self) -> usize {
-        let kept = self.kept.iter();
-        let some = |node: &NodeId, amounts: &Tally| {
-            self.whole.contains(node) || *amounts != Tally::default()
-        };
-        kept.filter(|(node, amounts)| some(node, amounts)).count()
-    }
-}
-
 /// What a gang may take of the room that is free.
 pub(super) fn view_of(cx: &Cycle<'_>, gang_id: GangId) -> View {
-    if cx.agenda.reserved.is_empty() && cx.agenda.moves.holds.is_empty() {
+    if cx.claims.reserved.is_empty() && cx.claims.moves.holds.is_empty() {
         return View::OPEN;
     }
-    cx.agenda.views(cx.now).of(Claimant {
+    cx.claims.views(cx.now).of(Claimant {
         key: order_key(cx, gang_id),
         tier: tier_of(cx, gang_id),
         stay: stay_of(cx, gang_id),
@@ -141,7 +64,7 @@ pub(super) fn stay_of(cx: &Cycle<'_>, gang_id: GangId) -> Stay {
         Stay::Completes
     } else if gang.lifetime.is_zero() {
         Stay::GivesWay
-    } else if gang.missing() == 0 {
+    } else if gang.missing() == 0 && cx.agenda.note(gang_id).admitted {
         Stay::Grows(cx.agenda.term(gang_id).and_then(|term| term.end))
     } else {
         Stay::Starts(match gang.lifetime {
@@ -153,7 +76,7 @@ pub(super) fn stay_of(cx: &Cycle<'_>, gang_id: GangId) -> Stay {
 
 /// A gang found no room: if it heads its queue its place is reserved, where there is one to be had.
 pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
-    cx.agenda.progress_mut(gang_id).hopeless = false;
+    cx.agenda.note_mut(gang_id).search.hopeless = false;
     let Some(patience) = patience(cx.state, cx.agenda, gang_id) else {
         return cancel(cx, gang_id);
     };
@@ -174,7 +97,7 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
         return cancel(cx, gang_id);
     }
     if stands(cx, gang_id)
-        && let Some(held) = cx.agenda.reserved.get_mut(&gang_id)
+        && let Some(held) = cx.claims.reserved.get_mut(&gang_id)
         && held.at.is_none()
     {
         held.found_at = cx.now;
@@ -183,7 +106,7 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
     match search::whenever(cx, gang_id) {
         Some(found) => keep(cx, gang_id, slot, found),
         None => {
-            cx.agenda.progress_mut(gang_id).hopeless = true;
+            cx.agenda.note_mut(gang_id).search.hopeless = true;
             cancel(cx, gang_id);
         }
     }
@@ -191,59 +114,19 @@ pub(super) fn renew(cx: &mut Cycle<'_>, gang_id: GangId) {
 
 /// Where the place of a gang would be kept: where it is already, or where no other queue's is.
 fn slot_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<usize> {
-    if let Some(own) = cx.agenda.reserved.get(&gang_id) {
+    if let Some(own) = cx.claims.reserved.get(&gang_id) {
         return Some(own.slot);
     }
     let queue = cx.state.queue_of(gang_id);
-    let reserved = cx.agenda.reserved.values();
+    let reserved = cx.claims.reserved.values();
     let others = reserved.filter(|one| one.key.queue != queue);
     let taken: BTreeSet<usize> = others.map(|one| one.slot).collect();
     (0..SLOTS).find(|slot| !taken.contains(slot))
 }
 
-/// After how long a place is held for a gang although nobody knows when it will be free; `None`: its
-/// place is not reserved at all.
-fn patience(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> Option<Millis> {
-    let gang = &state[gang_id];
-    let grows = gang.missing() == 0;
-    if grows
-        || gang.lifetime.is_zero()
-        || gang.is_partly_bound()
-        || !heads_its_queue(state, agenda, gang_id)
-    {
-        return None;
-    }
-    let queue = state.queues().get(gang.queue?)?.spec.as_ref()?;
-    // Where nobody passes the head but by backfill, its place is held from the start.
-    let patience = match queue.order {
-        QueueOrder::Fifo => Millis(0),
-        QueueOrder::Priority => queue.reserve_after,
-    };
-    (queue.reservation != Policy::None).then_some(patience)
-}
-
-/// Whether gangs past their lifetime have to go for a gang, of whatever queue: it heads its queue, so
-/// what they hold is promised to it.
-pub(super) fn may_clear_its_place(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> bool {
-    patience(state, agenda, gang_id).is_some()
-}
-
-/// Whether a gang is the first of its queue's line, but for those that nothing can help. One that
-/// gives way at any time does not count: what it got it could not keep, and two of them could have each
-/// other go for ever.
-pub(super) fn heads_its_queue(state: &ClusterState, agenda: &Agenda, gang_id: GangId) -> bool {
-    let Some(queue) = state[gang_id].queue else {
-        return false;
-    };
-    let lasts = |gang: &GangId| !state[*gang].lifetime.is_zero();
-    let line = agenda.line(queue).take(LOOKS);
-    let mut line = line.filter(lasts).take(HOPELESS);
-    line.find(|gang| *gang == gang_id || !agenda.progress(*gang).hopeless) == Some(gang_id)
-}
-
 /// Whether everybody for whom a place is held still waits for it, on nodes that are there.
 fn stands(cx: &Cycle<'_>, gang_id: GangId) -> bool {
-    let Some(held) = cx.agenda.reserved.get(&gang_id) else {
+    let Some(held) = cx.claims.reserved.get(&gang_id) else {
         return false;
     };
     let present = cx.state.nodes().present();
@@ -251,16 +134,20 @@ fn stands(cx: &Cycle<'_>, gang_id: GangId) -> bool {
         let pod = cx.state.pod(*pod).filter(|pod| pod.gang == Some(gang_id));
         pod.is_some_and(|pod| cx.state.standing(pod) == Standing::Pending)
     };
-    let mut place = held.place.iter();
-    place.all(|(pod, node)| waits(pod) && present.contains(*node))
+    held.place.members.iter().all(|(pod, _)| waits(pod))
+        && held
+            .place
+            .nodes()
+            .iter()
+            .all(|node| present.contains(*node))
 }
 
 /// Keeps what is free of a place, instead of what was kept before.
 fn keep(cx: &mut Cycle<'_>, gang_id: GangId, slot: usize, found: Found) {
-    let before = cx.agenda.reserved.remove(&gang_id);
+    let before = cx.claims.reserved.remove(&gang_id);
     let queue = cx.state.queue_of(gang_id);
     // A queue has one head.
-    let others = cx.agenda.reserved.iter();
+    let others = cx.claims.reserved.iter();
     let replaced: Vec<GangId> = others
         .filter(|(_, one)| one.key.queue == queue)
         .map(|(id, _)| *id)
@@ -268,7 +155,7 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, slot: usize, found: Found) {
     replaced.into_iter().for_each(|id| cancel(cx, id));
     let number = match &before {
         Some(before) => before.number,
-        None => cx.agenda.next_reservation(),
+        None => cx.claims.next_reservation(),
     };
     let kept = kept_of(cx, number, &found);
     // Who ends before a later time may run ahead who could not before; an unknown time is before all.
@@ -298,19 +185,19 @@ fn keep(cx: &mut Cycle<'_>, gang_id: GangId, slot: usize, found: Found) {
         cx.agenda.at(due, gang_id);
     }
     cx.state.keep(slot, Some((gang_id, kept)));
-    cx.agenda.reserved.insert(gang_id, reserved);
+    cx.claims.reserved.insert(gang_id, reserved);
     if changed {
         note_change(cx, gang_id);
         if let Some(before) = before {
             cx.state.note_room(before.kept.into_keys());
         }
-        wake_later_ones(cx, number);
+        cx.claims.renew_later_ones(number);
     }
 }
 
 /// Until when nothing is reserved for a gang whose reservation changed again and again without any node.
 fn rests_until(cx: &Cycle<'_>, gang_id: GangId) -> Option<Time> {
-    let restless = cx.agenda.progress(gang_id).restless;
+    let restless = cx.agenda.note(gang_id).history.restless;
     let until = restless.not_before;
     (restless.mark == cx.state.nodes().mark() && until > cx.now).then_some(until)
 }
@@ -319,7 +206,7 @@ fn rests_until(cx: &Cycle<'_>, gang_id: GangId) -> Option<Time> {
 /// at it: ever slower, while the nodes stay as they are.
 fn note_change(cx: &mut Cycle<'_>, gang_id: GangId) {
     let (mark, now) = (cx.state.nodes().mark(), cx.now);
-    let restless = &mut cx.agenda.progress_mut(gang_id).restless;
+    let restless = &mut cx.agenda.note_mut(gang_id).history.restless;
     if restless.mark != mark || now.since(restless.last) > FORGOTTEN {
         *restless = Restless {
             mark,
@@ -338,7 +225,10 @@ fn note_change(cx: &mut Cycle<'_>, gang_id: GangId) {
 /// those need who reserved before.
 fn kept_of(cx: &Cycle<'_>, number: u64, found: &Found) -> Kept {
     let mut kept = Kept::default();
-    for (pod, node) in &found.place {
+    for (node, amounts) in &found.place.held {
+        kept.amounts.entry(*node).or_default().add_all(amounts);
+    }
+    for (pod, node) in &found.place.members {
         if let Some(shape) = cx.state.shape_of(*pod) {
             kept.amounts.entry(*node).or_default().add(&shape.request);
             let ports = shape.ports.iter().cloned();
@@ -348,11 +238,14 @@ fn kept_of(cx: &Cycle<'_>, number: u64, found: &Found) -> Kept {
             }
         }
     }
-    let earlier: Vec<&Reserved> = cx.agenda.reserved.values().collect();
+    let earlier: Vec<&Reserved> = cx.claims.reserved.values().collect();
     for (node, amounts) in &mut kept.amounts {
         let mut needed = std::mem::take(amounts);
         for one in earlier.iter().filter(|one| one.number < number) {
-            let there = one.place.iter().filter(|(_, at)| at == node);
+            if let Some(amounts) = one.place.held.get(node) {
+                needed.add_all(amounts);
+            }
+            let there = one.place.members.iter().filter(|(_, at)| at == node);
             for shape in there.filter_map(|(pod, _)| cx.state.shape_of(*pod)) {
                 needed.add(&shape.request);
             }
@@ -370,28 +263,14 @@ fn kept_of(cx: &Cycle<'_>, number: u64, found: &Found) -> Kept {
     kept
 }
 
-/// A gang is gone: nothing is reserved or held for it any more.
-pub fn forget(cx: &mut Cycle<'_>, gang_id: GangId) {
-    cancel(cx, gang_id);
-    moves::drop_hold(cx, gang_id);
-}
-
-/// Reserves nothing for a gang any more.
-pub fn cancel(cx: &mut Cycle<'_>, gang_id: GangId) {
-    if let Some(before) = cx.agenda.reserved.remove(&gang_id) {
-        cx.state.keep(before.slot, None);
-        cx.state.note_room(before.kept.into_keys());
-        wake_later_ones(cx, before.number);
-        cx.orders.seen.insert(gang_id);
-    }
-}
-
-/// Who reserved later may find a better place now, or has lost the one it has.
-fn wake_later_ones(cx: &mut Cycle<'_>, number: u64) {
-    let later = cx.agenda.reserved.iter();
-    let later = later.filter(|(_, one)| one.number > number);
-    for gang in later.map(|(gang, _)| *gang).collect::<Vec<_>>() {
-        to_renew(cx, gang, Renewal::Always);
+/// A gang heads its queue, and is held back there: what was reserved for those behind it when they were
+/// its head is theirs no more, or they would start ahead of it.
+pub(super) fn cancel_behind(cx: &mut Cycle<'_>, gang_id: GangId) {
+    let head = order_key(cx, gang_id);
+    let reserved = cx.claims.reserved.iter();
+    let behind = reserved.filter(|(_, one)| one.key.queue == head.queue && one.key > head);
+    for gang in behind.map(|(gang, _)| *gang).collect::<Vec<_>>() {
+        cancel(cx, gang);
     }
 }
 
@@ -399,44 +278,20 @@ fn wake_later_ones(cx: &mut Cycle<'_>, number: u64) {
 /// part of its place; but not where none of them can help.
 pub(super) fn wake(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>) {
     let changed = Arc::new(changed.clone());
-    for gang in cx.agenda.reserved.keys().copied().collect::<Vec<_>>() {
-        to_renew(cx, gang, Renewal::If(Arc::clone(&changed)));
-    }
+    cx.claims.renew(|_| true, &Renewal::If(changed));
 }
 
 /// Others leave at another time than was known: everybody who has reserved is tried again.
 pub(super) fn wake_all(cx: &mut Cycle<'_>) {
-    for gang in cx.agenda.reserved.keys().copied().collect::<Vec<_>>() {
-        to_renew(cx, gang, Renewal::Always);
-    }
-}
-
-/// When a reservation is made anew.
-#[derive(Clone, Debug)]
-pub(super) enum Renewal {
-    /// When its turn comes.
-    Always,
-    /// If one of these nodes can help by then.
-    If(Arc<BTreeSet<NodeId>>),
-}
-
-fn to_renew(cx: &mut Cycle<'_>, gang_id: GangId, renewal: Renewal) {
-    if let Some(reserved) = cx.agenda.reserved.get(&gang_id) {
-        let rank = (Reverse(reserved.tier), reserved.number);
-        let to_renew = &mut cx.agenda.to_renew;
-        let known = to_renew.insert(rank, (gang_id, renewal));
-        if known.is_some() {
-            to_renew.insert(rank, (gang_id, Renewal::Always));
-        }
-    }
+    cx.claims.renew(|_| true, &Renewal::Always);
 }
 
 /// Who has reserved and is to be tried again next.
 pub(super) fn next(cx: &mut Cycle<'_>) -> Option<GangId> {
-    while let Some((rank, (gang_id, renewal))) = cx.agenda.to_renew.first_key_value() {
+    while let Some((rank, (gang_id, renewal))) = cx.claims.to_renew.first_key_value() {
         let (rank, gang_id, renewal) = (*rank, *gang_id, renewal.clone());
-        let there = cx.agenda.reserved.contains_key(&gang_id);
-        match cx.agenda.progress(gang_id).stage() {
+        let there = cx.claims.reserved.contains_key(&gang_id);
+        match cx.agenda.note(gang_id).stage() {
             Stage::Queued(_) if there => return Some(gang_id),
             Stage::Parked(_) if there => match who_helps(cx, gang_id, &renewal) {
                 Help::Now => {
@@ -448,7 +303,7 @@ pub(super) fn next(cx: &mut Cycle<'_>) -> Option<GangId> {
             },
             _ => {}
         }
-        cx.agenda.to_renew.remove(&rank);
+        cx.claims.to_renew.remove(&rank);
     }
     None
 }
@@ -466,10 +321,14 @@ enum Help {
 /// Whether a reservation is to be made anew: more of its place is free now, and to be kept; or a member
 /// fits one of the changed nodes, now or before the time that is reserved.
 fn who_helps(cx: &mut Cycle<'_>, gang_id: GangId, renewal: &Renewal) -> Help {
-    let (Renewal::If(nodes), Some(reserved)) = (renewal, cx.agenda.reserved.get(&gang_id)) else {
+    let (Renewal::If(nodes), Some(reserved)) = (renewal, cx.claims.reserved.get(&gang_id)) else {
         return Help::Now;
     };
-    if nodes.iter().any(|node| reserved.kept.contains_key(node)) {
+    let held = cx.state.held_for(gang_id);
+    let is_its_own = |node: &NodeId| {
+        reserved.kept.contains_key(node) || held.is_some_and(|held| held.on.contains_key(node))
+    };
+    if nodes.iter().any(is_its_own) || !cx.agenda.note(gang_id).admitted {
         return Help::Now;
     }
     let (before, again) = (reserved.at, reserved.found_at + PACE);
@@ -519,36 +378,12 @@ fn freed_before(cx: &Cycle<'_>, node: NodeId, before: Option<Time>) -> Tally {
     freed
 }
 
-/// A gang has its turn.
-pub(super) fn has_its_turn(cx: &mut Cycle<'_>, gang_id: GangId) {
-    if let Some(reserved) = cx.agenda.reserved.get(&gang_id) {
-        let rank = (Reverse(reserved.tier), reserved.number);
-        cx.agenda.to_renew.remove(&rank);
-    }
-}
-
-/// Notes since when a gang holds nodes, when it will leave them, and by what others may have it go.
-pub(super) fn note_term(cx: &mut Cycle<'_>, gang_id: GangId) {
-    let gang = &cx.state[gang_id];
-    let (counts, started) = (gang.counts(), cx.agenda.progress(gang_id).scheduled_at);
-    let on_its_way = counts.of(Standing::Assumed) > 0;
-    let holds = counts.holding() > 0 || on_its_way;
-    let term = holds.then(|| Term {
-        start: started.unwrap_or(cx.now),
-        end: ends_at(cx.agenda, gang_id, gang),
-        queue: cx.state.queue_of(gang_id),
-        priority: gang.priority,
-        unsettled: on_its_way || gang.unsecured() > 0 || gang.secured() > gang.min_available(),
-    });
-    cx.agenda.note_term(gang_id, term);
-}
-
 /// For whom room is kept that a gang may not take.
 pub(super) fn kept_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<KeptFor> {
     let view = view_of(cx, gang_id);
-    let reserved = cx.agenda.reserved.iter();
+    let reserved = cx.claims.reserved.iter();
     let reserved = reserved.map(|(id, one)| (id, one.slot, one.keeps()));
-    let held = cx.agenda.moves.holds.iter();
+    let held = cx.claims.moves.holds.iter();
     let held = held.map(|(id, one)| (id, one.slot, one.nodes.len()));
     let others = reserved.chain(held);
     let mut others = others.filter(|(_, slot, nodes)| view.has(*slot) && *nodes > 0);
@@ -566,7 +401,7 @@ pub(super) fn in_words(
     gang_id: GangId,
     kept_for: Option<&KeptFor>,
 ) -> Option<String> {
-    if let Some(own) = cx.agenda.reserved.get(&gang_id) {
+    if let Some(own) = cx.claims.reserved.get(&gang_id) {
         let until = if own.at.is_some() {
             "is reserved for it"
         } else {

@@ -82,5 +82,5 @@ fn what_was_asked_once_is_not_asked_again_while_it_leaves() {
     let (why, orders) = world.act(|cx| make_room(cx, gang));
     assert!(orders.evictions.is_empty());
     assert!(why.is_some_and(|why| why.reason == "Preempting"));
-    assert!(world.agenda.nominated.contains(&gang));
+    assert!(world.claims.nominated.contains(&gang));
 }

@@ -6,12 +6,14 @@ mod order;
 mod releasing;
 mod reserving;
 
-use super::agenda::Stage;
-use super::{Agenda, Cycle, Orders, allocate, fire_timers, refresh, wake_parked};
+use super::notes::Stage;
+use super::{
+    Agenda, Claims, Cycle, Orders, allocate, charge_who_runs, fire_timers, refresh, wake_parked,
+};
 use crate::framework::{Profile, Profiles};
 use crate::placement::Placer;
 use crate::plugins::registry::default_profile;
-use crate::state::{ClusterState, GangId, NodeId};
+use crate::state::{ClusterState, GangId, NodeId, Priorities};
 use muster_model::ObjectKey;
 use muster_model::testing::{group, key, node, pod};
 use muster_model::units::{Millis, Time};
@@ -25,16 +27,20 @@ struct World {
     profile: Profile,
     placer: Placer,
     agenda: Agenda,
+    claims: Claims,
 }
 
 impl World {
     fn new() -> Self {
+        let mut state = ClusterState::default();
+        state.set_priorities(Priorities::AsGiven);
         Self {
             now: Time::ZERO,
-            state: ClusterState::default(),
+            state,
             profile: default_profile(),
             placer: Placer::default(),
             agenda: Agenda::default(),
+            claims: Claims::default(),
         }
     }
 
@@ -82,6 +88,7 @@ impl World {
             profiles: Profiles::new(&self.profile, &[]),
             placer: &mut self.placer,
             agenda: &mut self.agenda,
+            claims: &mut self.claims,
             orders: Orders::default(),
         };
         let done = what(&mut cycle);
@@ -92,6 +99,8 @@ impl World {
         self.state.note_room(own.nodes);
         self.state.audit().unwrap();
         self.agenda.audit(&self.state).unwrap();
+        let stage = |id| self.agenda.note(id).stage();
+        self.claims.audit(&self.state, stage).unwrap();
         (done, orders)
     }
 
@@ -100,6 +109,7 @@ impl World {
         self.act(|cx| {
             fire_timers(cx);
             let changes = cx.state.take_changes();
+            charge_who_runs(cx, &changes.gangs);
             for id in changes.gangs {
                 refresh(cx, id);
             }
@@ -123,8 +133,12 @@ impl World {
         binds.len()
     }
 
-    fn stage(&self, gang: GangId) -> Stage {
-        self.agenda.progress(gang).stage()
+    fn stage(&self, gang: GangId) -> &Stage {
+        self.agenda.note(gang).stage()
+    }
+
+    fn is_released(&self, gang: GangId) -> bool {
+        self.agenda.note(gang).release().is_some()
     }
 
     fn pass(&mut self, ms: u64) {
@@ -132,10 +146,10 @@ impl World {
     }
 }
 
-fn is_parked(stage: Stage) -> bool {
+fn is_parked(stage: &Stage) -> bool {
     matches!(stage, Stage::Parked(_))
 }
 
-fn is_queued(stage: Stage) -> bool {
+fn is_queued(stage: &Stage) -> bool {
     matches!(stage, Stage::Queued(_))
 }

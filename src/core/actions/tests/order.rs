@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::actions::admit::admit;
-use crate::actions::refresh::order_key;
+use crate::actions::order::order_key;
 use muster_model::DEFAULT_QUEUE;
 
 #[test]
@@ -68,7 +68,7 @@ fn a_change_that_seats_nobody_wakes_nobody() {
 }
 
 #[test]
-fn who_asks_for_room_first_has_it_set_aside() {
+fn who_asks_for_room_first_has_it() {
     let mut world = World::new();
     world.node("n", 4);
     let asking = |name: &str, cpus: i64| GangSpec {
@@ -84,7 +84,7 @@ fn who_asks_for_room_first_has_it_set_aside() {
     assert_eq!(refused.reason, "NotEnoughResources");
     assert_eq!(
         &*refused.message,
-        "minResources: 2000m cpu wanted, 1000m free (3000m set aside for gangs admitted before)"
+        "minResources: 2000m cpu wanted, 1000m free (3000m held for other gangs)"
     );
     assert_eq!(world.act(|cx| admit(cx, third)).0, Ok(()), "it is less");
 }

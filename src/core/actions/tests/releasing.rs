@@ -46,8 +46,8 @@ fn who_is_bound_is_evicted_and_who_is_on_the_way_is_asked_back_once() {
     );
     assert!(evicted.beneficiary.is_none() && !evicted.again);
     assert_eq!(orders.recalls, [binds[1].pod.clone(), binds[2].pod.clone()]);
-    assert_eq!(world.stage(gang), Stage::Releasing);
-    let ((), again) = world.act(|cx| recall(cx, gang));
+    assert!(world.is_released(gang));
+    let ((), again) = world.act(|cx| recall(cx.state, &mut cx.orders, gang));
     assert!(again.recalls.is_empty(), "they were asked");
 }
 
@@ -59,13 +59,13 @@ fn a_release_is_over_when_nobody_holds_a_node_and_a_pause_follows() {
     assert_eq!(world.run(), 2);
     let ((), orders) = world.act(|cx| release(cx, gang));
     world.answer(&orders.evictions, &EvictOutcome::Accepted);
-    assert_eq!(world.stage(gang), Stage::Releasing, "they are still there");
+    assert!(world.is_released(gang), "they are still there");
     for evict in orders.evictions {
         world.tell(Event::Gone(ObjectKey::Pod(evict.pod)));
     }
     world.take_in();
-    assert_eq!(world.stage(gang), Stage::BackingOff);
-    let retry = world.agenda.progress(gang).retry_at;
+    assert_eq!(*world.stage(gang), Stage::BackingOff);
+    let retry = world.agenda.note(gang).retry_at;
     assert_eq!(retry, Some(world.now + Millis::from_secs(10)));
 }
 
@@ -75,12 +75,7 @@ fn pauses_double_up_to_five_minutes() {
     let gang = world.gang("g", 1, 1);
     let pause = |world: &mut World| {
         world.act(|cx| back_off_from_release(cx, gang));
-        world
-            .agenda
-            .progress(gang)
-            .retry_at
-            .unwrap()
-            .since(world.now)
+        world.agenda.note(gang).retry_at.unwrap().since(world.now)
     };
     for seconds in [10, 20, 40, 80, 160, 300, 300] {
         assert_eq!(pause(&mut world), Millis::from_secs(seconds));
@@ -101,7 +96,7 @@ fn refused_evictions_are_tried_again_a_few_at_a_time() {
     assert_eq!(orders.evictions.len(), 39);
     let mut probes = world.answer(&orders.evictions, &refused()).evictions;
     assert!(probes.is_empty(), "not at once");
-    let why = world.agenda.progress(gang).release.as_ref().unwrap();
+    let why = world.agenda.note(gang).release().unwrap();
     let stuck = why.stuck.as_ref().unwrap();
     let (pod, setback) = (stuck.pod.as_str(), &stuck.setback);
     assert_eq!((pod, setback.refused), ("g-1", true));
@@ -136,7 +131,7 @@ fn a_release_has_lost_its_reason_when_what_is_left_is_enough() {
         min_available: 1,
         ..group("g")
     }));
-    world.state.resolve(gang);
+    world.act(|cx| charge_who_runs(cx, &BTreeSet::from([gang])));
     assert!(
         !world.act(|cx| is_needless(cx, gang)).0,
         "the one that is left goes"

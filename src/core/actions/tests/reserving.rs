@@ -1,8 +1,8 @@
 //! A place in the future for the head of a queue, and who may pass it.
 
 use super::*;
-use crate::actions::refresh::order_key;
-use crate::actions::reservation::{Claimant, Stay, Views};
+use crate::actions::claims::{Claimant, Stay, Views};
+use crate::actions::order::order_key;
 use crate::state::{Id, View};
 use muster_model::resources::Dimension;
 
@@ -26,7 +26,7 @@ fn world() -> (World, GangId) {
 #[test]
 fn the_head_of_a_queue_has_a_place_when_those_before_it_end() {
     let (world, head) = world();
-    let reserved = &world.agenda.reserved[&head];
+    let reserved = &world.claims.reserved[&head];
     assert_eq!(reserved.at, Some(Time::ZERO + Millis::from_secs(60)));
     let kept = reserved.kept();
     assert_eq!(
@@ -41,8 +41,8 @@ fn view(world: &mut World, head: GangId, tier: i32, stay: Stay) -> View {
     let (mut key, _) = world.act(|cx| order_key(cx, head));
     (key.arrival, key.gang) = (key.arrival + 1, GangId::from_index(1_000));
     let views = Views {
-        reserved: &world.agenda.reserved,
-        moves: &world.agenda.moves,
+        reserved: &world.claims.reserved,
+        moves: &world.claims.moves,
         now: world.now,
     };
     views.of(Claimant { key, tier, stay })
@@ -72,14 +72,14 @@ fn a_reservation_that_is_cancelled_keeps_nothing() {
     let (mut world, head) = world();
     let views = |world: &World| {
         let views = Views {
-            reserved: &world.agenda.reserved,
-            moves: &world.agenda.moves,
+            reserved: &world.claims.reserved,
+            moves: &world.claims.moves,
             now: world.now,
         };
         views.head_of(world.state.queue_of(head))
     };
     assert_eq!(views(&world).map(|key| key.gang), Some(head));
-    world.act(|cx| crate::actions::cancel_reservation(cx, head));
+    world.act(|cx| crate::actions::claims::reserved::cancel(cx, head));
     assert_eq!(views(&world), None);
     let (changed, _) = world.take_in();
     assert_eq!(changed.len(), 1, "its node is room again");

@@ -11,7 +11,7 @@ use muster_model::resources::Dimension;
 pub(super) fn of(sight: Sight<'_>, id: QueueId, queue: &Queue) -> Books {
     let (state, account) = (sight.state, &queue.account);
     let parent = queue.parent.and_then(|id| state.queues().get(id));
-    let (spec, usage) = (queue.spec.as_ref(), account.flow.usage());
+    let (spec, usage) = (queue.spec.as_ref(), account.usage);
     let cluster = state.weights().total();
     let most = spec.map(|spec| u128::from(account.share) * u128::from(spec.over_share) / 1_000);
     let bound = |(dimension, bound): &(Dimension, i64)| Bound {

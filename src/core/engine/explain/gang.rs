@@ -12,28 +12,33 @@ use muster_model::{Code, Condition, GangPhase};
 pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExplanation {
     let sight = eyes.sight;
     let (state, agenda) = (sight.state, sight.agenda);
-    let (gang, progress) = (&state[id], agenda.progress(id));
+    let (gang, note) = (&state[id], agenda.note(id));
     let position = agenda.position(id, at_most);
-    let status = words::status(state, id, agenda, position);
+    let status = words::status(state, agenda, sight.claims, id, position);
     let counts = gang.counts();
     let queue = gang
         .queue
         .and_then(|id| Some((id, state.queues().get(id)?)));
-    let release = progress.release.as_ref();
+    let release = note.release();
     let stuck = release.and_then(|release| release.stuck.as_ref());
     let ended = matches!(status.phase, GangPhase::Finished | GangPhase::Failed);
-    let missing = gang.missing() > 0 && progress.stage() != Stage::Releasing;
-    let grows = progress.why.is_some() && !gang.pending.is_empty();
+    let missing = gang.missing() > 0 && release.is_none();
+    let grows = note.why.is_some() && !gang.pending.is_empty();
     GangExplanation {
         kind: Code::new(if gang.is_single() { "Pod" } else { "PodGroup" }),
         namespace: gang.key.namespace.clone(),
         name: state.gang_name(id).to_owned(),
         clock: Clock::default(),
         as_of: sight.now,
+        not_ours: None,
         phase: Code::new(status.phase.as_str()),
         condition: says(status.conditions),
         priority: gang.priority,
         lifetime: gang.lifetime,
+        not_granted: note
+            .not_granted
+            .as_ref()
+            .map(|refusal| refusal.why.message.to_string()),
         submitted_at: gang.submitted,
         members: Members {
             minimum: gang.min_available(),
@@ -48,14 +53,12 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
         queue: queue.map(|(id, queue)| books::of(sight, id, queue)),
         waits: ((missing && !ended) || grows).then(|| waiting::explain(sight, id, position)),
         runs: (counts.placed() > 0).then(|| running::explain(eyes, id)),
-        disruption: progress.disruption.clone(),
+        disruption: note.history.disruption.clone(),
         refused: stuck.map(|one| Reason {
             name: one.pod.clone(),
             message: one.setback.message.clone(),
         }),
-        back_at: progress
-            .retry_at
-            .filter(|_| progress.stage() == Stage::BackingOff),
+        back_at: note.retry_at.filter(|_| *note.stage() == Stage::BackingOff),
     }
 }
 

@@ -7,6 +7,7 @@
 mod books;
 mod gang;
 mod news;
+mod not_ours;
 mod queue;
 mod running;
 mod waiting;
@@ -50,6 +51,7 @@ impl Scheduler {
             now,
             state: &self.state,
             agenda: &self.agenda,
+            claims: &self.claims,
             profiles: self.policy.profiles(),
         }
     }
@@ -57,8 +59,10 @@ impl Scheduler {
     /// Why a gang is where it is. Its position is told if it is not behind so many others.
     #[must_use]
     pub fn explain_gang(&self, key: &GangKey, now: Time, at_most: u32) -> Option<GangExplanation> {
-        let id = self.state.find_gang(key)?;
-        Some(gang::explain(&mut Eyes::new(self.sight(now)), id, at_most))
+        match self.state.find_gang(key) {
+            Some(id) => Some(gang::explain(&mut Eyes::new(self.sight(now)), id, at_most)),
+            None => not_ours::explain(&self.state, key, now),
+        }
     }
 
     /// Who holds what of a queue, and who waits in it.
@@ -82,8 +86,10 @@ impl Scheduler {
         };
         let spaces = [GangSpace::Named, GangSpace::Upstream].map(key);
         let known = |key: &&GangKey| self.state.find_gang(key).is_some();
+        let theirs = |key: &&GangKey| self.state.definition_of_others(key).is_some();
         let found = spaces.iter().find(|key| defined(key));
-        found.or_else(|| spaces.iter().find(known)).cloned()
+        let found = found.or_else(|| spaces.iter().find(known));
+        found.or_else(|| spaces.iter().find(theirs)).cloned()
     }
 
     /// The pod of this name that is a gang of its own. Looks at all gangs.

@@ -1,7 +1,7 @@
 //! Which explanations are not what they were, for whoever keeps them at hand for readers: some at a
 //! time, so that to explain never takes long. Nobody who does not ask pays for it.
 
-use super::{Eyes, gang, queue};
+use super::{Eyes, gang, not_ours, queue};
 use crate::actions::Sight;
 use crate::engine::Scheduler;
 use crate::state::{GangId, QueueId};
@@ -31,6 +31,10 @@ pub(in crate::engine) struct News {
     queues: BTreeSet<QueueId>,
     /// Gangs that are gone.
     gone: Vec<GangKey>,
+    /// Groups that may not be ours.
+    others: BTreeSet<GangKey>,
+    /// Those of them that were explained.
+    others_told: BTreeSet<GangKey>,
     /// Who was explained, under which name and in which queue.
     gangs_told: BTreeMap<GangId, (GangKey, Option<QueueId>)>,
     queues_told: BTreeMap<QueueId, (Arc<str>, Time)>,
@@ -52,18 +56,47 @@ impl News {
     pub(in crate::engine) fn forget(&mut self, id: GangId) {
         self.gangs.remove(&id);
         if let Some((key, queue)) = self.gangs_told.remove(&id) {
+            // It may be somebody else's now.
+            self.others.insert(key.clone());
             self.gone.push(key);
             self.queues.extend(queue);
         }
+    }
+
+    /// Something changed about groups that may not be ours.
+    pub(in crate::engine) fn note_others(&mut self, keys: impl IntoIterator<Item = GangKey>) {
+        self.others.extend(keys);
     }
 
     fn take(&mut self, sight: Sight<'_>) -> Vec<Explained> {
         let gone = std::mem::take(&mut self.gone).into_iter();
         let mut news: Vec<Explained> = gone.map(Explained::GangGone).collect();
         let mut eyes = Eyes::new(sight);
+        self.take_others(sight, &mut news);
         self.take_gangs(&mut eyes, &mut news);
         self.take_queues(&mut eyes, &mut news);
         news
+    }
+
+    /// Says whose groups are that are not ours, so many at once.
+    fn take_others(&mut self, sight: Sight<'_>, news: &mut Vec<Explained>) {
+        for _ in 0..GANGS {
+            let Some(key) = self.others.pop_first() else {
+                break;
+            };
+            let told = self.others_told.remove(&key);
+            if sight.state.find_gang(&key).is_some() {
+                continue;
+            }
+            match not_ours::explain(sight.state, &key, sight.now) {
+                Some(explained) => {
+                    self.others_told.insert(key.clone());
+                    news.push(Explained::Gang(key, Box::new(explained)));
+                }
+                None if told => news.push(Explained::GangGone(key)),
+                None => {}
+            }
+        }
     }
 
     fn take_gangs(&mut self, eyes: &mut Eyes<'_>, news: &mut Vec<Explained>) {
@@ -134,7 +167,7 @@ impl News {
     }
 
     fn next_due(&self, sight: Sight<'_>) -> Option<Time> {
-        if !self.gangs.is_empty() || !self.gone.is_empty() {
+        if !self.gangs.is_empty() || !self.gone.is_empty() || !self.others.is_empty() {
             return Some(sight.now);
         }
         let queues = self.queues.iter();
@@ -149,6 +182,7 @@ impl Scheduler {
         for (id, gang) in self.state.gangs() {
             news.note_gang(id, gang.queue);
         }
+        news.note_others(self.state.groups_of_others().cloned());
         for (id, _) in self.state.queues().iter() {
             news.note_queue(id);
         }

@@ -60,7 +60,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: QueueId, queue: &Queue) -> QueueE
             .map(|one| state.gang_title(one))
             .collect(),
         head: head.map(|head| {
-            let status = words::status(state, head, agenda, None);
+            let status = words::status(state, agenda, sight.claims, head, None);
             super::gang::says(status.conditions)
         }),
         children: children(sight, queue),
@@ -110,7 +110,7 @@ fn back(
 fn lenders(sight: Sight<'_>, id: QueueId) -> (Vec<Lender>, usize) {
     let (queues, mut all) = (sight.state.queues(), Vec::new());
     for (_, over) in queues.path(id) {
-        if over.account.flow.usage() <= over.account.share {
+        if over.account.usage <= over.account.share {
             continue;
         }
         for id in queues.children(over.parent) {
@@ -118,7 +118,7 @@ fn lenders(sight: Sight<'_>, id: QueueId) -> (Vec<Lender>, usize) {
                 continue;
             };
             let account = &beside.account;
-            let unused = account.share.saturating_sub(account.flow.usage());
+            let unused = account.share.saturating_sub(account.usage);
             if unused > 0 {
                 let lender = Lender {
                     name: beside.name.to_string(),
@@ -142,12 +142,12 @@ fn children(sight: Sight<'_>, queue: &Queue) -> Vec<Child> {
     let mut all: Vec<(QueueId, &Queue)> = below
         .filter_map(|id| Some((*id, queues.get(*id)?)))
         .collect();
-    all.sort_by_key(|(_, child)| Reverse(child.account.flow.usage()));
+    all.sort_by_key(|(_, child)| Reverse(child.account.usage));
     let first = all.into_iter().take(2 * NAMES);
     let told = first.map(|(id, child)| Child {
         name: child.name.to_string(),
         fair_share: Thousandths::of_worth(child.account.share),
-        usage: Thousandths::of_worth(child.account.flow.usage()),
+        usage: Thousandths::of_worth(child.account.usage),
         waiting: sight.agenda.line_len(id),
     });
     told.collect()

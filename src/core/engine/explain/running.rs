@@ -34,9 +34,9 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
         name: state.nodes().name(node).to_owned(),
         count: pods as usize,
     };
-    let packed = sight.agenda.progress(id).packed;
+    let packed = sight.agenda.note(id).run.packed;
     Runs {
-        since: sight.agenda.progress(id).scheduled_at,
+        since: sight.agenda.note(id).run.scheduled_at,
         nodes: nodes.into_iter().map(told).collect(),
         node_count,
         near: state.near(gang),

@@ -14,18 +14,18 @@ use std::collections::BTreeSet;
 
 /// When a gang may start, as far as anybody promised anything.
 fn start(sight: Sight<'_>, id: GangId) -> Start {
-    let progress = sight.agenda.progress(id);
+    let note = sight.agenda.note(id);
     let unknown = |hangs_on| Start { at: None, hangs_on };
-    let held_back = progress.held_back.as_ref();
-    match progress.stage() {
+    let held_back = note.tried.held_back.as_ref();
+    match note.stage() {
         Stage::BackingOff => Start {
-            at: progress.retry_at,
+            at: note.retry_at,
             hangs_on: HangsOn::BackOff,
         },
-        Stage::Held(_) if sight.agenda.waiting.holds(id) => unknown(HangsOn::Permit),
+        Stage::Held(_) if sight.claims.waiting.get(id).is_some() => unknown(HangsOn::Permit),
         Stage::Held(_) | Stage::Asking(_) => unknown(HangsOn::Answer),
-        Stage::Settled | Stage::Waiting | Stage::Releasing => unknown(HangsOn::News),
-        _ if sight.agenda.nominated.contains(&id) => unknown(HangsOn::Leaving),
+        Stage::Settled | Stage::Waiting | Stage::Releasing(_) => unknown(HangsOn::News),
+        _ if sight.claims.nominated.contains(&id) => unknown(HangsOn::Leaving),
         Stage::Queued(_) if sight.agenda.is_behind(id).is_some() => unknown(HangsOn::Ahead),
         _ if held_back.is_some_and(|one| one.for_good) => unknown(HangsOn::Never),
         _ => match held_back {
@@ -41,9 +41,9 @@ fn start(sight: Sight<'_>, id: GangId) -> Start {
 
 /// When a gang may start that its queue would let start.
 fn start_in_room(sight: Sight<'_>, id: GangId) -> Start {
-    let progress = sight.agenda.progress(id);
+    let note = sight.agenda.note(id);
     let unknown = |hangs_on| Start { at: None, hangs_on };
-    match sight.agenda.reserved.get(&id) {
+    match sight.claims.reserved.get(&id) {
         Some(reserved) => match reserved.at {
             Some(at) if at > sight.now => Start {
                 at: Some(at),
@@ -52,19 +52,19 @@ fn start_in_room(sight: Sight<'_>, id: GangId) -> Start {
             Some(_) => unknown(HangsOn::Overdue),
             None => unknown(HangsOn::Place),
         },
-        None if progress.kept_for.is_some() => unknown(HangsOn::KeptRoom),
-        None if progress.short.is_some() => unknown(HangsOn::Room),
+        None if note.tried.kept_for.is_some() => unknown(HangsOn::KeptRoom),
+        None if note.tried.short.is_some() => unknown(HangsOn::Room),
         None => unknown(HangsOn::NextDecision),
     }
 }
 
 /// What came of looking for somebody who makes room.
 fn asked(sight: Sight<'_>, id: GangId) -> Option<Asked> {
-    let (gang, progress) = (&sight.state[id], sight.agenda.progress(id));
-    if progress.held_back.is_some() {
+    let (gang, note) = (&sight.state[id], sight.agenda.note(id));
+    if note.tried.held_back.is_some() {
         return Some(Asked::nobody(Outcome::HeldBack));
     }
-    progress.short.as_ref()?;
+    note.tried.short.as_ref()?;
     if gang.missing() == 0 {
         return Some(Asked::nobody(Outcome::NotMissing));
     }
@@ -72,9 +72,9 @@ fn asked(sight: Sight<'_>, id: GangId) -> Option<Asked> {
     if gang.is_partly_bound() && !repaired {
         return Some(Asked::nobody(Outcome::PartlyBound));
     }
-    let room = progress.room?;
+    let room = note.search.room?;
     let all = |outcome| {
-        progress.asked.as_deref().map(|all| Asked {
+        note.search.asked.as_deref().map(|all| Asked {
             outcome,
             proven: room == RoomNote::Impossible,
             ..all.clone()
@@ -94,7 +94,7 @@ fn asked(sight: Sight<'_>, id: GangId) -> Option<Asked> {
 
 /// The place that is reserved for a gang, and who is there. For few gangs there is one.
 fn place(sight: Sight<'_>, id: GangId) -> Option<Place> {
-    let reserved = sight.agenda.reserved.get(&id)?;
+    let reserved = sight.claims.reserved.get(&id)?;
     let nodes = sight.state.nodes();
     let pods = reserved.on().into_iter().flat_map(|node| nodes.pods(node));
     let gangs: BTreeSet<GangId> = pods
@@ -123,8 +123,8 @@ fn place(sight: Sight<'_>, id: GangId) -> Option<Place> {
 /// Explains what a gang waits for.
 pub(super) fn explain(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Waits {
     let (state, agenda) = (sight.state, sight.agenda);
-    let progress = agenda.progress(id);
-    let held = progress.held_back.as_ref().map(|blocked| Held {
+    let note = agenda.note(id);
+    let held = note.tried.held_back.as_ref().map(|blocked| Held {
         by: blocked
             .by
             .and_then(|id| state.queues().get(id))
@@ -132,7 +132,7 @@ pub(super) fn explain(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Wa
         until: blocked.until,
         for_good: blocked.for_good,
     });
-    let nodes: BTreeSet<_> = if agenda.nominated.contains(&id) {
+    let nodes: BTreeSet<_> = if sight.claims.nominated.contains(&id) {
         state
             .nominations(id)
             .into_iter()
@@ -148,12 +148,12 @@ pub(super) fn explain(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Wa
     Waits {
         position,
         ahead: ahead(sight, id, position),
-        tried_at: progress.tried_at,
+        tried_at: note.history.tried_at,
         short: short(sight, id),
         held,
         asked: asked(sight, id),
         place: place(sight, id),
-        kept_for: progress.kept_for.clone(),
+        kept_for: note.tried.kept_for.clone(),
         room_held,
         start: start(sight, id),
     }
@@ -162,7 +162,7 @@ pub(super) fn explain(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Wa
 fn ahead(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Ahead {
     let (state, agenda) = (sight.state, sight.agenda);
     let in_line = matches!(
-        agenda.progress(id).stage(),
+        agenda.note(id).stage(),
         Stage::Queued(_) | Stage::Parked(_) | Stage::Asking(_)
     );
     let Some(queue) = state[id]
@@ -179,7 +179,7 @@ fn ahead(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Ahead {
         count: position.map(|position| position.saturating_sub(1)),
         first: first.map(|one| state.gang_title(one)).collect(),
         held_back: held_back.map(|one| {
-            let why = agenda.progress(one).why.as_ref();
+            let why = agenda.note(one).why.as_ref();
             Reason {
                 name: state.gang_title(one),
                 message: why.map_or_else(String::new, |why| why.message.to_string()),
@@ -190,7 +190,7 @@ fn ahead(sight: Sight<'_>, id: GangId, position: Option<u32>) -> Ahead {
 
 fn short(sight: Sight<'_>, id: GangId) -> Option<Short> {
     let state = sight.state;
-    let short = sight.agenda.progress(id).short.as_ref()?;
+    let short = sight.agenda.note(id).tried.short.as_ref()?;
     let of_gang = |pod: &PodId| state.pod(*pod).filter(|pod| pod.gang == Some(id));
     let pod = short.member.as_ref().and_then(of_gang);
     let diagnosis = short.found.diagnosis.as_ref();

@@ -1,4 +1,4 @@
-//! Who is let in, and what is set aside for them.
+//! Who is let in, and what is held for them.
 
 use super::*;
 
@@ -79,6 +79,91 @@ fn a_group_without_pods_is_admitted_when_its_room_is_free() {
             .starts_with("NotEnoughResources: minResources: 3000m cpu wanted")
     );
     story.node("m", 4);
+    story.step();
+    assert_eq!(story.status("b").phase, GangPhase::Inqueue);
+}
+
+#[test]
+fn what_members_that_are_there_ask_for_they_ask_for_as_pods() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(GangSpec {
+        min_available: 4,
+        ..group("low")
+    });
+    for name in ["l0", "l1", "l2", "l3"] {
+        story.pod(name, Some("low"));
+    }
+    assert_eq!(story.run().len(), 4);
+    story.define(GangSpec {
+        min_available: 4,
+        priority: Some(10),
+        min_resources: vec![("cpu".to_owned(), 4000)],
+        ..group("high")
+    });
+    for name in ["h0", "h1", "h2", "h3"] {
+        story.pod(name, Some("high"));
+    }
+    let (_, evictions) = story.step();
+    assert_eq!(evictions.len(), 4);
+    assert_eq!(story.status("high").phase, GangPhase::Inqueue);
+}
+
+#[test]
+fn a_gang_that_has_ended_claims_nothing() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    let gang = |name| GangSpec {
+        min_available: 1,
+        min_resources: vec![("cpu".to_owned(), 4000)],
+        ..group(name)
+    };
+    story.define(gang("a"));
+    story.pod("driver", Some("a"));
+    assert_eq!(story.run().len(), 1);
+    story.define(gang("b"));
+    story.step();
+    assert!(
+        story.why("b").contains("3000m held for other gangs"),
+        "{}",
+        story.why("b")
+    );
+    // The driver stays, as its PodGroup does, until somebody deletes it.
+    story.submit(PodSpec {
+        phase: PodPhase::Succeeded,
+        node: Some("n".into()),
+        ..pod("driver", Some("a"), 1)
+    });
+    story.step();
+    assert_eq!(story.status("a").phase, GangPhase::Finished);
+    assert_eq!(story.status("b").phase, GangPhase::Inqueue);
+}
+
+#[test]
+fn what_members_once_had_is_not_claimed_again() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(GangSpec {
+        min_available: 1,
+        min_resources: vec![("cpu".to_owned(), 4000)],
+        ..group("a")
+    });
+    for name in ["driver", "e0", "e1", "e2"] {
+        story.pod(name, Some("a"));
+    }
+    for _ in 0..4 {
+        story.run();
+    }
+    // It needs fewer now.
+    for name in ["e0", "e1", "e2"] {
+        let key = pod(name, Some("a"), 1).key;
+        story.tell(Event::Gone(ObjectKey::Pod(key)));
+    }
+    story.define(GangSpec {
+        min_available: 1,
+        min_resources: vec![("cpu".to_owned(), 3000)],
+        ..group("b")
+    });
     story.step();
     assert_eq!(story.status("b").phase, GangPhase::Inqueue);
 }

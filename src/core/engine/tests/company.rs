@@ -211,6 +211,7 @@ fn state(spots: &[Spot], bound: &[Person], waiting: &[Person]) -> (ClusterState,
             name: format!("ns{namespace}"),
             labels: Labels::from([("team".to_owned(), team(namespace).to_owned())]),
             queue: None,
+            claims: false,
         }));
     }
     for (index, one) in bound.iter().enumerate() {
@@ -479,6 +480,7 @@ fn a_label_edit_of_a_namespace_or_a_pod_wakes_whom_it_helps() {
             name: "a".to_owned(),
             labels: Labels::from([("team".to_owned(), team.to_owned())]),
             queue: None,
+            claims: false,
         })
     };
     story.tell(namespace("red"));
@@ -585,6 +587,7 @@ fn a_gang_that_is_refused_seldom_has_a_place() {
                 name: format!("ns{namespace}"),
                 labels: Labels::from([("team".to_owned(), team(namespace).to_owned())]),
                 queue: None,
+                claims: false,
             }));
         }
         for (index, spot) in spots.iter().enumerate() {

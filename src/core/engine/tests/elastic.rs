@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::actions::PATIENCE;
+use crate::framework::{Ask, Permit, PermitVerdict, Plugin, Spots, WaitingGangs};
+use muster_model::{Answer, Point, QuestionId};
 
 /// A gang of this minimum that asks to be repaired for 60 s.
 fn repaired(name: &str, min: u32) -> GangSpec {
@@ -140,6 +142,66 @@ fn a_lost_member_of_a_minimum_comes_back_even_above_the_replicas() {
     story.tell(Event::Gone(ObjectKey::Pod(head)));
     story.submit(member("a1", "a"));
     assert_eq!(story.settle(), ["a1"]);
+}
+
+/// Asks about everybody.
+#[derive(Debug)]
+struct Porter;
+
+impl Plugin for Porter {
+    fn name(&self) -> &'static str {
+        "Porter"
+    }
+}
+
+impl Permit for Porter {
+    fn permit(&self, _: &Spots<'_>, _: Time, _: &mut WaitingGangs) -> PermitVerdict {
+        let at_most = Millis(3_000);
+        PermitVerdict::Ask(Ask::of_plugin(
+            "Porter",
+            Point::Permit,
+            String::new(),
+            at_most,
+        ))
+    }
+}
+
+#[test]
+fn what_a_minimum_holds_above_the_replicas_stands_when_the_answer_comes() {
+    let mut story = Story::new();
+    let mut policy = Policy::default();
+    policy.profile.permit.push(Arc::new(Porter));
+    story.scheduler = Scheduler::new(policy);
+    story.node("n", 9);
+    let spec = GangSpec {
+        min_available: 2,
+        subgroups: vec![subgroup("a", 1, 4), subgroup("b", 1, 4)],
+        ..group("g")
+    };
+    story.define(spec.clone());
+    let member = |name: &str, of: &str, node: Option<&str>| PodSpec {
+        subgroup: Some(of.into()),
+        node: node.map(str::to_owned),
+        ..pod(name, Some("g"), 1)
+    };
+    for name in ["b0", "b1"] {
+        story.submit(member(name, "b", Some("n")));
+    }
+    story.define(GangSpec {
+        replicas: Some(2),
+        ..spec
+    });
+    story.submit(member("a0", "a", None));
+    let asked = story.later(0).effects.into_iter();
+    let asked: Vec<QuestionId> = asked
+        .filter_map(|effect| match effect {
+            Effect::Ask(question) => Some(question.id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(asked.len(), 1);
+    story.tell(Event::Answer(asked[0], Answer::Yes(String::new())));
+    assert_eq!(names(&story.run()), ["a0"]);
 }
 
 #[test]

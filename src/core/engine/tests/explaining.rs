@@ -542,7 +542,7 @@ impl VictimFilter for Keeper {
 
 #[test]
 fn what_a_plugin_spares_is_not_asked_and_who_waits_hears_of_it() {
-    let mut policy = Policy::default();
+    let mut policy = trusting();
     policy
         .profile
         .victims
@@ -575,7 +575,7 @@ fn what_a_plugin_spares_is_not_asked_and_who_waits_hears_of_it() {
 
 #[test]
 fn of_gangs_that_several_plugins_spare_each_is_told_apart() {
-    let mut policy = Policy::default();
+    let mut policy = trusting();
     for (plugin, gang) in [("Keeper", "kept"), ("Warden", "ward")] {
         policy.profile.victims.push(Arc::new(Keeper(plugin, gang)));
     }

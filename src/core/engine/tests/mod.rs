@@ -5,23 +5,32 @@ mod backfill;
 mod binding;
 mod choice;
 mod company;
+mod decided_once;
 mod devices;
 mod elastic;
+mod exclusive;
 mod explaining;
+mod granting;
+mod holding;
 mod jobs;
+mod lifetimes;
 mod linked;
 mod moving;
 mod near;
+mod nominated;
 mod others;
+mod outage;
 mod placing;
 mod preempting;
 mod profiles;
 mod promises;
+mod racks;
 mod ranks;
 mod remote;
 mod sparing;
 mod volumes;
 mod whole;
+mod whose;
 mod words;
 
 use super::*;
@@ -35,6 +44,14 @@ use muster_model::{
     SubgroupSpec,
 };
 
+/// A policy by which what PodGroups say of their priority counts, whatever their pods have.
+fn trusting() -> Policy {
+    Policy {
+        priorities: Priorities::AsGiven,
+        ..Policy::default()
+    }
+}
+
 /// A scheduler with short words for what tests say often.
 struct Story {
     scheduler: Scheduler,
@@ -44,7 +61,7 @@ struct Story {
 impl Story {
     fn new() -> Self {
         Self {
-            scheduler: Scheduler::default(),
+            scheduler: Scheduler::new(trusting()),
             now: Time::ZERO,
         }
     }
@@ -73,6 +90,16 @@ impl Story {
         let key = spec.key.clone();
         self.tell(Event::is(spec));
         key
+    }
+
+    /// A pod of one CPU of another scheduler, on a node.
+    fn pod_of_others_on(&mut self, node: &str) {
+        self.submit(PodSpec {
+            node: Some(node.to_owned()),
+            phase: PodPhase::Running,
+            ours: false,
+            ..pod(&format!("on-{node}"), None, 1)
+        });
     }
 
     /// A cycle once so much time has passed; everything it says.

@@ -1,4 +1,4 @@
-//! Gangs whose members are to be near each other, and gangs that want nodes for themselves.
+//! Gangs whose members are to be near each other.
 
 use super::*;
 use muster_model::explanation::{NearLimit, Thousandths};
@@ -24,7 +24,7 @@ fn fabric() -> TopologySpec {
     }
 }
 
-fn within(max_hops: u32) -> Option<TopologyWish> {
+pub(super) fn within(max_hops: u32) -> Option<TopologyWish> {
     Some(TopologyWish {
         max_hops: Some(max_hops),
         ..TopologyWish::default()
@@ -434,95 +434,4 @@ fn all_members_of_a_gang_of_which_none_has_a_place_are_no_hops_apart() {
     });
     story.run();
     assert_eq!(story.status("g").max_hops, None, "not 0: nobody knows");
-}
-
-#[test]
-fn an_exclusive_gang_shares_its_nodes_with_nobody_but_daemons() {
-    let mut story = Story::new();
-    for name in ["n1", "n2"] {
-        story.node(name, 4);
-        let daemon = PodSpec {
-            ours: false,
-            daemon: true,
-            node: Some(name.into()),
-            ..pod(&format!("daemon-{name}"), None, 1)
-        };
-        story.submit(daemon);
-    }
-    story.define(GangSpec {
-        min_available: 2,
-        exclusive: true,
-        ..group("g")
-    });
-    story.pod("p0", Some("g"));
-    story.pod("p1", Some("g"));
-    let binds = story.run();
-    assert_eq!(binds[0].node, binds[1].node, "members share a node");
-    story.pod("single", None);
-    let single = story.run();
-    assert_ne!(single[0].node, binds[0].node);
-    story.define(GangSpec {
-        min_available: 1,
-        exclusive: true,
-        ..group("h")
-    });
-    let late = story.pod("q0", Some("h"));
-    assert!(story.run().is_empty(), "there are others on both nodes");
-    story.tell(Event::Gone(ObjectKey::Pod(single[0].pod.clone())));
-    let binds = story.run();
-    assert_eq!((binds.len(), &binds[0].pod), (1, &late));
-}
-
-#[test]
-fn a_gang_that_becomes_exclusive_keeps_others_off_its_nodes_from_then_on() {
-    let mut story = Story::new();
-    story.node("n", 4);
-    story.group("g", 1);
-    story.pod("p0", Some("g"));
-    assert_eq!(story.run().len(), 1);
-    story.define(GangSpec {
-        min_available: 1,
-        exclusive: true,
-        ..group("g")
-    });
-    story.pod("single", None);
-    assert!(story.run().is_empty());
-    story.group("g", 1);
-    assert_eq!(story.run().len(), 1);
-}
-
-#[test]
-fn a_large_head_is_placed_before_its_many_workers_take_its_room() {
-    for topologies in [false, true] {
-        let mut story = if topologies {
-            Story::with_fabric()
-        } else {
-            Story::new()
-        };
-        story.at("a1", 4, "a", "1");
-        story.at("a2", 3, "a", "1");
-        let subgroup = |name: &str, min| SubgroupSpec {
-            name: name.into(),
-            min,
-            ..SubgroupSpec::default()
-        };
-        story.define(GangSpec {
-            min_available: 4,
-            subgroups: vec![subgroup("worker", 3), subgroup("head", 1)],
-            ..group("g")
-        });
-        for (name, of, cpus) in [
-            ("w0", "worker", 1),
-            ("w1", "worker", 1),
-            ("w2", "worker", 1),
-            ("h", "head", 4),
-        ] {
-            let spec = PodSpec {
-                subgroup: Some(of.into()),
-                ..pod(name, Some("g"), cpus)
-            };
-            story.submit(spec);
-        }
-        assert_eq!(story.run().len(), 4);
-    }
 }

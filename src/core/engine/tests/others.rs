@@ -6,7 +6,6 @@ use muster_model::{
     TopologySpec, TopologyWish,
 };
 use proptest::prelude::*;
-use std::sync::Arc;
 
 /// A HyperNode of nodes.
 fn leaf(name: &str, tier: u32, nodes: &[&str]) -> HyperNodeSpec {
@@ -29,11 +28,7 @@ fn over(name: &str, tier: u32, members: &[&str]) -> HyperNodeSpec {
 
 /// A HyperNode of the nodes whose names begin so.
 fn prefixed(name: &str, tier: u32, prefix: &'static str) -> HyperNodeSpec {
-    let pattern = NamePattern {
-        text: prefix.into(),
-        prefix: String::new(),
-        test: Arc::new(move |name| name.starts_with(prefix)),
-    };
+    let pattern = NamePattern::new(prefix, move |name| name.starts_with(prefix));
     HyperNodeSpec {
         nodes: vec![NodeChoice::Like(pattern)],
         ..leaf(name, tier, &[])

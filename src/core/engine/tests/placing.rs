@@ -1,7 +1,7 @@
 //! Who gets a place, and in which order.
 
 use super::*;
-use crate::framework::{Permit, PermitVerdict, Plugin, Reason, Spot, WaitingPods};
+use crate::framework::{Permit, PermitVerdict, Plugin, Reason, Refusal, Spots, WaitingGangs};
 
 #[test]
 fn a_gang_starts_whole_or_not_at_all() {
@@ -20,14 +20,6 @@ fn a_gang_starts_whole_or_not_at_all() {
     story.node("m", 1);
     assert_eq!(story.run().len(), 3);
     assert_eq!(story.status("g").phase, GangPhase::Running);
-}
-
-#[test]
-fn a_pod_without_a_group_is_its_own() {
-    let mut story = Story::new();
-    story.node("n", 1);
-    story.pod("p", None);
-    assert_eq!(names(&story.binds()), ["p"]);
 }
 
 #[test]
@@ -53,40 +45,6 @@ fn the_group_may_come_before_between_or_after_its_pods() {
             story.group("g", 2);
             assert_eq!(story.binds().len(), 2);
         }
-    }
-}
-
-#[test]
-fn of_two_gangs_with_room_for_one_the_first_runs_whole_and_the_other_follows() {
-    for order in [["a", "b"], ["b", "a"]] {
-        let mut story = Story::new();
-        story.node("n", 3);
-        for (index, name) in order.into_iter().enumerate() {
-            let created = Time::from_secs(index as u64);
-            story.define(GangSpec {
-                min_available: 2,
-                created,
-                ..group(name)
-            });
-            for member in 0..2 {
-                let spec = pod(&format!("{name}{member}"), Some(name), 1);
-                story.submit(PodSpec { created, ..spec });
-            }
-        }
-        let first = story.run();
-        assert_eq!(
-            names(&first),
-            [format!("{}0", order[0]), format!("{}1", order[0])]
-        );
-        assert_eq!(story.run(), []);
-        for bind in first {
-            story.tell(Event::Gone(ObjectKey::Pod(bind.pod)));
-        }
-        let second = story.run();
-        assert_eq!(
-            names(&second),
-            [format!("{}0", order[1]), format!("{}1", order[1])]
-        );
     }
 }
 
@@ -127,19 +85,6 @@ fn surplus_waits_behind_minima_of_equal_priority() {
     }
     let binds = story.run();
     assert_eq!(names(&binds), ["e0", "l0", "l1", "e1"]);
-}
-
-#[test]
-fn surplus_is_given_in_round_robin() {
-    let mut story = Story::new();
-    story.node("n", 6);
-    for name in ["a", "b"] {
-        story.group(name, 1);
-        for index in 0..5 {
-            story.pod(&format!("{name}{index}"), Some(name));
-        }
-    }
-    assert_eq!(names(&story.run()), ["a0", "b0", "a1", "b1", "a2", "b2"]);
 }
 
 #[test]
@@ -262,15 +207,6 @@ fn higher_tiers_then_higher_priorities_then_earlier_submissions_go_first() {
     member("tier", Some("top"), -5, 4);
     story.node("n", 4);
     assert_eq!(names(&story.run()), ["tier", "urgent", "early", "late"]);
-}
-
-#[test]
-fn a_gang_that_does_not_fit_is_passed_over() {
-    let mut story = Story::new();
-    story.node("n", 1);
-    story.submit(pod("large", None, 8));
-    story.pod("small", None);
-    assert_eq!(names(&story.run()), ["small"]);
 }
 
 #[test]
@@ -434,11 +370,14 @@ impl Plugin for Doorman {
 }
 
 impl Permit for Doorman {
-    fn permit(&self, spot: &Spot<'_>, _: Time, _: &mut WaitingPods) -> PermitVerdict {
-        if spot.pod.name.starts_with("denied") {
-            PermitVerdict::Deny(Reason::Other("not you".to_owned()))
-        } else {
-            PermitVerdict::Allow
+    fn permit(&self, spots: &Spots<'_>, _: Time, _: &mut WaitingGangs) -> PermitVerdict {
+        let mut spots = spots.iter();
+        match spots.find(|spot| spot.pod.name.starts_with("denied")) {
+            Some(spot) => {
+                let reason = Reason::Other("not you".to_owned());
+                PermitVerdict::Deny(Refusal::of(&spot, reason))
+            }
+            None => PermitVerdict::Allow,
         }
     }
 }
@@ -475,4 +414,58 @@ fn no_order_is_left_out_silently() {
     let more = known.iter().cycle().take(MAX_RANKS + 1);
     policy.profile.queue_sort = more.cloned().collect();
     let _ = Scheduler::new(policy);
+}
+
+/// Pods of four CPUs, as one gang; on how many nodes they are.
+fn nodes_of_a_gang(story: &mut Story, members: u32) -> usize {
+    story.group("g", members);
+    for index in 0..members {
+        story.submit(pod(&format!("p{index}"), Some("g"), 4));
+    }
+    let binds = story.run();
+    assert_eq!(binds.len(), members as usize);
+    let nodes: BTreeSet<&str> = binds.iter().map(|bind| bind.node.as_str()).collect();
+    nodes.len()
+}
+
+#[test]
+fn of_placements_that_lose_nothing_the_one_on_the_fewest_nodes_counts() {
+    // So many nodes of so many CPUs free, so many members, and on how many nodes these can be.
+    let worlds = [
+        (vec![(2, 4), (1, 8)], 2, 1),
+        (vec![(8, 4), (4, 8), (2, 16)], 8, 2),
+        (vec![(8, 4), (4, 8), (1, 16)], 8, 3),
+        (vec![(3, 4), (2, 12), (1, 16)], 6, 2),
+    ];
+    for in_use in [false, true] {
+        for others in [0, 300] {
+            for (kinds, members, fewest) in &worlds {
+                let mut story = Story::new();
+                for (count, cpus) in kinds {
+                    for index in 0..*count {
+                        let name = format!("{cpus}-{index}");
+                        story.node(&name, *cpus + i64::from(in_use));
+                        if in_use {
+                            story.pod_of_others_on(&name);
+                        }
+                    }
+                }
+                // No room for any member.
+                (0..others).for_each(|index| story.node(&format!("other-{index}"), 3));
+                let nodes = nodes_of_a_gang(&mut story, *members);
+                assert_eq!(nodes, *fewest, "{kinds:?}, in use: {in_use}, {others} more");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_node_is_opened_and_filled_where_that_takes_fewer_nodes() {
+    let mut story = Story::new();
+    for name in ["n", "m"] {
+        story.node(name, 5);
+        story.pod_of_others_on(name);
+    }
+    story.node("whole", 8);
+    assert_eq!(nodes_of_a_gang(&mut story, 2), 1);
 }

@@ -6,7 +6,7 @@ use crate::framework::Remote;
 use crate::plugins::join;
 use muster_model::{Answer, Body, NodeVerdicts, Question, RemoteAnswer, RemotePoint};
 
-fn remote(name: &str, points: &[RemotePoint]) -> Remote {
+pub(super) fn remote(name: &str, points: &[RemotePoint]) -> Remote {
     Remote {
         name: name.into(),
         points: points.to_vec(),
@@ -37,7 +37,7 @@ impl Story {
     }
 
     /// One cycle: what it binds, and what it asks.
-    fn turn(&mut self) -> (Vec<Bind>, Vec<Question>) {
+    pub(super) fn turn(&mut self) -> (Vec<Bind>, Vec<Question>) {
         let plan = self.scheduler.cycle(self.now);
         self.scheduler.audit().unwrap();
         let (mut binds, mut questions) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ impl Story {
 }
 
 /// The point, the pods and the nodes of a question.
-fn told_of(question: &Question) -> (RemotePoint, Vec<&str>, Vec<&str>) {
+pub(super) fn told_of(question: &Question) -> (RemotePoint, Vec<&str>, Vec<&str>) {
     let Body::Remote(asked) = &question.body else {
         panic!("{question:?}");
     };

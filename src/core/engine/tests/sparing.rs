@@ -407,7 +407,7 @@ fn that_nobody_can_make_room_is_proven_and_known_until_something_changes() {
     assert_eq!((before.impossible, before.cut_short), (1, 0));
     let gang = story.scheduler.state().find_pod(&giant).unwrap();
     let gang = story.scheduler.state().pod(gang).unwrap().gang.unwrap();
-    let note = story.scheduler.agenda.progress(gang).room;
+    let note = story.scheduler.agenda.note(gang).search.room;
     assert_eq!(note, Some(RoomNote::Impossible));
     for _ in 0..3 {
         story.later(10);

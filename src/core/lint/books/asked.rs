@@ -1,10 +1,10 @@
 //! The questions to the outside that count, and what they may have left behind.
 
-use muster_model::{Answer, Body, GangKey, PodKey, Question, QuestionId};
-use std::collections::BTreeMap;
+use muster_model::{Answer, AskedPlace, GangKey, PodKey, Point, Question, QuestionId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A question of a decision that stands, and is not answered with yes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     gang: GangKey,
     /// It was answered, and not with yes.
@@ -12,20 +12,23 @@ struct Open {
 }
 
 /// What a question may have left behind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Trace {
     node: String,
-    body: Body,
+    /// Who was asked, and where.
+    whom: String,
+    point: Point,
 }
 
 /// The questions that count.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct AskedBook {
     last: QuestionId,
     open: BTreeMap<QuestionId, Open>,
     /// What is not undone, until the pod is bound where it was meant to be.
     traces: BTreeMap<PodKey, BTreeMap<QuestionId, Trace>>,
-    about: BTreeMap<QuestionId, PodKey>,
+    /// The pods of those.
+    about: BTreeMap<QuestionId, BTreeSet<PodKey>>,
 }
 
 impl AskedBook {
@@ -39,34 +42,37 @@ impl AskedBook {
             }
         }
         if *answer == Answer::Unsent {
-            self.take_trace(id);
+            for pod in self.about.get(&id).cloned().unwrap_or_default() {
+                self.forget(id, &pod);
+            }
         }
     }
 
-    /// Takes what a question may have left behind, if it did.
-    fn take_trace(&mut self, id: QuestionId) -> Option<Trace> {
-        let pod = self.about.remove(&id)?;
-        let of_pod = self.traces.get_mut(&pod)?;
-        let trace = of_pod.remove(&id);
-        if of_pod.is_empty() {
-            self.traces.remove(&pod);
+    /// Forgets what a question may have left behind for a pod; whether there was anything.
+    fn forget(&mut self, id: QuestionId, pod: &PodKey) -> bool {
+        if let Some(pods) = self.about.get_mut(&id) {
+            pods.remove(pod);
+            if pods.is_empty() {
+                self.about.remove(&id);
+            }
         }
-        trace
+        let Some(of_pod) = self.traces.get_mut(pod) else {
+            return false;
+        };
+        let left = of_pod.remove(&id).is_some();
+        if of_pod.is_empty() {
+            self.traces.remove(pod);
+        }
+        left
     }
 
     /// A pod is bound: what was asked about it there is the plugin's own business from now on.
     pub(crate) fn bound(&mut self, pod: &PodKey, node: &str) {
-        let Some(of_pod) = self.traces.remove(pod) else {
-            return;
-        };
-        let (there, elsewhere): (BTreeMap<_, _>, BTreeMap<_, _>) = of_pod
-            .into_iter()
-            .partition(|(_, trace)| trace.node == node);
-        for id in there.into_keys() {
-            self.about.remove(&id);
-        }
-        if !elsewhere.is_empty() {
-            self.traces.insert(pod.clone(), elsewhere);
+        let of_pod = self.traces.get(pod).into_iter().flatten();
+        let there = of_pod.filter(|(_, trace)| trace.node == node);
+        let there: Vec<QuestionId> = there.map(|(id, _)| *id).collect();
+        for id in there {
+            self.forget(id, pod);
         }
     }
 
@@ -84,38 +90,41 @@ impl AskedBook {
         is_new
     }
 
-    /// Takes down a question about a pod on a node, of a decision on a gang. The earlier one that it
-    /// repeats and that was not undone, if there is one.
+    /// Takes down a question about a decision on a gang. A pod with the earlier question that it repeats and
+    /// that was not undone there, if there is one.
     pub(crate) fn ask(
         &mut self,
         question: &Question,
-        (pod, node): (&PodKey, &str),
         gang: GangKey,
-    ) -> Option<QuestionId> {
+    ) -> Option<(PodKey, QuestionId)> {
         let (id, refused) = (question.id, false);
         self.open.insert(id, Open { gang, refused });
         if !question.leaves_traces {
             return None;
         }
-        let of_pod = self.traces.entry(pod.clone()).or_default();
-        let same = |trace: &Trace| {
-            let (one, other) = (&trace.body, &question.body);
-            (one.addressee(), one.point()) == (other.addressee(), other.point())
-        };
-        let before = of_pod.iter().find(|(_, trace)| same(trace));
-        let before = before.map(|(before, _)| *before);
-        let trace = Trace {
-            node: node.to_owned(),
-            body: question.body.clone(),
-        };
-        of_pod.insert(id, trace);
-        self.about.insert(id, pod.clone());
-        before
+        let (whom, point) = (question.body.addressee(), question.body.point());
+        let mut repeated = None;
+        for AskedPlace { pod, node } in question.about.places() {
+            let of_pod = self.traces.entry(pod.clone()).or_default();
+            let same = |trace: &Trace| trace.point == point && trace.whom == whom;
+            let before = of_pod.iter().find(|(_, trace)| same(trace));
+            let before = before.map(|(before, _)| (pod.clone(), *before));
+            repeated = repeated.or(before);
+            let trace = Trace {
+                node: node.clone(),
+                whom: whom.to_owned(),
+                point,
+            };
+            of_pod.insert(id, trace);
+            self.about.entry(id).or_default().insert(pod.clone());
+        }
+        repeated
     }
 
-    /// Forgets what a question left behind; whether it left anything.
-    pub(crate) fn undo(&mut self, id: QuestionId) -> bool {
-        self.take_trace(id).is_some()
+    /// Forgets what a question left behind at some of its places; whether it left anything.
+    pub(crate) fn undo(&mut self, id: QuestionId, places: &[AskedPlace]) -> bool {
+        let left = places.iter().filter(|place| self.forget(id, &place.pod));
+        left.count() > 0
     }
 
     /// A question about a decision on a gang that is not answered with yes, and whether it was refused.

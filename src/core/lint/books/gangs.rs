@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Count {
     Succeeded,
+    /// Ended well, and gone: it counts as long as the PodGroup is the same.
+    Retired,
     Failed,
     Running,
     Bound,
@@ -26,7 +28,8 @@ impl Counts {
 
     /// Members bound, or ended well.
     pub(crate) fn secured(&self) -> i64 {
-        self.of(Count::Bound) + self.of(Count::Running) + self.of(Count::Succeeded)
+        let on_nodes = self.of(Count::Bound) + self.of(Count::Running);
+        on_nodes + self.of(Count::Succeeded) + self.of(Count::Retired)
     }
 
     /// The same with those on their way.
@@ -36,7 +39,7 @@ impl Counts {
 
     /// Members placed that have not ended.
     fn placed(&self) -> i64 {
-        self.available() - self.of(Count::Succeeded)
+        self.available() - self.of(Count::Succeeded) - self.of(Count::Retired)
     }
 
     /// Members that hold a node.
@@ -49,16 +52,40 @@ impl Counts {
 pub(crate) type Labels = BTreeSet<Option<String>>;
 
 /// A gang.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Gang {
     definitions: BTreeMap<Source, GangSpec>,
     subgroups: BTreeMap<Option<String>, Counts>,
     members: i64,
+    /// Pods of other schedulers that name it.
+    others: i64,
 }
 
 impl Gang {
     pub(crate) fn definition(&self) -> Option<&GangSpec> {
         self.definitions.values().next()
+    }
+
+    /// Changes what defines it. Another object, of the same name or not, has nothing of the one before.
+    fn redefine(&mut self, change: impl FnOnce(&mut BTreeMap<Source, GangSpec>)) {
+        let before = self.definition().map(|spec| spec.uid.clone());
+        change(&mut self.definitions);
+        let now = self.definition().map(|spec| &spec.uid);
+        if before.is_some() && before.as_ref() != now {
+            for counts in self.subgroups.values_mut() {
+                counts.0.remove(&Count::Retired);
+            }
+        }
+    }
+
+    /// Whether it is ours: by a member, by its kind, or, as long as nobody has a pod in it, by what we
+    /// stand in for.
+    pub(crate) fn is_ours(&self, claimed: bool) -> bool {
+        let own_kind = self.definitions.contains_key(&Source::Muster);
+        let stands_in = self
+            .definition()
+            .is_some_and(|spec| spec.stands_in || claimed);
+        self.members > 0 || own_kind || self.others == 0 && stands_in
     }
 
     /// All members that belong to a subgroup which the gang has.
@@ -135,25 +162,64 @@ impl Gang {
     }
 }
 
-/// All gangs.
-#[derive(Debug, Default)]
-pub(crate) struct Gangs(BTreeMap<GangKey, Gang>);
+/// All gangs, and the groups of others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gangs {
+    known: BTreeMap<GangKey, Gang>,
+    /// Groups whose members came or went, or that are defined otherwise.
+    touched: BTreeSet<GangKey>,
+}
 
 impl Gangs {
     pub(crate) fn get(&self, key: &GangKey) -> Option<&Gang> {
-        self.0.get(key)
+        self.known.get(key)
     }
 
     pub(crate) fn define(&mut self, spec: &GangSpec) {
-        let gang = self.0.entry(spec.key.clone()).or_default();
-        gang.definitions.insert(spec.source, spec.clone());
+        let gang = self.change(&spec.key);
+        gang.redefine(|definitions| _ = definitions.insert(spec.source, spec.clone()));
     }
 
     pub(crate) fn undefine(&mut self, key: &GangKey, source: Source) {
-        if let Some(gang) = self.0.get_mut(key) {
-            gang.definitions.remove(&source);
+        self.touched.insert(key.clone());
+        if let Some(gang) = self.known.get_mut(key) {
+            gang.redefine(|definitions| _ = definitions.remove(&source));
         }
         self.forget_if_unused(key);
+    }
+
+    fn change(&mut self, key: &GangKey) -> &mut Gang {
+        self.touched.insert(key.clone());
+        self.known.entry(key.clone()).or_default()
+    }
+
+    /// A pod of another scheduler names a group, or does not any more.
+    pub(crate) fn count_other(&mut self, key: &GangKey, sign: i64) {
+        if key.space == GangSpace::Own {
+            return;
+        }
+        self.change(key).others += sign;
+        self.forget_if_unused(key);
+    }
+
+    /// Of what is not ours any more nothing is remembered, once all that happened was taken down.
+    pub(crate) fn forget_what_is_not_ours(&mut self, claims: &BTreeSet<String>) {
+        for key in std::mem::take(&mut self.touched) {
+            let claimed = claims.contains(&key.namespace);
+            if let Some(gang) = self
+                .known
+                .get_mut(&key)
+                .filter(|gang| !gang.is_ours(claimed))
+            {
+                gang.subgroups.clear();
+            }
+        }
+    }
+
+    /// A namespace claims its groups from now on, or does not any more.
+    pub(crate) fn touch_namespace(&mut self, name: &str) {
+        let here = self.known.keys().filter(|key| key.namespace == name);
+        self.touched.extend(here.cloned());
     }
 
     /// A member counts as this from now on, or does not any more.
@@ -161,7 +227,7 @@ impl Gangs {
         if key.space == GangSpace::Own {
             return;
         }
-        let gang = self.0.entry(key.clone()).or_default();
+        let gang = self.change(key);
         gang.members += sign;
         let counts = gang
             .subgroups
@@ -172,20 +238,21 @@ impl Gangs {
 
     /// A member is gone for good; one that ended well counts on while the gang is known.
     pub(crate) fn gone(&mut self, key: &GangKey, subgroup: Option<&str>, ended_well: bool) {
-        if let Some(gang) = self.0.get_mut(key).filter(|_| ended_well) {
+        if let Some(gang) = self.known.get_mut(key).filter(|_| ended_well) {
             let counts = gang
                 .subgroups
                 .entry(subgroup.map(str::to_owned))
                 .or_default();
-            *counts.0.entry(Count::Succeeded).or_default() += 1;
+            *counts.0.entry(Count::Retired).or_default() += 1;
         }
         self.forget_if_unused(key);
     }
 
     fn forget_if_unused(&mut self, key: &GangKey) {
-        let unused = |gang: &Gang| gang.definitions.is_empty() && gang.members == 0;
-        if self.0.get(key).is_some_and(unused) {
-            self.0.remove(key);
+        let unused =
+            |gang: &Gang| gang.definitions.is_empty() && gang.members == 0 && gang.others == 0;
+        if self.known.get(key).is_some_and(unused) {
+            self.known.remove(key);
         }
     }
 }

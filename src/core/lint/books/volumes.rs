@@ -7,7 +7,7 @@ use muster_model::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was told of claims and volumes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct VolumeBook {
     pub(crate) claims: BTreeMap<ClaimKey, ClaimSpec>,
     pub(crate) volumes: BTreeMap<String, VolumeSpec>,
@@ -68,6 +68,12 @@ impl VolumeBook {
             let tasks = VolumeTask::read(&payload).into_iter().flatten();
             self.settled.extend(tasks.map(|task| task.claim.uid));
         }
+    }
+
+    /// The volume that a claim is bound to.
+    pub(crate) fn volume_of(&self, key: &ClaimKey) -> Option<&VolumeSpec> {
+        let claim = self.claims.get(key)?;
+        self.volumes.get(&claim.volume)
     }
 
     pub(crate) fn is_bound(&self, key: &ClaimKey) -> bool {

@@ -25,6 +25,8 @@ pub struct GangExplanation {
     /// As of when.
     #[cfg_attr(feature = "serde", serde(with = "super::seconds"))]
     pub as_of: Time,
+    /// Whose it is, where it is not ours: then nothing else is known of it.
+    pub not_ours: Option<NotOurs>,
     /// How far it is: the word of its [`GangPhase`](crate::GangPhase).
     pub phase: Code,
     /// The condition of its PodGroup that says why it is not further, or else `Scheduled`.
@@ -37,6 +39,8 @@ pub struct GangExplanation {
         serde(rename = "lifetimeSeconds", with = "super::seconds")
     )]
     pub lifetime: Lifetime,
+    /// What it asks for while it runs and was not granted, and why not.
+    pub not_granted: Option<String>,
     /// When it was submitted.
     #[cfg_attr(feature = "serde", serde(with = "super::seconds"))]
     pub submitted_at: Option<Time>,
@@ -55,6 +59,20 @@ pub struct GangExplanation {
     /// When it is tried again, while it backs off.
     #[cfg_attr(feature = "serde", serde(with = "super::seconds"))]
     pub back_at: Option<Time>,
+}
+
+/// Whose a group is that is not ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize),
+    serde(rename_all = "camelCase", default)
+)]
+pub struct NotOurs {
+    /// The scheduler that its pods name; without pods, the one that its kind is made for.
+    pub scheduler: String,
+    /// Whether it has pods, which name it.
+    pub by_pods: bool,
 }
 
 /// How many members stand where.

@@ -16,7 +16,7 @@ mod seconds;
 mod spared;
 mod waits;
 
-pub use gang::{Disruption, GangExplanation, Lost, Members, Reason};
+pub use gang::{Disruption, GangExplanation, Lost, Members, NotOurs, Reason};
 pub use news::Explained;
 pub use numbers::Thousandths;
 pub use queue::{Books, Bound, Child, Holder, Lender, QueueExplanation};

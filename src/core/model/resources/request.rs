@@ -28,6 +28,12 @@ impl Request {
             .map_or(0, |(_, amount)| *amount)
     }
 
+    /// Whether nothing is asked for.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// What is requested, by dimension.
     pub fn iter(&self) -> impl Iterator<Item = (Dimension, i64)> + '_ {
         self.0.iter().copied()

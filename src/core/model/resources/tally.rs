@@ -65,6 +65,9 @@ impl Tally {
     }
 
     fn change(&mut self, dimension: Dimension, amount: i128) {
+        if amount == 0 {
+            return;
+        }
         match self.0.binary_search_by_key(&dimension, |(one, _)| *one) {
             Ok(index) => {
                 self.0[index].1 += amount;
@@ -72,7 +75,8 @@ impl Tally {
                     self.0.remove(index);
                 }
             }
-            Err(index) => self.0.insert(index, (dimension, amount)),
+            Err(index) if amount != 0 => self.0.insert(index, (dimension, amount)),
+            Err(_) => {}
         }
     }
 }
@@ -80,6 +84,13 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_of_a_resource_is_as_if_it_was_not_named() {
+        let mut tally = Tally::default();
+        tally.add_amount(Dimension::CPU, 0);
+        assert_eq!(tally, Tally::default());
+    }
 
     #[test]
     fn what_was_added_can_be_taken_away_again() {

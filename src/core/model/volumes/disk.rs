@@ -4,6 +4,7 @@ use super::Handle;
 
 /// A disk that a pod names without a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Disk {
     /// `gcePersistentDisk`.
     Gce {

@@ -16,6 +16,7 @@ use std::fmt;
 
 /// Where a PersistentVolumeClaim is found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClaimKey {
     /// `metadata.namespace`.
     pub namespace: String,
@@ -31,6 +32,7 @@ impl fmt::Display for ClaimKey {
 
 /// A set of access modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AccessModes(u8);
 
 impl AccessModes {
@@ -60,6 +62,7 @@ impl AccessModes {
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClaimSpec {
     /// Namespace and name.
     pub key: ClaimKey,
@@ -102,6 +105,7 @@ impl ClaimSpec {
 
 /// The claim that a volume is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClaimRef {
     /// Namespace and name.
     pub key: ClaimKey,
@@ -119,6 +123,7 @@ impl ClaimRef {
 
 /// What a node attaches for a volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
     /// The CSI driver.
     pub driver: String,
@@ -130,6 +135,7 @@ pub struct Handle {
 
 /// A PersistentVolume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VolumeSpec {
     /// Its name.
     pub name: String,
@@ -161,6 +167,7 @@ pub struct VolumeSpec {
 
 /// When volumes of a class are bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BindingMode {
     /// As soon as the claim is there.
     #[default]
@@ -171,6 +178,7 @@ pub enum BindingMode {
 
 /// A StorageClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StorageClassSpec {
     /// Its name.
     pub name: String,
@@ -192,6 +200,7 @@ impl StorageClassSpec {
 
 /// A CSINode: which drivers a node has, and how many volumes each may attach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CsiNodeSpec {
     /// The node's name.
     pub name: String,
@@ -203,6 +212,7 @@ pub struct CsiNodeSpec {
 
 /// A CSIDriver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CsiDriverSpec {
     /// Its name.
     pub name: String,
@@ -214,6 +224,7 @@ pub struct CsiDriverSpec {
 
 /// A CSIStorageCapacity: how much room a driver has for a class, where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StorageCapacitySpec {
     /// Namespace and name.
     pub key: ClaimKey,
@@ -229,6 +240,7 @@ pub struct StorageCapacitySpec {
 
 /// A VolumeAttachment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AttachmentSpec {
     /// Its name.
     pub name: String,
@@ -242,6 +254,7 @@ pub struct AttachmentSpec {
 
 /// One of a pod's volumes, of those that decide where it may run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PodVolume {
     /// By a claim of this name.
     Claim(String),

@@ -8,6 +8,7 @@ use super::{AccessModes, ClaimKey, Disk};
 
 /// What a volume that is bound asks of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VolumePlace {
     /// Its claim names a volume that is not there.
     pub is_gone: bool,
@@ -21,6 +22,7 @@ pub struct VolumePlace {
 
 /// A volume that is to be found or made for the pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VolumeWant {
     /// The bytes.
     pub size: Option<i64>,
@@ -50,6 +52,7 @@ pub struct VolumeWant {
 
 /// How far what a pod's wants depend on reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reach {
     /// The node's labels alone.
     #[default]
@@ -62,6 +65,7 @@ pub enum Reach {
 
 /// A volume that the node has to attach.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Attach {
     /// The driver.
     pub driver: String,
@@ -73,6 +77,7 @@ pub struct Attach {
 
 /// What a pod's volumes ask of its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VolumeNeeds {
     /// Why no node will do.
     pub refusal: Option<String>,

@@ -8,6 +8,7 @@ pub const VOLUME_BINDING: &str = "VolumeBinding";
 
 /// What is to be written for one claim, until it is bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VolumeTask {
     /// The claim, with its uid.
     pub claim: ClaimRef,
@@ -17,6 +18,7 @@ pub struct VolumeTask {
 
 /// What is written for a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum VolumeDeed {
     /// On the volume of this name: that it is for the claim.
     Reserve(String),

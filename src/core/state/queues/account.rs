@@ -6,7 +6,7 @@ use muster_model::resources::{Request, Tally, Weights};
 use muster_model::units::{Millis, Time, decayed};
 use std::collections::BTreeMap;
 
-/// What gangs hold on nodes, and what is set aside for them.
+/// What gangs hold on nodes, and what is held for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
     /// All of it.
@@ -17,9 +17,35 @@ pub struct Holdings {
     pub free: Tally,
     /// Of all that what is held for members that have no node yet, while others leave it for them.
     pub nominated: Tally,
+    /// Of that what is held for gangs with a lifetime of zero.
+    pub free_nominated: Tally,
 }
 
 impl Holdings {
+    /// What is used on nodes. What is only nominated is used by others still: together they may be more
+    /// than there is.
+    fn used(&self) -> Tally {
+        let mut used = self.all.clone();
+        used.subtract_all(&self.nominated);
+        used
+    }
+
+    /// Of that what is not given back whenever somebody needs it.
+    fn used_to_stay(&self) -> Tally {
+        let mut used = self.used();
+        used.subtract_all(&self.free);
+        used.add_all(&self.free_nominated);
+        used
+    }
+
+    /// All but what is given back whenever somebody needs it.
+    #[must_use]
+    pub fn to_stay(&self) -> Tally {
+        let mut held = self.all.clone();
+        held.subtract_all(&self.free);
+        held
+    }
+
     pub(super) fn change(
         &mut self,
         lifetime: Lifetime,
@@ -38,6 +64,9 @@ impl Holdings {
         if nominated {
             apply(&mut self.nominated);
         }
+        if nominated && lifetime.is_zero() {
+            apply(&mut self.free_nominated);
+        }
         self.part(lifetime).map(apply);
     }
 
@@ -48,20 +77,21 @@ impl Holdings {
         (amounts, nominated): (&Tally, &Tally),
         more: bool,
     ) {
-        if more {
-            self.nominated.add_all(nominated);
-        } else {
-            self.nominated.subtract_all(nominated);
-        }
-        let apply = |tally: &mut Tally| {
+        let apply = |tally: &mut Tally, amounts: &Tally| {
             if more {
                 tally.add_all(amounts);
             } else {
                 tally.subtract_all(amounts);
             }
         };
-        apply(&mut self.all);
-        self.part(lifetime).map(apply);
+        apply(&mut self.nominated, nominated);
+        if lifetime.is_zero() {
+            apply(&mut self.free_nominated, nominated);
+        }
+        apply(&mut self.all, amounts);
+        if let Some(part) = self.part(lifetime) {
+            apply(part, amounts);
+        }
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -69,6 +99,7 @@ impl Holdings {
         self.unlimited.add_all(&other.unlimited);
         self.free.add_all(&other.free);
         self.nominated.add_all(&other.nominated);
+        self.free_nominated.add_all(&other.free_nominated);
     }
 
     const fn part(&mut self, lifetime: Lifetime) -> Option<&mut Tally> {
@@ -85,22 +116,19 @@ impl Holdings {
 ///
 /// Kept as of a moment, in worth; what it is later follows from that, so nothing has to happen
 /// while nothing changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// Usage at that moment and since.
+    /// Usage at that moment and since, in amounts and in worth.
+    used: Tally,
     usage: u64,
     /// By how much the flow was above it at that moment.
     excess: u64,
+    /// Of what that was made, as far as that is known: what it is worth follows what this is worth.
+    made_of: Tally,
     at: Time,
 }
 
 impl Flow {
-    /// Usage as it was last settled.
-    #[must_use]
-    pub const fn usage(&self) -> u64 {
-        self.usage
-    }
-
     /// When usage last changed.
     #[must_use]
     pub const fn at(&self) -> Time {
@@ -119,14 +147,42 @@ impl Flow {
         self.usage.saturating_add(self.excess(now, half_life))
     }
 
-    /// Usage has changed.
-    pub(super) fn settle(&mut self, usage: u64, now: Time, half_life: Millis) {
+    /// Usage has changed, to these amounts, which are worth so much.
+    pub(super) fn settle(&mut self, used: Tally, usage: u64, now: Time, half_life: Millis) {
         let flow = self.value(now, half_life);
+        let excess = flow.saturating_sub(usage);
+        let mut made_of = Tally::default();
+        if excess > 0 {
+            let elapsed = now.since(self.at);
+            for (dimension, amount) in self.made_of.iter() {
+                let amount = u64::try_from(amount).unwrap_or(0);
+                let left = decayed(amount, elapsed, half_life);
+                made_of.add_amount(dimension, i64::try_from(left).unwrap_or(i64::MAX));
+            }
+            for (dimension, before) in self.used.iter() {
+                let less = before.saturating_sub(used.get(dimension));
+                made_of.add_amount(dimension, less.max(0));
+            }
+        }
         *self = Self {
+            used,
             usage,
-            excess: flow.saturating_sub(usage),
+            excess,
+            made_of,
             at: now,
         };
+    }
+
+    /// What resources are worth has changed: what is used and what is remembered are worth something else, and
+    /// nothing of that is use. What is remembered and nobody knows of what it was made stays what it is.
+    fn revalue(&mut self, before: &Weights, weights: &Weights) {
+        self.usage = weights.of(&self.used);
+        let (was, is) = (before.of(&self.made_of), weights.of(&self.made_of));
+        // Where nothing of it is there any more, it is kept until there is.
+        if was > 0 && is > 0 {
+            let excess = u128::from(self.excess) * u128::from(is) / u128::from(was);
+            self.excess = u64::try_from(excess).unwrap_or(u64::MAX);
+        }
     }
 
     /// It was at least this at a moment before this process began.
@@ -137,9 +193,14 @@ impl Flow {
         }
     }
 
-    /// How long until the excess is at most this, if nothing changes.
+    /// How long until it is at most this, if nothing changes.
     #[must_use]
-    pub fn until_excess(&self, most: u64, now: Time, half_life: Millis) -> Millis {
+    pub fn until_at_most(&self, most: u64, now: Time, half_life: Millis) -> Millis {
+        self.until_excess(most.saturating_sub(self.usage), now, half_life)
+    }
+
+    /// How long until the excess is at most this, if nothing changes.
+    fn until_excess(&self, most: u64, now: Time, half_life: Millis) -> Millis {
         let excess = self.excess(now, half_life);
         if excess <= most {
             return Millis(0);
@@ -158,6 +219,25 @@ impl Flow {
     }
 }
 
+/// What a gang is charged against the budget of its queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Charge {
+    /// In worth times milliseconds.
+    pub amount: u128,
+    /// For what: it is worth what this is worth.
+    pub of: Tally,
+}
+
+impl Charge {
+    /// What resources are worth has changed.
+    fn revalue(&mut self, before: &Weights, weights: &Weights) {
+        let (was, is) = (before.of(&self.of), weights.of(&self.of));
+        if was > 0 && is > 0 {
+            self.amount = self.amount.saturating_mul(u128::from(is)) / u128::from(was);
+        }
+    }
+}
+
 /// A queue's books.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -165,12 +245,14 @@ pub struct Account {
     pub own: Holdings,
     /// The same with that of the queues below it.
     pub held: Holdings,
-    /// Its usage over time.
+    /// What is used on nodes, in worth, as it was last settled.
+    pub usage: u64,
+    /// That over time, but for what is given back whenever somebody needs it: it stands in nobody's way.
     pub flow: Flow,
     /// Its fair share now, in worth.
     pub share: u64,
     /// What gangs were charged against its budget, in worth times milliseconds.
-    charges: BTreeMap<GangId, u128>,
+    charges: BTreeMap<GangId, Charge>,
     charged: u128,
 }
 
@@ -181,39 +263,49 @@ impl Account {
         self.charged
     }
 
-    /// Charges a gang, instead of what it was charged before.
-    pub(super) fn charge(&mut self, gang: GangId, amount: u128) {
-        self.give_back(gang);
-        if amount > 0 {
-            self.charges.insert(gang, amount);
-            self.charged += amount;
-        }
-    }
-
-    /// Gives a gang's charge back; says whether there was one.
-    pub(super) fn give_back(&mut self, gang: GangId) -> bool {
-        let before = self.charges.remove(&gang).unwrap_or(0);
-        self.charged -= before;
-        before > 0
+    /// Charges a gang, instead of what it was charged before; says what that was.
+    pub(super) fn charge(&mut self, gang: GangId, charge: Option<Charge>) -> Option<Charge> {
+        let charge = charge.filter(|charge| charge.amount > 0);
+        self.charged += charge.as_ref().map_or(0, |charge| charge.amount);
+        let before = match charge {
+            Some(charge) => self.charges.insert(gang, charge),
+            None => self.charges.remove(&gang),
+        };
+        self.charged -= before.as_ref().map_or(0, |charge| charge.amount);
+        before
     }
 
     /// What a gang was charged.
     #[must_use]
     pub fn charge_of(&self, gang: GangId) -> u128 {
-        self.charges.get(&gang).copied().unwrap_or(0)
+        self.charges.get(&gang).map_or(0, |charge| charge.amount)
     }
 
-    /// Brings the flow up to what is held now; says whether that is less than before. What is only
-    /// nominated is used by others still: together they may be more than there is.
-    pub(super) fn settle(&mut self, weights: &Weights, now: Time, half_life: Millis) -> bool {
-        let mut used = self.held.all.clone();
-        used.subtract_all(&self.held.nominated);
-        let usage = weights.of(&used);
-        let eased = usage < self.flow.usage;
-        if usage != self.flow.usage {
-            self.flow.settle(usage, now, half_life);
+    /// Who is charged something.
+    pub(in crate::state) fn charges(&self) -> impl Iterator<Item = (GangId, &Charge)> {
+        self.charges.iter().map(|(gang, charge)| (*gang, charge))
+    }
+
+    /// Values anew what is held, what is remembered of it, and what is charged.
+    pub(super) fn revalue(&mut self, before: &Weights, weights: &Weights) {
+        self.usage = weights.of(&self.held.used());
+        self.flow.revalue(before, weights);
+        for charge in self.charges.values_mut() {
+            charge.revalue(before, weights);
         }
-        eased
+        self.charged = self.charges.values().map(|charge| charge.amount).sum();
+    }
+
+    /// Brings the flow up to what is held now; says whether that is less than before.
+    pub(super) fn settle(&mut self, weights: &Weights, now: Time, half_life: Millis) -> bool {
+        let (usage, before) = (weights.of(&self.held.used()), self.usage);
+        self.usage = usage;
+        let used = self.held.used_to_stay();
+        if used != self.flow.used {
+            let worth = weights.of(&used);
+            self.flow.settle(used, worth, now, half_life);
+        }
+        usage < before
     }
 }
 
@@ -226,24 +318,24 @@ mod tests {
     #[test]
     fn flow_follows_usage_up_at_once_and_down_by_half_lives() {
         let mut flow = Flow::default();
-        flow.settle(100, Time(0), HOUR);
+        flow.settle(Tally::default(), 100, Time(0), HOUR);
         assert_eq!(flow.value(Time(0), HOUR), 100);
-        flow.settle(20, Time(0), HOUR);
+        flow.settle(Tally::default(), 20, Time(0), HOUR);
         assert_eq!(flow.value(Time(0), HOUR), 100);
         assert_eq!(flow.value(Time(HOUR.0), HOUR), 60);
         assert_eq!(flow.value(Time(2 * HOUR.0), HOUR), 40);
         // Usage that rises below the flow does not change it.
-        flow.settle(50, Time(HOUR.0), HOUR);
+        flow.settle(Tally::default(), 50, Time(HOUR.0), HOUR);
         assert_eq!(flow.value(Time(HOUR.0), HOUR), 60);
-        flow.settle(90, Time(HOUR.0), HOUR);
+        flow.settle(Tally::default(), 90, Time(HOUR.0), HOUR);
         assert_eq!(flow.value(Time(HOUR.0), HOUR), 90);
     }
 
     #[test]
     fn how_long_it_takes_to_fall_is_known() {
         let mut flow = Flow::default();
-        flow.settle(1_000_000, Time(0), HOUR);
-        flow.settle(0, Time(0), HOUR);
+        flow.settle(Tally::default(), 1_000_000, Time(0), HOUR);
+        flow.settle(Tally::default(), 0, Time(0), HOUR);
         for most in [900_000, 500_000, 1, 0] {
             let wait = flow.until_excess(most, Time(5), HOUR);
             assert!(flow.excess(Time(5) + wait, HOUR) <= most);
@@ -255,7 +347,7 @@ mod tests {
     #[test]
     fn a_flow_that_is_recalled_has_decayed_since() {
         let mut flow = Flow::default();
-        flow.settle(100, Time(HOUR.0), HOUR);
+        flow.settle(Tally::default(), 100, Time(HOUR.0), HOUR);
         flow.recall(300, Time(0), Time(HOUR.0), HOUR);
         assert_eq!(flow.value(Time(HOUR.0), HOUR), 200);
         flow.recall(10, Time(0), Time(HOUR.0), HOUR);

@@ -3,7 +3,7 @@
 mod account;
 mod tree;
 
-pub use account::{Account, Flow, Holdings};
+pub use account::{Account, Charge, Flow, Holdings};
 pub use tree::{MAX_DEPTH, Misplaced};
 
 use super::ids::{GangId, QueueId, Slab};
@@ -26,7 +26,7 @@ pub struct Queue {
     pub guaranteed: Vec<(Dimension, i64)>,
     /// The gangs that name it.
     pub gangs: BTreeSet<GangId>,
-    /// Those of them that have members who have not ended, or for which room is set aside.
+    /// Those of them that have members who have not ended, or that ask for room for such as are not there yet.
     workers: BTreeSet<GangId>,
     /// The queue above it; `None`: right below the cluster, or misplaced.
     pub parent: Option<QueueId>,
@@ -227,11 +227,8 @@ impl Queues {
     /// Notes that a gang does not name the queue any more.
     pub fn leave(&mut self, id: QueueId, gang: GangId) {
         self.note_work(id, gang, false);
-        let queue = &mut self.queues[id];
-        queue.gangs.remove(&gang);
-        if queue.account.give_back(gang) {
-            self.eased.insert(Eased::Use(Some(id)));
-        }
+        self.queues[id].gangs.remove(&gang);
+        self.give_back(id, gang);
         self.forget_if_unused(id);
     }
 
@@ -410,8 +407,14 @@ impl Queues {
         std::mem::take(&mut self.news)
     }
 
-    /// What a unit of a resource is worth has changed, or how much of it there is.
-    pub(super) fn reweigh(&mut self) {
+    /// What a unit of a resource is worth has changed, or how much of it there is. What was used until now
+    /// was used at what it was worth then.
+    pub(super) fn reweigh(&mut self, before: &Weights, weights: &Weights, now: Time) {
+        self.settle(before, now);
+        self.cluster.revalue(before, weights);
+        for (_, queue) in self.queues.iter_mut() {
+            queue.account.revalue(before, weights);
+        }
         self.outdated = true;
     }
 
@@ -453,8 +456,9 @@ impl Queues {
         for id in ids {
             let queue = &mut self.queues[id];
             queue.account.settle(weights, now, self.half_life);
-            if let Some((flow, at)) = queue.saved_flow.take() {
-                // No flow was ever above what the cluster has.
+            // No flow was ever above what the cluster has, where that is known.
+            let known = weights.total() > 0;
+            if known && let Some((flow, at)) = queue.saved_flow.take() {
                 let flow = flow.min(weights.total());
                 queue.account.flow.recall(flow, at, now, self.half_life);
             }
@@ -536,14 +540,19 @@ impl Queues {
         !self.eased.is_empty()
     }
 
-    /// Charges a gang against its queue's budget.
-    pub(super) fn charge(&mut self, id: QueueId, gang: GangId, amount: u128) {
-        self.queues[id].account.charge(gang, amount);
+    /// Charges a gang against its queue's budget, or for now not; says what it was charged before.
+    pub(super) fn charge(
+        &mut self,
+        id: QueueId,
+        gang: GangId,
+        charge: Option<Charge>,
+    ) -> Option<Charge> {
+        self.queues[id].account.charge(gang, charge)
     }
 
     /// Gives a gang's charge back.
     pub(super) fn give_back(&mut self, id: QueueId, gang: GangId) {
-        if self.queues[id].account.give_back(gang) {
+        if self.charge(id, gang, None).is_some() {
             self.eased.insert(Eased::Use(Some(id)));
         }
     }
@@ -599,6 +608,12 @@ impl Queues {
             self.by_name.remove(&*queue.name);
             self.roots.remove(&id);
             self.outdated |= !queue.children.is_empty();
+            // They may go, too, before the tree is made anew.
+            for child in &queue.children {
+                if let Some(child) = self.queues.get_mut(*child) {
+                    child.parent = None;
+                }
+            }
             if let Some(parent) = queue.parent {
                 self.queues[parent].children.remove(&id);
             }
@@ -630,6 +645,24 @@ mod tests {
         assert!(declared(&queues));
         queues.remove(DEFAULT_QUEUE);
         assert!(!declared(&queues));
+    }
+
+    #[test]
+    fn a_queue_goes_after_the_one_above_it_has() {
+        let queue = |name: &str, parent: Option<&str>| QueueSpec {
+            name: name.to_owned(),
+            parent: parent.map(str::to_owned),
+            ..QueueSpec::default()
+        };
+        let mut queues = Queues::default();
+        queues.upsert(queue("above", None), |_| None);
+        queues.upsert(queue("below", Some("above")), |_| None);
+        queues.settle(&Weights::default(), Time::ZERO);
+        // Before the tree is made anew.
+        queues.remove("above");
+        queues.remove("below");
+        queues.settle(&Weights::default(), Time::ZERO);
+        assert_eq!(queues.iter().count(), 1);
     }
 
     #[test]

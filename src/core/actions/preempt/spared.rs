@@ -1,27 +1,7 @@
-//! What the actions note of their decisions, for whoever asks why (`muster why`). Nothing is decided
-//! by it.
+//! How many keep what they need, and why, for whoever asks (`muster why`). Nothing is decided by it.
 
-use super::agenda::Agenda;
-use crate::framework::Profiles;
-use crate::placement::Shortage;
-use crate::state::{ClusterState, PodId};
 use muster_model::explanation::{Spared, SparedCount};
-use muster_model::units::Time;
 use std::mem::discriminant;
-use std::sync::Arc;
-
-/// What there is to see for whoever changes nothing.
-#[derive(Clone, Copy, Debug)]
-pub struct Sight<'a> {
-    /// The time.
-    pub now: Time,
-    /// The cluster.
-    pub state: &'a ClusterState,
-    /// The notes on gangs.
-    pub agenda: &'a Agenda,
-    /// The plugins.
-    pub profiles: Profiles<'a>,
-}
 
 /// How many gangs keep what they need for which reason, with one example each. Those that differ only
 /// in when that is over count as one, with the earliest time.
@@ -59,17 +39,4 @@ impl SparedGangs {
         all.map(|(why, gangs, example)| SparedCount::new(*why, *gangs, example))
             .collect()
     }
-}
-
-/// What its last try came to, for lack of room.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Short {
-    /// The member that found no node.
-    pub member: Option<PodId>,
-    /// How many members found one, where that is known.
-    pub placed: Option<u32>,
-    /// How many had to.
-    pub needed: u32,
-    /// What the nodes said; shared by all who want the same.
-    pub found: Arc<Shortage>,
 }

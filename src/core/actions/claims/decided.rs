@@ -5,8 +5,10 @@ use crate::state::{Closeness, ClusterState, GangId, Place, Standing};
 use crate::transaction::{Asked, Assumed, Committed};
 use muster_model::units::Time;
 use muster_model::{
-    Answer, Body, GangSpec, Point, Question, QuestionId, VOLUME_BINDING, VolumeTask, Why, counted,
+    Answer, AskedPlace, Body, GangSpec, Point, Question, QuestionId, VOLUME_BINDING, VolumeTask,
+    Why, counted,
 };
+use std::sync::Arc;
 
 /// How many claims of a pod are named.
 const NAMED_CLAIMS: usize = 3;
@@ -14,9 +16,9 @@ const NAMED_CLAIMS: usize = 3;
 /// A decision between two points: its places are taken, and its binds have not been ordered.
 #[derive(Clone, Debug)]
 pub struct Hold {
-    pub(super) committed: Committed,
+    pub(in crate::actions) committed: Committed,
     /// The point that it has reached: what was asked there has to be answered before it goes on.
-    pub(super) point: Point,
+    pub(in crate::actions) point: Point,
     asked: Vec<Pending>,
     /// What the decision rests on, once it has waited.
     ground: Option<Ground>,
@@ -25,8 +27,7 @@ pub struct Hold {
 /// A question that was asked about this decision.
 #[derive(Clone, Debug)]
 struct Pending {
-    question: Question,
-    step: Assumed,
+    question: Arc<Question>,
     plugin: &'static str,
     until: Time,
     answer: Option<Answer>,
@@ -38,13 +39,15 @@ struct Ground {
     definition: Option<GangSpec>,
     nearness: Vec<Option<Closeness>>,
     max_hops: Option<u32>,
+    /// Its gang holds more than its maximum: a member of a minimum is placed all the same.
+    is_beyond: bool,
     /// The version of the nodes' facts.
     facts: u64,
 }
 
 impl Ground {
-    fn of(state: &ClusterState, gang: GangId) -> Self {
-        let gang = &state[gang];
+    fn of(state: &ClusterState, id: GangId) -> Self {
+        let gang = &state[id];
         let of_subgroups = gang.subgroups.iter();
         let of_subgroups = of_subgroups.map(|one| state.closeness(gang, one).ok().flatten());
         let of_all = state.closeness_of_all(gang).ok().flatten();
@@ -52,13 +55,14 @@ impl Ground {
             definition: gang.definition().cloned(),
             nearness: of_subgroups.chain([of_all]).collect(),
             max_hops: state.max_hops(gang),
+            is_beyond: gang.is_beyond_its_maximum(),
             facts: state.nodes().version(),
         }
     }
 }
 
 impl Hold {
-    pub(super) const fn new(committed: Committed) -> Self {
+    pub(in crate::actions) const fn new(committed: Committed) -> Self {
         Self {
             committed,
             point: Point::Reserve,
@@ -68,18 +72,17 @@ impl Hold {
     }
 
     /// Notes a question that is asked now.
-    pub(super) fn note(&mut self, question: Question, asked: &Asked, now: Time) {
+    pub(in crate::actions) fn note(&mut self, question: Arc<Question>, asked: &Asked, now: Time) {
         self.asked.push(Pending {
             until: now + question.at_most.min(MAX_WAIT),
             question,
-            step: asked.step,
             plugin: asked.plugin,
             answer: None,
         });
     }
 
     /// Notes an answer; whether it is now known how it goes on.
-    pub(super) fn take(&mut self, id: QuestionId, answer: Answer) -> bool {
+    pub(in crate::actions) fn take(&mut self, id: QuestionId, answer: Answer) -> bool {
         let found = self.asked.iter_mut().find(|one| one.question.id == id);
         let Some(pending) = found.filter(|one| one.answer.is_none()) else {
             return false;
@@ -94,45 +97,51 @@ impl Hold {
     }
 
     /// Whether answers are missing.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::actions) fn is_open(&self) -> bool {
         self.open().next().is_some()
     }
 
     /// The questions that are not answered.
-    pub(super) fn open_ids(&self) -> impl Iterator<Item = QuestionId> {
+    pub(in crate::actions) fn open_ids(&self) -> impl Iterator<Item = QuestionId> {
         self.open().map(|one| one.question.id)
     }
 
     /// The questions that are not answered with yes.
-    pub(super) fn without_yes(&self) -> impl Iterator<Item = QuestionId> {
+    pub(in crate::actions) fn without_yes(&self) -> impl Iterator<Item = QuestionId> {
         let yes = |one: &&Pending| matches!(one.answer, Some(Answer::Yes(_)));
         let asked = self.asked.iter().filter(move |one| !yes(one));
         asked.map(|one| one.question.id)
     }
 
     /// When the first answer is late.
-    pub(super) fn late_at(&self) -> Option<Time> {
+    pub(in crate::actions) fn late_at(&self) -> Option<Time> {
         self.open().map(|one| one.until).min()
     }
 
     /// The pods and their nodes, in the order of decision.
-    pub(super) fn steps(&self) -> Vec<Assumed> {
+    pub(in crate::actions) fn steps(&self) -> Vec<Assumed> {
         self.committed.assumed().collect()
     }
 
+    /// The same in names.
+    pub(in crate::actions) fn places(&self, state: &ClusterState) -> Arc<[AskedPlace]> {
+        let steps = self.committed.assumed();
+        steps.filter_map(|step| step.named(state)).collect()
+    }
+
     /// Notes what it rests on, when it begins to wait.
-    pub(super) fn begin_to_wait(&mut self, state: &ClusterState, gang: GangId) {
+    pub(in crate::actions) fn begin_to_wait(&mut self, state: &ClusterState, gang: GangId) {
         self.ground = Some(Ground::of(state, gang));
     }
 
     /// Whether it has waited.
-    pub(super) const fn has_waited(&self) -> bool {
+    pub(in crate::actions) const fn has_waited(&self) -> bool {
         self.ground.is_some()
     }
 
     /// Whether every pod is there and has its place, and what the decision rests on is as it was. Whether
     /// there is room is another question.
-    pub(super) fn stands(&self, state: &ClusterState, gang: GangId) -> bool {
+    pub(in crate::actions) fn stands(&self, state: &ClusterState, gang: GangId) -> bool {
         let Some(before) = &self.ground else {
             return true;
         };
@@ -150,14 +159,14 @@ impl Hold {
         let now = Ground::of(state, gang);
         let rest = (&now.definition, &now.nearness, now.max_hops);
         state[gang].missing() == 0
-            && !state[gang].is_beyond_its_maximum()
+            && (before.is_beyond || !now.is_beyond)
             && rest == (&before.definition, &before.nearness, before.max_hops)
             && steps.all(|step| has_its_place(step) && same_node(step))
     }
 
     /// Who said no, or nothing in time.
-    pub(super) fn refusal(&self, state: &ClusterState, now: Time) -> Option<Why> {
-        let on = |one: &Pending| format!("{}: {}", on_node(state, one.step), one.plugin);
+    pub(in crate::actions) fn refusal(&self, now: Time) -> Option<Why> {
+        let on = |one: &Pending| format!("{}: {}", one.question.about, one.plugin);
         let found = self.asked.iter().find_map(|one| match &one.answer {
             Some(Answer::No { message }) => {
                 let words = format!("{}: {message}", on(one));
@@ -191,19 +200,22 @@ impl Hold {
     }
 
     /// For whose answers it waits, in words.
-    pub(super) fn in_words(&self, state: &ClusterState) -> Option<String> {
+    pub(in crate::actions) fn in_words(&self) -> Option<String> {
         let mut open = self.open();
         let first = open.next()?;
         let (point, plugin) = (first.question.body.point().as_str(), first.plugin);
-        let (about, claims) = (on_node(state, first.step), claims_of(&first.question.body));
-        let more = and_more(open.count());
+        let (about, claims) = (&first.question.about, claims_of(&first.question.body));
+        let others = match open.count() {
+            0 => String::new(),
+            some => format!(", and for {}", counted(some, "other plugin")),
+        };
         Some(format!(
-            "places are found; they wait for what {point} plugin {plugin} asked about {about}{claims}{more}"
+            "places are found; they wait for what {point} plugin {plugin} asked about {about}{claims}{others}"
         ))
     }
 
     /// What was asked and left something behind, or may have, the last first.
-    pub(super) fn traces(&self) -> impl Iterator<Item = &Question> {
+    pub(in crate::actions) fn traces(&self) -> impl Iterator<Item = &Arc<Question>> {
         let left = |one: &&Pending| {
             one.question.leaves_traces && one.answer.as_ref() != Some(&Answer::Unsent)
         };
@@ -234,7 +246,7 @@ fn claims_of(body: &Body) -> String {
 }
 
 /// ` and 3 others`.
-pub(super) fn and_more(count: usize) -> String {
+fn and_more(count: usize) -> String {
     match count {
         0 => String::new(),
         some => format!(" and {}", counted(some, "other")),
@@ -242,7 +254,7 @@ pub(super) fn and_more(count: usize) -> String {
 }
 
 /// `pod a on node n`.
-pub(super) fn on_node(state: &ClusterState, step: Assumed) -> String {
+pub(in crate::actions) fn on_node(state: &ClusterState, step: Assumed) -> String {
     let pod = state.pod(step.pod).map_or("", |pod| &pod.key.name);
     format!("pod {pod} on node {}", state.nodes().name(step.node))
 }

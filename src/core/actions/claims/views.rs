@@ -1,8 +1,7 @@
 //! What a gang may take of the room that is free: who heads a queue is not to be delayed by it.
 
-use super::Reserved;
-use crate::actions::agenda::OrderKey;
-use crate::actions::moves::Moves;
+use super::{Moves, Reserved};
+use crate::actions::notes::OrderKey;
 use crate::state::{GangId, QueueId, View};
 use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;

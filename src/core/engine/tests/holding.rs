@@ -1,0 +1,242 @@
+//! Room that is held for members that are not there yet: from when, for whom, and until when.
+
+use super::*;
+use muster_model::resources::Dimension;
+use muster_model::{NodeSpec, Taint};
+
+fn asking(name: &str, min: u32, cpus: i64) -> GangSpec {
+    GangSpec {
+        min_available: min,
+        min_resources: vec![("cpu".to_owned(), cpus * 1000)],
+        ..group(name)
+    }
+}
+
+impl Story {
+    /// What is free on a node, in CPUs.
+    fn free(&self, node: &str) -> i64 {
+        let nodes = self.scheduler.state().nodes();
+        nodes.free(nodes.find(node).unwrap(), Dimension::CPU) / 1000
+    }
+}
+
+#[test]
+fn what_a_driver_leaves_of_it_is_held_for_those_it_makes() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(asking("a", 1, 3));
+    story.pod("driver", Some("a"));
+    assert_eq!(names(&story.run()), ["driver"]);
+    assert_eq!(story.free("n"), 1, "1 for the driver, 2 held");
+    story.pod("other", None);
+    story.pod("another", None);
+    assert_eq!(names(&story.run()), ["other"]);
+    story.pod("e0", Some("a"));
+    assert_eq!(names(&story.run()), ["e0"]);
+    assert_eq!(story.free("n"), 0, "1 held still");
+    story.pod("e1", Some("a"));
+    assert_eq!(names(&story.run()), ["e1"]);
+}
+
+/// A place is reserved for the head of the queue where room is held.
+#[test]
+fn what_is_left_is_held_though_somebody_waits_for_the_same_room() {
+    let mut story = Story::new();
+    story.node("n", 2);
+    story.define(asking("a", 0, 2));
+    story.binds();
+    assert_eq!(story.free("n"), 0, "all of it is held");
+    // For so long the place of a head is not reserved where nobody knows when it will be free.
+    story.submit(pod("head", None, 2));
+    assert_eq!(story.binds(), []);
+    story.pass(300_000);
+    assert_eq!(story.binds(), []);
+    assert!(story.scheduler.reserved().next().is_some());
+    story.node("m", 1);
+    story.pod("e", Some("a"));
+    assert_eq!(names(&story.run()), ["e"]);
+    let state = story.scheduler.state();
+    let id = state.find_gang(&key("a")).unwrap();
+    let held = state.held_for(id).unwrap().sum();
+    assert_eq!(held.get(Dimension::CPU), 1_000);
+}
+
+#[test]
+fn who_may_go_where_its_own_room_is_held_goes_there() {
+    let mut story = Story::new();
+    let taint = Taint {
+        key: "t".to_owned(),
+        ..Taint::default()
+    };
+    story.tell(Event::is(NodeSpec {
+        taints: vec![taint],
+        ..node("n", 2)
+    }));
+    story.define(asking("a", 1, 2));
+    story.binds();
+    assert_eq!(story.free("n"), 0, "all of it is held");
+    story.node("m", 1);
+    story.pod("runs", None);
+    assert_eq!(names(&story.run()), ["runs"]);
+    story.pod("p", Some("a"));
+    assert_eq!(story.binds(), [], "it may not go there");
+    story.pass(300_000);
+    assert_eq!(story.binds(), []);
+    assert!(story.scheduler.reserved().next().is_some());
+    story.node("n", 2);
+    assert_eq!(names(&story.run()), ["p"]);
+    assert_eq!(story.scheduler.stats().sweep_rescues, 0);
+}
+
+#[test]
+fn a_bind_that_comes_back_does_not_take_more_than_there_is() {
+    let mut story = Story::new();
+    story.node("n", 2);
+    story.define(asking("a", 0, 2));
+    story.pod("p", Some("a"));
+    let binds = story.binds();
+    assert_eq!((names(&binds), story.free("n")), (vec!["p"], 0));
+    story.refused(&binds[0]);
+    story.pod("other", None);
+    assert!(
+        story.run().is_empty(),
+        "what the bind gave back is held again"
+    );
+    story.node("m", 4);
+    story.submit(pod("large", Some("a"), 3));
+    let mut bound = BTreeSet::new();
+    for _ in 0..4 {
+        bound.extend(story.run().into_iter().map(|bind| bind.pod.name));
+        assert!(story.free("n") >= 0 && story.free("m") >= 0);
+        story.pass(60_000);
+    }
+    let expected = ["p", "large", "other"].map(str::to_owned);
+    assert_eq!(bound, BTreeSet::from(expected));
+}
+
+#[test]
+fn who_has_lost_its_room_with_a_node_is_let_in_anew() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(asking("a", 2, 4));
+    story.step();
+    assert_eq!(story.status("a").phase, GangPhase::Inqueue);
+    story.tell(Event::Gone(ObjectKey::Node("n".into())));
+    story.step();
+    assert_eq!(story.status("a").phase, GangPhase::Pending);
+    story.node("m", 4);
+    story.step();
+    assert_eq!(story.status("a").phase, GangPhase::Inqueue);
+    assert_eq!(story.free("m"), 0);
+}
+
+#[test]
+fn who_asks_for_more_is_let_in_anew_and_who_asks_for_less_gives_back() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(asking("a", 2, 3));
+    story.step();
+    assert_eq!(story.free("n"), 1);
+    story.define(asking("a", 2, 5));
+    story.step();
+    assert_eq!(story.status("a").phase, GangPhase::Pending);
+    story.define(asking("a", 2, 2));
+    story.step();
+    assert_eq!(story.status("a").phase, GangPhase::Inqueue);
+    assert_eq!(story.free("n"), 2);
+}
+
+#[test]
+fn a_new_leader_holds_for_a_driver_what_is_free() {
+    let mut story = Story::new();
+    story.define(asking("a", 1, 3));
+    story.node("n", 4);
+    story.submit(PodSpec {
+        node: Some("n".into()),
+        phase: PodPhase::Running,
+        ..pod("driver", Some("a"), 1)
+    });
+    story.pod("other", None);
+    story.pod("another", None);
+    story.run();
+    story.run();
+    assert_eq!(story.free("n"), 0);
+    story.pod("e0", Some("a"));
+    story.pod("e1", Some("a"));
+    let mut bound = names(&story.run()).len();
+    bound += names(&story.run()).len();
+    assert_eq!(bound, 2, "its executors have what was held");
+}
+
+#[test]
+fn what_is_held_counts_in_the_books_of_the_queue_once() {
+    let mut story = Story::new();
+    story.node("n", 8);
+    story.tell(Event::is(QueueSpec {
+        name: "q".into(),
+        limit: vec![("cpu".to_owned(), 4000)],
+        ..QueueSpec::default()
+    }));
+    let in_queue = |spec| GangSpec {
+        queue: Some("q".to_owned()),
+        ..spec
+    };
+    story.define(in_queue(asking("a", 4, 4)));
+    story.step();
+    assert_eq!(story.status("a").phase, GangPhase::Inqueue);
+    story.define(in_queue(asking("b", 1, 1)));
+    story.step();
+    assert_eq!(story.status("b").phase, GangPhase::Pending);
+    assert!(
+        story.why("b").starts_with("QueueLimit"),
+        "{}",
+        story.why("b")
+    );
+    // What its members ask is what was held for them.
+    for name in ["a0", "a1", "a2", "a3"] {
+        story.pod(name, Some("a"));
+    }
+    assert_eq!(story.run().len(), 4);
+}
+
+#[test]
+fn room_that_nobody_uses_is_given_up_and_asked_for_anew_behind_the_others() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(asking("idle", 4, 4));
+    story.step();
+    story.pod("other", None);
+    assert!(story.run().is_empty());
+    story.pass(600_000);
+    let bound = story.run();
+    assert_eq!(names(&bound), ["other"]);
+    assert_eq!(story.status("idle").phase, GangPhase::Pending);
+    assert_eq!(
+        story.why("idle"),
+        "Released: room was held for its minResources for 600s, and nobody used it"
+    );
+    story.tell(Event::Gone(ObjectKey::Pod(bound[0].pod.clone())));
+    story.pass(10_000);
+    story.step();
+    assert_eq!(story.status("idle").phase, GangPhase::Inqueue);
+}
+
+#[test]
+fn a_driver_that_makes_nobody_keeps_its_own_room_alone() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(asking("a", 1, 4));
+    story.pod("driver", Some("a"));
+    story.run();
+    assert_eq!(story.free("n"), 0);
+    story.pass(300_000);
+    story.pod("e0", Some("a"));
+    story.run();
+    story.pass(300_000);
+    story.run();
+    assert_eq!(story.free("n"), 0, "somebody came to it");
+    story.pass(300_000);
+    story.run();
+    assert_eq!(story.free("n"), 2);
+    assert_eq!(story.status("a").phase, GangPhase::Running);
+}
