@@ -84,7 +84,7 @@ fn try_all(cx: &mut Cycle<'_>, refused: &mut Refused, contest: &mut Contest, bef
     }
 }
 
-/// Who is next: who is partly bound, else who has reserved a place that may be free, else the head of
+/// Who is next: who has to be completed, else who has reserved a place that may be free, else the head of
 /// the queue that is next.
 fn next_gang(cx: &mut Cycle<'_>, contest: &mut Contest) -> Option<GangId> {
     if let Some(urgent) = cx.agenda.first_urgent() {
@@ -251,9 +251,9 @@ fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128, mut why: W
 }
 
 /// Whether its queue gives a gang what it asks for, as if nothing were held for it; what it is charged. One
-/// that is partly bound was let in before.
+/// that has to be completed was let in before.
 fn ask_the_queue(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
-    if cx.state[gang_id].is_partly_bound() {
+    if cx.state[gang_id].has_to_be_completed() {
         return Ok(0);
     }
     if cx.claims.nominated.contains(&gang_id) {

@@ -7,7 +7,7 @@ use crate::state::GangId;
 /// Where a gang stands in the order.
 pub(super) fn order_key(cx: &Cycle<'_>, gang_id: GangId) -> OrderKey {
     let gang = &cx.state[gang_id];
-    let lane = if gang.is_partly_bound() {
+    let lane = if gang.has_to_be_completed() {
         Lane::Urgent
     } else if cx.claims.nominated.contains(&gang_id) {
         Lane::Promised

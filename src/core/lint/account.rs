@@ -1,7 +1,7 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
 use super::advised::Advised;
-use super::books::{AskedBook, Count, Gangs, VolumeBook};
+use super::books::{AskedBook, Count, Gangs, Queues, VolumeBook};
 use super::roads::Roads;
 use muster_model::units::Millis;
 use muster_model::{
@@ -73,6 +73,14 @@ impl Pod {
         self.node.is_some() && !self.phase.is_terminal()
     }
 
+    /// What it requests of a resource.
+    pub(super) fn requests(&self, resource: &str) -> i64 {
+        let mut requests = self.requests.iter();
+        requests
+            .find(|(name, _)| name == resource)
+            .map_or(0, |(_, amount)| *amount)
+    }
+
     /// The node it uses something of, or will, or may.
     fn place(&self) -> Option<&String> {
         let place = self.node.as_ref().or(self.ordered.as_ref());
@@ -111,6 +119,7 @@ pub(super) struct Account {
     /// The uids of our pods, by gang.
     members: BTreeMap<GangKey, BTreeSet<String>>,
     pub(super) gangs: Gangs,
+    pub(super) queues: Queues,
     /// The namespaces that claim their groups for us.
     pub(super) claims: BTreeSet<String>,
     pub(super) topologies: BTreeMap<String, TopologySpec>,
@@ -179,10 +188,12 @@ impl Account {
             Object::HyperNode(spec) => {
                 self.hyper_nodes.insert(spec.name.clone(), (**spec).clone());
             }
-            Object::Queue(spec) if spec.default_lifetime.is_some() => {
-                self.with_lifetimes.insert(spec.name.clone());
+            Object::Queue(spec) => {
+                self.queues.hear(spec);
+                self.with_lifetimes.remove(&spec.name);
+                let with_lifetime = spec.default_lifetime.map(|_| spec.name.clone());
+                self.with_lifetimes.extend(with_lifetime);
             }
-            Object::Queue(spec) => _ = self.with_lifetimes.remove(&spec.name),
             Object::Namespace(spec) => {
                 let labels = spec.labels.clone();
                 self.namespaces.insert(spec.name.clone(), labels);
@@ -213,7 +224,10 @@ impl Account {
                 self.roads.remove(name);
             }
             ObjectKey::HyperNode(name) => _ = self.hyper_nodes.remove(name),
-            ObjectKey::Queue(name) => _ = self.with_lifetimes.remove(name),
+            ObjectKey::Queue(name) => {
+                self.queues.gone(name);
+                self.with_lifetimes.remove(name);
+            }
             ObjectKey::Namespace(name) => {
                 self.namespaces.remove(name);
                 self.claim(name, false);
@@ -323,6 +337,9 @@ impl Account {
         let retired = pod.count(self) == Count::Succeeded;
         if pod.ours {
             self.gangs.gone(&pod.gang, pod.subgroup.as_deref(), retired);
+            if !self.members.contains_key(&pod.gang) {
+                self.queues.forget(&pod.gang);
+            }
         }
         self.forget_unused(pod.place());
     }
@@ -487,6 +504,14 @@ impl Account {
         let members = self.members.get(gang).into_iter().flatten();
         let members = members.filter_map(|uid| self.pods.get(uid));
         members.filter_map(|pod| Some((pod, pod.place()?)))
+    }
+
+    /// What the members of a gang that have a place request of a resource.
+    pub(super) fn holds(&self, gang: &GangKey, resource: &str) -> i128 {
+        let placed = self.placed(gang);
+        placed
+            .map(|(pod, _)| i128::from(pod.requests(resource)))
+            .sum()
     }
 
     /// The first resource that a pod requests and of which more is used on its node than there is.

@@ -8,6 +8,7 @@ use super::books::Count;
 use super::books::Labels;
 use super::company::{firsts, in_company};
 use super::kept::may_be_there;
+use super::limits;
 use super::places::{near_enough, not_shared};
 use super::spread::Spreads;
 use super::volumes;
@@ -27,6 +28,7 @@ pub(super) fn look(
     let mut notes = Vec::new();
     let mut bound: BTreeMap<GangKey, Labels> = BTreeMap::new();
     let firsts = firsts(account, plan);
+    let completed = limits::to_be_completed(account, plan);
     let mut places = Places::new(plan, exempt);
     let (mut released, mut preempted) = (BTreeSet::new(), BTreeSet::new());
     for effect in &plan.effects {
@@ -78,6 +80,8 @@ pub(super) fn look(
     for (pod, node) in &places.taken {
         places.notes.extend(in_company(account, pod, node, &firsts));
     }
+    limits::take_down(account, plan);
+    notes.extend(limits::exceeded(account, &places.taken, &completed));
     notes.extend(places.notes);
     for effect in &plan.effects {
         match effect {

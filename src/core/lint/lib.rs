@@ -17,6 +17,7 @@ mod checks;
 mod company;
 mod hyper_nodes;
 mod kept;
+mod limits;
 mod places;
 mod roads;
 mod spread;

@@ -8,6 +8,7 @@ use muster_model::{
     NodeSpec, ObjectKey, PodKey, PodLabels, PodQuery, PodSpec, PodWaits, Source, SpreadRule,
     SubgroupSpec, Taint,
 };
+use muster_model::{Decision, Outcome, QueueSpec};
 use muster_model::{Effect, Evict, EvictCause, GangPhase, GangStatus};
 use muster_model::{HeldPlace, OntoKept};
 
@@ -134,6 +135,63 @@ fn a_plan_of_the_schedulers_is_clean() {
 fn a_gang_bound_in_part_is_found() {
     let notes = World::new().look(vec![bind("p0", "n")]);
     found(&notes, "bound in part: 1 of 2");
+}
+
+#[test]
+fn a_queue_that_holds_more_than_its_limit_is_found() {
+    for (lowered, has_begun) in [(false, false), (true, false), (false, true)] {
+        let mut world = World::new();
+        let limited = |cpus: i64| {
+            Event::is(QueueSpec {
+                name: "above".into(),
+                limit: vec![("cpu".into(), cpus)],
+                ..QueueSpec::default()
+            })
+        };
+        // Who was let in by a higher limit may stay.
+        if lowered {
+            world.tell(limited(2_000));
+        }
+        world.tell(limited(1_000));
+        world.tell(Event::is(QueueSpec {
+            name: "q".into(),
+            parent: Some("above".into()),
+            ..QueueSpec::default()
+        }));
+        // Who runs in part has to be completed.
+        let places = if has_begun {
+            world.tell(Event::is(PodSpec {
+                node: Some("n".into()),
+                ..pod("p0")
+            }));
+            vec![bind("p1", "n")]
+        } else {
+            vec![bind("p0", "n"), bind("p1", "n")]
+        };
+        let decision = Decision {
+            gang: "a/g".into(),
+            group: Some(gang()),
+            queue: "q".into(),
+            outcome: Outcome::Placed {
+                pods: 2,
+                nodes: 1,
+                lost: 0,
+                at_least: None,
+                ranks: None,
+            },
+        };
+        let plan = Plan {
+            effects: places,
+            decisions: vec![decision],
+            ..Plan::default()
+        };
+        let notes = world.linter.look(&plan, Time::ZERO);
+        if lowered || has_begun {
+            assert_eq!(notes, Vec::<Note>::new());
+        } else {
+            found(&notes, "queue above holds 2000 of at most 1000 cpu");
+        }
+    }
 }
 
 #[test]

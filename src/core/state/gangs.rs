@@ -313,6 +313,13 @@ impl Gang {
         self.unsecured() > 0 && self.counts().bound() > 0
     }
 
+    /// Whether it is partly bound and what it lacks has no place yet: it has to be completed, whoever is in
+    /// the way. One whose minimum is on its way only grows by what else it gets.
+    #[must_use]
+    pub fn has_to_be_completed(&self) -> bool {
+        self.missing() > 0 && self.is_partly_bound()
+    }
+
     /// What is below its minimum when members are counted so, subgroup by subgroup and then as a
     /// whole; where nothing is, the gang as a whole.
     #[must_use]

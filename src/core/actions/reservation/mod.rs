@@ -60,7 +60,7 @@ pub(super) fn view_of(cx: &Cycle<'_>, gang_id: GangId) -> View {
 /// For how long a gang would hold what it asks for.
 pub(super) fn stay_of(cx: &Cycle<'_>, gang_id: GangId) -> Stay {
     let gang = &cx.state[gang_id];
-    if gang.is_partly_bound() {
+    if gang.has_to_be_completed() {
         Stay::Completes
     } else if gang.lifetime.is_zero() {
         Stay::GivesWay

@@ -84,6 +84,56 @@ fn surplus_goes_round_robin_over_gangs_of_equal_standing() {
 }
 
 #[test]
+fn a_gang_whose_minimum_is_on_its_way_grows_by_no_more_than_its_queue_gives() {
+    // Of the two one answer after the other comes, and there are cycles in between.
+    let mut story = Story::new();
+    story.node("n", 8);
+    story.tell(Event::is(QueueSpec {
+        name: "q".into(),
+        uid: "q".into(),
+        limit: vec![("cpu".into(), 2_000)],
+        ..QueueSpec::default()
+    }));
+    story.define(GangSpec {
+        min_available: 2,
+        queue: Some("q".into()),
+        ..group("g")
+    });
+    for index in 0..8 {
+        story.pod(&format!("g{index}"), Some("g"));
+    }
+    let minimum = story.binds();
+    assert_eq!(minimum.len(), 2);
+    for bind in &minimum {
+        story.bound(bind);
+        assert_eq!(story.binds(), []);
+    }
+    assert!(story.why("g").starts_with("QueueLimit: "));
+}
+
+#[test]
+fn a_gang_whose_minimum_is_on_its_way_grows_in_its_turn() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.group("elastic", 2);
+    for index in 0..2 {
+        story.pod(&format!("elastic{index}"), Some("elastic"));
+    }
+    let minimum = story.binds();
+    assert_eq!(minimum.len(), 2);
+    story.bound(&minimum[0]);
+    // Who is bound in part goes before all only for what it lacks.
+    for index in 2..4 {
+        story.pod(&format!("elastic{index}"), Some("elastic"));
+    }
+    story.group("starts", 2);
+    for index in 0..2 {
+        story.pod(&format!("starts{index}"), Some("starts"));
+    }
+    assert_eq!(names(&story.binds()), ["starts0", "starts1"]);
+}
+
+#[test]
 fn replicas_cap_all_subgroups_together_and_say_so_on_the_pods() {
     let mut story = Story::new();
     story.node("n", 9);

@@ -3,8 +3,10 @@
 
 mod asked;
 mod gangs;
+mod queues;
 mod volumes;
 
 pub(super) use asked::AskedBook;
 pub(super) use gangs::{Count, Gangs, Labels};
+pub(super) use queues::Queues;
 pub(super) use volumes::VolumeBook;

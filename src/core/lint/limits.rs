@@ -1,0 +1,82 @@
+//! No queue is made to hold more than its limit, but by a gang that is partly bound and has to be completed.
+
+use super::Note;
+use super::account::Account;
+use muster_model::{Effect, GangKey, Outcome, Plan, PodKey};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The gangs that a plan may complete, whatever their queues hold: they are bound in part, and lack a place.
+pub(super) fn to_be_completed(account: &Account, plan: &Plan) -> BTreeSet<GangKey> {
+    let groups = plan.decisions.iter().filter_map(|one| one.group.as_ref());
+    let in_part = groups.filter(|key| {
+        let gang = account.gangs.get(key);
+        gang.is_some_and(|gang| {
+            gang.everybody().holding() > 0 && gang.lacks(|counts| counts.available()).is_some()
+        })
+    });
+    in_part.cloned().collect()
+}
+
+/// Takes down of which queue the gangs are that a plan gives places.
+pub(super) fn take_down(account: &mut Account, plan: &Plan) {
+    for decision in &plan.decisions {
+        let Outcome::Placed { .. } = decision.outcome else {
+            continue;
+        };
+        let gang = match &decision.group {
+            Some(group) => Some(group.clone()),
+            None => single(account, &decision.gang),
+        };
+        if let Some(gang) = gang {
+            account.queues.placed(&gang, &decision.queue);
+        }
+    }
+    for effect in &plan.effects {
+        if let Effect::GangStatus(status) = effect {
+            account.queues.said(status);
+        }
+    }
+}
+
+/// The gang of a pod without one, which is called by its name.
+fn single(account: &Account, title: &str) -> Option<GangKey> {
+    let (namespace, name) = title.split_once('/')?;
+    let key = PodKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        uid: String::new(),
+    };
+    account.pod(&key).map(|pod| pod.gang.clone())
+}
+
+/// The queues that these pods bring beyond their limits.
+pub(super) fn exceeded(
+    account: &Account,
+    taken: &[(&PodKey, &str)],
+    completed: &BTreeSet<GangKey>,
+) -> Vec<Note> {
+    let gangs = taken.iter().filter_map(|(pod, _)| account.pod(pod));
+    let gangs: BTreeSet<&GangKey> = gangs.map(|pod| &pod.gang).collect();
+    let mut limits = BTreeMap::new();
+    for gang in gangs {
+        limits.extend(account.queues.limits(gang));
+    }
+    let looked_at = limits.into_iter();
+    let looked_at = looked_at.filter(|(queue, _)| {
+        let mut gangs = account.queues.gangs_in(queue);
+        !gangs.any(|gang| completed.contains(gang))
+    });
+    let over = looked_at.flat_map(|(queue, limit)| {
+        limit.iter().filter_map(move |(resource, most)| {
+            let gangs = account.queues.gangs_in(queue);
+            let held: i128 = gangs.map(|gang| account.holds(gang, resource)).sum();
+            let grows = taken.iter().any(|(pod, _)| {
+                let pod = account.pod(pod);
+                pod.is_some_and(|pod| pod.requests(resource) > 0)
+            });
+            (grows && held > i128::from(*most))
+                .then(|| format!("queue {queue} holds {held} of at most {most} {resource}"))
+        })
+    });
+    over.collect()
+}
