@@ -7,7 +7,7 @@ use crate::small::lot::Lot;
 use crate::small::{key, queues};
 use crate::world::{QUEUES, entry, play};
 use muster::model::units::Time;
-use muster::model::{Rank, Source, plain};
+use muster::model::{QueueSpec, Rank, Source, plain};
 use muster::sim::random::Random;
 use muster::sim::scenario::{Entry, Played};
 
@@ -16,6 +16,8 @@ const EDITS: u64 = 29_000;
 
 /// Queues of a tree, each with a share of its own.
 const TREE: [&str; 4] = ["tree", "left", "right", "leaf"];
+/// A queue that says the same for ever.
+const CAPPED: &str = "capped";
 
 /// What else there is in the world of a gang.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +28,15 @@ pub(crate) struct Places {
     pub(crate) has_limits: bool,
 }
 
-/// Queues in a tree, which are edited, and deleted in any order.
+/// Queues in a tree, which are edited, and deleted in any order; and one with a limit that stays.
 pub(crate) fn queue_tree(random: &mut Random, entries: &mut Vec<Entry>) {
+    let cpu = 1_000 * (1 + i64::from(random.count(6)));
+    let capped = QueueSpec {
+        limit: plain::amounts([("cpu", cpu)]),
+        over_share: 1_000_000,
+        ..plain::queue(CAPPED)
+    };
+    entries.push(entry(0, play(capped)));
     for (index, name) in TREE.into_iter().enumerate() {
         let queue = queues::queue(name, &TREE[..index], 1_000, random);
         let at = random.below(5_000) * random.below(2);
@@ -52,7 +61,7 @@ pub(crate) fn gang(random: &mut Random, index: u64, places: Places, entries: &mu
     let members = 1 + random.count(6);
     let (at, cpu) = (random.below(20_000), 500 * (1 + random.below(6)));
     let duration = duration(random);
-    let queues = [&QUEUES[..], &TREE[..]].concat();
+    let queues = [&QUEUES[..], &TREE[..], &[CAPPED; 2]].concat();
     let queues = if places.has_limits {
         &queues[..]
     } else {

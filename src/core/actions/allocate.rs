@@ -251,9 +251,10 @@ fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128, mut why: W
 }
 
 /// Whether its queue gives a gang what it asks for, as if nothing were held for it; what it is charged. One
-/// that has to be completed was let in before.
+/// that has to be completed was let in before, but for what its minimum was raised by.
 fn ask_the_queue(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
-    if cx.state[gang_id].has_to_be_completed() {
+    let gang = &cx.state[gang_id];
+    if gang.has_to_be_completed() && gang.min_available() <= cx.agenda.note(gang_id).let_in {
         return Ok(0);
     }
     if cx.claims.nominated.contains(&gang_id) {
@@ -272,7 +273,7 @@ fn ask_the_queue(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
 }
 
 /// Leaves a gang at the head of its queue, of which nobody is tried before the books change; one that
-/// only wants to grow, or that asks for more than the queue may ever give, stands in nobody's way.
+/// has begun and wants more, or that asks for more than the queue may ever give, stands in nobody's way.
 fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
     let why = super::quota_words::why(cx.state, cx.state.queue_of(gang_id), blocked);
     let note = cx.agenda.note_mut(gang_id);
@@ -282,9 +283,11 @@ fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
         note.not_admitted = Some(why.clone());
     }
     reserved::cancel(cx, gang_id);
+    let gang = &cx.state[gang_id];
+    let has_begun = gang.missing() == 0 || gang.has_to_be_completed();
     let apart = match blocked.by {
         Some(queue) if blocked.for_good => Some(Eased::Terms(queue)),
-        by if admitted && cx.state[gang_id].missing() == 0 => Some(Eased::Use(by)),
+        by if admitted && has_begun => Some(Eased::Use(by)),
         _ => None,
     };
     if let Some(until) = apart {

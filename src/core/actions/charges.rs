@@ -50,7 +50,11 @@ pub fn charge_who_runs(cx: &mut Cycle<'_>, gangs: &BTreeSet<GangId>) {
             before.add_all(&cx.state[id].in_use);
         }
         cx.state.charge_budget(id, charge);
-        cx.agenda.note_mut(id).charged = Some(ChargedBy::of(&cx.state[id]));
+        let note = cx.agenda.note_mut(id);
+        if note.charged.is_none() {
+            note.let_in = cx.state[id].min_available();
+        }
+        note.charged = Some(ChargedBy::of(&cx.state[id]));
     }
 }
 
@@ -68,8 +72,10 @@ pub(super) fn protected(state: &ClusterState, id: GangId) -> Tally {
 /// A gang that holds nothing any more gives its charge back; says whether it had one.
 pub(super) fn keep_the_charge(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     let ended = cx.state[gang_id].in_use == Tally::default();
-    let ended = ended && cx.agenda.note_mut(gang_id).charged.take().is_some();
+    let note = cx.agenda.note_mut(gang_id);
+    let ended = ended && note.charged.take().is_some();
     if ended {
+        note.let_in = 0;
         cx.state.give_back_budget(gang_id);
     }
     ended
@@ -87,5 +93,11 @@ pub fn end_charges(cx: &mut Cycle<'_>, gangs: &BTreeSet<GangId>) {
 /// A gang is charged for what it gets, and has it on the terms that it asked for.
 pub(super) fn note_charged(cx: &mut Cycle<'_>, gang_id: GangId) {
     cx.state.note_granted(gang_id);
-    cx.agenda.note_mut(gang_id).charged = Some(ChargedBy::of(&cx.state[gang_id]));
+    let (terms, minimum) = {
+        let gang = &cx.state[gang_id];
+        (ChargedBy::of(gang), gang.min_available())
+    };
+    let note = cx.agenda.note_mut(gang_id);
+    note.charged = Some(terms);
+    note.let_in = note.let_in.max(minimum);
 }

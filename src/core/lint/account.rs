@@ -218,7 +218,11 @@ impl Account {
                 node.offered = None;
             }),
             ObjectKey::Pod(key) => _ = self.remove_key(key),
-            ObjectKey::Gang(key, source) => self.gangs.undefine(key, *source),
+            ObjectKey::Gang(key, source) => {
+                self.gangs.undefine(key, *source);
+                // Who runs on without a PodGroup may be in another queue.
+                self.queues.forget(key);
+            }
             ObjectKey::Topology(name) => {
                 self.topologies.remove(name);
                 self.roads.remove(name);

@@ -1,18 +1,29 @@
-//! No queue is made to hold more than its limit, but by a gang that is partly bound and has to be completed.
+//! No queue is made to hold more than its limit, but by a gang that has to be completed.
 
 use super::Note;
 use super::account::Account;
+use super::books::Gang;
 use muster_model::{Effect, GangKey, Outcome, Plan, PodKey};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The gangs that a plan may complete, whatever their queues hold: they are bound in part, and lack a place.
+/// The gangs that a plan may complete, whatever their queues hold: they are bound in part, lack a place, and
+/// had their minimum before.
 pub(super) fn to_be_completed(account: &Account, plan: &Plan) -> BTreeSet<GangKey> {
-    let groups = plan.decisions.iter().filter_map(|one| one.group.as_ref());
-    let in_part = groups.filter(|key| {
-        let gang = account.gangs.get(key);
-        gang.is_some_and(|gang| {
-            gang.everybody().holding() > 0 && gang.lacks(|counts| counts.available()).is_some()
-        })
+    let binds = plan.effects.iter().filter_map(|effect| match effect {
+        Effect::Bind(order) => Some(&order.pod),
+        _ => None,
+    });
+    let held = plan.held.iter().filter(|one| one.node.is_some());
+    let pods = binds.chain(held.map(|one| &one.pod));
+    let gangs = pods.filter_map(|pod| Some(&account.pod(pod)?.gang));
+    let in_part = gangs.filter(|key| {
+        let Some(gang) = account.gangs.get(key) else {
+            return false;
+        };
+        let before = account.queues.minimum(key);
+        before.is_none_or(|before| gang.minimum() <= before)
+            && gang.everybody().holding() > 0
+            && gang.lacks(|counts| counts.available()).is_some()
     });
     in_part.cloned().collect()
 }
@@ -28,7 +39,8 @@ pub(super) fn take_down(account: &mut Account, plan: &Plan) {
             None => single(account, &decision.gang),
         };
         if let Some(gang) = gang {
-            account.queues.placed(&gang, &decision.queue);
+            let minimum = account.gangs.get(&gang).map_or(0, Gang::minimum);
+            account.queues.placed(&gang, &decision.queue, minimum);
         }
     }
     for effect in &plan.effects {

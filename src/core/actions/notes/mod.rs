@@ -37,6 +37,8 @@ pub struct Note {
     pub retry_at: Option<Time>,
     /// By what it was charged for what it holds, until it holds nothing.
     pub charged: Option<ChargedBy>,
+    /// The largest minimum that its queue let in, or that ran in full, until it holds nothing.
+    pub let_in: u32,
     /// Why it does not have the terms that it asks for while it runs.
     pub not_granted: Option<Refusal>,
     /// While it is bound in part.
@@ -101,6 +103,7 @@ impl Note {
     /// All of its minimum is bound.
     pub(in crate::actions) fn runs_in_full(&mut self, minimum: u32) {
         self.run.ran_with = Some(minimum);
+        self.let_in = self.let_in.max(minimum);
         self.setbacks = Setbacks::default();
         let disruption = &mut self.history.disruption;
         disruption.take_if(|one| one.why != Lost::Surplus);

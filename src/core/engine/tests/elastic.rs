@@ -112,6 +112,66 @@ fn a_gang_whose_minimum_is_on_its_way_grows_by_no_more_than_its_queue_gives() {
 }
 
 #[test]
+fn who_raises_its_minimum_gets_no_more_than_its_queue_gives_and_is_released() {
+    let mut story = Story::new();
+    story.node("n", 8);
+    story.tell(Event::is(QueueSpec {
+        name: "q".into(),
+        uid: "q".into(),
+        limit: vec![("cpu".into(), 3_000)],
+        ..QueueSpec::default()
+    }));
+    let of_minimum = |min_available: u32| GangSpec {
+        min_available,
+        queue: Some("q".into()),
+        ..group("g")
+    };
+    story.define(of_minimum(2));
+    for index in 0..8 {
+        story.pod(&format!("g{index}"), Some("g"));
+    }
+    assert_eq!(story.run().len(), 3);
+    // What it has may be its minimum; more it has to be given first.
+    story.define(of_minimum(3));
+    assert_eq!(story.step(), (vec![], vec![]));
+    assert_eq!(story.status("g").phase, GangPhase::Running);
+    story.define(of_minimum(4));
+    assert_eq!(story.step(), (vec![], vec![]));
+    assert_eq!(
+        story.why("g"),
+        "QueueLimit: queue q would hold 4 cpu, and its limit is 3 cpu"
+    );
+    assert_eq!(story.evicted_after(8).len(), 3);
+}
+
+#[test]
+fn who_lost_a_member_is_completed_although_others_of_its_queue_took_the_room() {
+    let mut story = Story::new();
+    story.node("n", 8);
+    story.tell(Event::is(QueueSpec {
+        name: "q".into(),
+        uid: "q".into(),
+        limit: vec![("cpu".into(), 2_000)],
+        ..QueueSpec::default()
+    }));
+    for (name, min_available) in [("g", 2), ("other", 1)] {
+        story.define(GangSpec {
+            min_available,
+            queue: Some("q".into()),
+            ..group(name)
+        });
+    }
+    let lost = story.pod("g0", Some("g"));
+    story.pod("g1", Some("g"));
+    assert_eq!(story.run().len(), 2);
+    story.tell(Event::Gone(ObjectKey::Pod(lost)));
+    story.pod("other", Some("other"));
+    assert_eq!(names(&story.run()), ["other"]);
+    story.pod("g2", Some("g"));
+    assert_eq!(names(&story.run()), ["g2"]);
+}
+
+#[test]
 fn a_gang_whose_minimum_is_on_its_way_grows_in_its_turn() {
     let mut story = Story::new();
     story.node("n", 4);

@@ -66,6 +66,15 @@ impl Gang {
         self.definitions.values().next()
     }
 
+    /// How many members it needs.
+    pub(crate) fn minimum(&self) -> u32 {
+        let Some(spec) = self.definition() else {
+            return 0;
+        };
+        let minima = spec.subgroups.iter().map(|one| one.min);
+        minima.fold(0, u32::saturating_add).max(spec.min_available)
+    }
+
     /// Changes what defines it. Another object, of the same name or not, has nothing of the one before.
     fn redefine(&mut self, change: impl FnOnce(&mut BTreeMap<Source, GangSpec>)) {
         let before = self.definition().map(|spec| spec.uid.clone());

@@ -7,6 +7,6 @@ mod queues;
 mod volumes;
 
 pub(super) use asked::AskedBook;
-pub(super) use gangs::{Count, Gangs, Labels};
+pub(super) use gangs::{Count, Gang, Gangs, Labels};
 pub(super) use queues::Queues;
 pub(super) use volumes::VolumeBook;

@@ -1,6 +1,6 @@
 //! What queues may hold at most, and of which queue each gang was placed.
 
-use muster_model::{GangKey, GangStatus, QueueSpec};
+use muster_model::{GangKey, GangPhase, GangStatus, QueueSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A queue.
@@ -11,12 +11,19 @@ struct Queue {
     limit: BTreeMap<String, i64>,
 }
 
+/// Of which queue a gang was placed, and with what minimum at most.
+#[derive(Clone, Debug)]
+struct Placed {
+    queue: String,
+    minimum: u32,
+}
+
 /// All queues.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
     known: BTreeMap<String, Queue>,
     /// As decisions and statuses say. Of gangs that others placed it is not known.
-    placed_in: BTreeMap<GangKey, String>,
+    placed_in: BTreeMap<GangKey, Placed>,
 }
 
 impl Queues {
@@ -53,18 +60,32 @@ impl Queues {
     /// Whoever is in it is in it no more; another of its name begins with nothing.
     pub(crate) fn gone(&mut self, name: &str) {
         self.known.remove(name);
-        self.placed_in.retain(|_, queue| queue != name);
+        self.placed_in.retain(|_, placed| placed.queue != name);
     }
 
-    pub(crate) fn placed(&mut self, gang: &GangKey, queue: &str) {
-        self.placed_in.insert(gang.clone(), queue.to_owned());
+    pub(crate) fn placed(&mut self, gang: &GangKey, queue: &str, minimum: u32) {
+        let queue = queue.to_owned();
+        let before = self.placed_in.get(gang).filter(|one| one.queue == queue);
+        let minimum = before.map_or(minimum, |one| one.minimum.max(minimum));
+        self.placed_in
+            .insert(gang.clone(), Placed { queue, minimum });
     }
 
-    /// A status says on which terms a gang runs.
+    /// With what minimum a gang was placed, if that is known.
+    pub(crate) fn minimum(&self, gang: &GangKey) -> Option<u32> {
+        self.placed_in.get(gang).map(|placed| placed.minimum)
+    }
+
+    /// A status says on which terms a gang runs, and with what minimum.
     pub(crate) fn said(&mut self, status: &GangStatus) {
-        if let (Some(terms), Some(queue)) = (&status.granted, self.placed_in.get_mut(&status.gang))
-        {
-            queue.clone_from(&terms.queue);
+        let Some(placed) = self.placed_in.get_mut(&status.gang) else {
+            return;
+        };
+        if let Some(terms) = &status.granted {
+            placed.queue.clone_from(&terms.queue);
+        }
+        if status.phase == GangPhase::Running {
+            placed.minimum = placed.minimum.max(status.min_available);
         }
     }
 
@@ -84,7 +105,7 @@ impl Queues {
         &self,
         gang: &GangKey,
     ) -> impl Iterator<Item = (&str, &BTreeMap<String, i64>)> {
-        let queue = self.placed_in.get(gang).map(String::as_str);
+        let queue = self.placed_in.get(gang).map(|placed| &*placed.queue);
         let path = queue.into_iter().flat_map(|queue| self.path(queue));
         let limits = path.filter_map(|name| Some((name, &self.known.get(name)?.limit)));
         limits.filter(|(_, limit)| !limit.is_empty())
@@ -94,6 +115,6 @@ impl Queues {
     pub(crate) fn gangs_in(&self, name: &str) -> impl Iterator<Item = &GangKey> {
         let of_it = move |queue: &str| self.path(queue).any(|one| one == name);
         let gangs = self.placed_in.iter();
-        gangs.filter_map(move |(gang, queue)| of_it(queue).then_some(gang))
+        gangs.filter_map(move |(gang, placed)| of_it(&placed.queue).then_some(gang))
     }
 }
