@@ -46,6 +46,13 @@ const fn queue() -> Step {
     }
 }
 
+fn queue_that_says(index: u8, said: &[u8]) -> Step {
+    Step::Queue {
+        index,
+        said: said.to_vec(),
+    }
+}
+
 const fn cycle(later_ms: u32) -> Step {
     Step::Cycle { later_ms }
 }
@@ -319,5 +326,34 @@ fn one_that_nobody_came_to_has_no_place_reserved_any_more() {
         cycle(0),
         cycle(200_000),
         pod(2, Some(2), 1, 0),
+    ]);
+}
+
+#[test]
+fn one_without_a_minimum_whose_queue_gives_nothing_before_what_it_remembers_decays() {
+    keep_the_invariants(&[
+        Others { group: 2, what: 1 },
+        queue_that_says(1, &[0, 64, 0, 0, 0, 0]),
+        pod(2, None, 3, 0),
+        node(1, 3),
+        Others { group: 1, what: 0 },
+        Step::Node {
+            index: 2,
+            cpus: 1,
+            gpus: 1,
+            tainted: false,
+        },
+        pod(5, Some(1), 1, 4),
+        cycle(0),
+        PodGone(2),
+        node(1, 1),
+        queue_that_says(2, &[0, 64]),
+        QueueGone(0),
+        node(3, 4),
+        QueueGone(1),
+        node(2, 2),
+        pod(0, Some(1), 1, 3),
+        cycle(0),
+        cycle(200_000),
     ]);
 }

@@ -290,8 +290,12 @@ fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
         by if admitted && has_begun => Some(Eased::Use(by)),
         _ => None,
     };
-    if let Some(until) = apart {
-        cx.agenda.hold_apart(until, gang_id);
+    if let Some(eased) = apart {
+        cx.agenda.hold_apart(eased, gang_id);
+        // What is remembered of its queue decays.
+        if let Some(until) = blocked.until {
+            cx.agenda.at(until, gang_id);
+        }
         return park(cx, gang_id, why);
     }
     reservation::cancel_behind(cx, gang_id);
