@@ -357,3 +357,55 @@ fn one_without_a_minimum_whose_queue_gives_nothing_before_what_it_remembers_deca
         cycle(200_000),
     ]);
 }
+
+#[test]
+fn one_that_gives_way_and_was_made_again_before_its_bind_was_answered() {
+    keep_the_invariants(&[
+        queue_that_says(0, &[0]),
+        node(2, 1),
+        node(2, 3),
+        node(0, 1),
+        group(1, 1, false, true, 0, 0),
+        pod(3, Some(2), 3, 0),
+        group(2, 1, false, false, 0, 1),
+        cycle(0),
+        GroupAgain(2),
+        GroupAgain(0),
+        node(0, 1),
+        PodGone(0),
+        pod(0, Some(1), 1, 0),
+        NodeGone(0),
+    ]);
+}
+
+#[test]
+fn one_of_whom_a_new_node_suits_a_member_once_another_has_its_place() {
+    keep_the_invariants(&[
+        pod(6, None, 1, 3),
+        node(0, 3),
+        node(1, 1),
+        node(3, 3),
+        group(2, 1, false, false, 0, 0),
+        cycle(0),
+        Answer(3),
+        pod(1, Some(1), 3, 0),
+        pod(2, None, 2, 0),
+        Step::Node {
+            index: 0,
+            cpus: 2,
+            gpus: 1,
+            tainted: false,
+        },
+        cycle(0),
+        pod(4, Some(1), 1, 5),
+        Answer(0),
+        NodeGone(1),
+        cycle(0),
+        NodeGone(1),
+        group(0, 1, false, false, 0, 0),
+        PodGone(0),
+        group(1, 2, false, false, 0, 0),
+        cycle(0),
+        node(2, 1),
+    ]);
+}

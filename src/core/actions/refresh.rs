@@ -84,16 +84,16 @@ fn hurry_if_partly_bound(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
 }
 
-/// A gang that was found running, by another process that is gone, started when that bound it; one
-/// that holds nothing any more starts anew.
+/// A gang that was found running, by another process that is gone, started when that bound it, or now if
+/// nobody says when; one that holds nothing any more starts anew.
 fn keep_the_start(cx: &mut Cycle<'_>, gang_id: GangId) {
     let gang = &cx.state[gang_id];
     if gang.counts().holding() == 0 {
         cx.state.forget_start(gang_id);
-    } else if gang.unsecured() == 0 && gang.started_at.is_some() {
-        let started = gang.started_at;
+    } else if gang.unsecured() == 0 {
+        let started = gang.started_at.unwrap_or(cx.now);
         let note = cx.agenda.note_mut(gang_id);
-        note.run.scheduled_at = note.run.scheduled_at.or(started);
+        note.run.scheduled_at.get_or_insert(started);
     }
 }
 

@@ -24,7 +24,7 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
         return;
     }
     cx.agenda.ease_room();
-    wake_nominated(cx, |_, _| true);
+    wake_who_awaits(cx, changed);
     for (shape, gang_id) in cx.agenda.wanted_shapes() {
         if could_fit(cx, gang_id, changed) {
             for want in cx.agenda.wants(cx.claims.views(cx.now), shape) {
@@ -44,14 +44,33 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
     }
 }
 
-/// Queues some of those parked for whom room is held: what is theirs already looks taken to every hint.
+/// Queues those parked for whom room is held on one of the changed nodes: what is theirs already looks taken to
+/// every hint.
+fn wake_who_awaits(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>) {
+    let pods = changed.iter().flat_map(|node| cx.state.nodes().pods(*node));
+    let awaited = |pod: &PodId| {
+        let pod = cx.state.pod(*pod).filter(|pod| pod.nominated.is_some());
+        pod.and_then(|pod| pod.gang)
+    };
+    let gangs: BTreeSet<GangId> = pods.filter_map(awaited).collect();
+    for gang_id in gangs {
+        queue_if_parked(cx, gang_id);
+    }
+}
+
+/// Queues some of those parked for whom room is held.
 pub(super) fn wake_nominated(cx: &mut Cycle<'_>, which: fn(&ClusterState, GangId) -> bool) {
     let nominated: Vec<GangId> = cx.claims.nominated.iter().copied().collect();
     for gang_id in nominated {
-        let is_parked = matches!(cx.agenda.note(gang_id).stage(), Stage::Parked(_));
-        if is_parked && which(cx.state, gang_id) {
-            queue(cx, gang_id);
+        if which(cx.state, gang_id) {
+            queue_if_parked(cx, gang_id);
         }
+    }
+}
+
+fn queue_if_parked(cx: &mut Cycle<'_>, gang_id: GangId) {
+    if matches!(cx.agenda.note(gang_id).stage(), Stage::Parked(_)) {
+        queue(cx, gang_id);
     }
 }
 
@@ -87,14 +106,21 @@ fn could_fit(cx: &mut Cycle<'_>, gang_id: GangId, nodes: &BTreeSet<NodeId>) -> b
         return true;
     }
     let profile = cx.profile_of(gang_id);
-    let members: Vec<PodId> = cx.state[gang_id].pending.different().collect();
+    let pending = &cx.state[gang_id].pending;
+    let (members, alone): (Vec<PodId>, bool) = (pending.different().collect(), pending.len() == 1);
     members.into_iter().any(|pod| {
         let shape = cx.state.shape_of(pod);
         if !shape.is_some_and(|shape| profile.is_confined(shape)) {
             return true;
         }
         let mut nodes = nodes.iter();
-        nodes.any(|node| cx.placer.fits(cx.state, profile, pod, *node))
+        nodes.any(|node| {
+            if alone {
+                cx.placer.fits(cx.state, profile, pod, *node)
+            } else {
+                cx.placer.may_fit(cx.state, profile, pod, *node)
+            }
+        })
     })
 }
 

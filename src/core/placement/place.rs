@@ -9,7 +9,7 @@ use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
 use super::scores;
 use super::whole::{AtLeast, Budget};
-use crate::framework::{Context, Filter, Profile, Reason, Store};
+use crate::framework::{Context, Filter, Mates, Profile, Reason, Scope, Store};
 use crate::plugins::Weights;
 use crate::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
 use crate::transaction::Statement;
@@ -539,6 +539,22 @@ impl Placer {
     ) -> bool {
         self.is_right(state, profile, pod_id, node, |one, cx, node| {
             one.suits(cx, node)
+        })
+    }
+
+    /// Whether the pod may fit this node once other members of its gang have their places, for all that can be
+    /// told before.
+    pub fn may_fit(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        node: NodeId,
+    ) -> bool {
+        self.is_right(state, profile, pod_id, node, |one, cx, node| {
+            let by_mates =
+                one.scope(cx.shape) == Scope::Cluster && one.mates(cx.shape) == Mates::Otherwise;
+            by_mates || one.suits(cx, node)
         })
     }
 
