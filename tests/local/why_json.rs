@@ -5,10 +5,11 @@
 //! added; none may change or go.
 
 use muster::model::explanation::{
-    Ahead, Asked, Books, Bound, Child, Clock, Closest, Could, Disruption, GangExplanation, HangsOn,
-    Held, Holder, KeptFor, Lack, Lender, Lost, Members, Near, NearLimit, NodeCount, NotOurs,
-    Outcome, Packed, Place, PlaceHolder, Protection, ProtectionKind, QueueExplanation, Reason,
-    RoomHeld, Runs, Short, Spared, SparedCount, Start, Taker, Thousandths, Waits,
+    Ahead, Asked, Books, Bound, Child, ClaimKind, Clock, Closest, Could, Disruption,
+    GangExplanation, HangsOn, Held, Holder, KeptFor, Lack, Lender, Lost, Members, Near, NearLimit,
+    NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder, Protection, ProtectionKind,
+    QueueExplanation, Reason, RoomClaim, RoomHeld, Runs, Short, Spared, SparedCount, Start, Taker,
+    Thousandths, Waits,
 };
 use muster::model::units::{Millis, Time};
 use muster::model::{Code, Condition, GangPhase, Lifetime};
@@ -211,6 +212,12 @@ fn gang() -> GangExplanation {
             failed: 7,
         },
         queue: Some(books()),
+        claims: vec![RoomClaim {
+            kind: ClaimKind::Held,
+            nodes: 2,
+            since: Some(NOW),
+            until: THEN,
+        }],
         waits: Some(waits()),
         runs: Some(runs()),
         disruption: Some(Disruption {
@@ -287,6 +294,7 @@ fn words() -> Value {
     ];
     json!({
         "clock": [Clock::Scenario, Clock::Utc],
+        "claim": ClaimKind::ALL,
         "phase": GangPhase::ALL.map(GangPhase::as_str),
         "hangsOn": HangsOn::ALL,
         "outcome": Outcome::ALL,

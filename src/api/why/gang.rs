@@ -3,11 +3,11 @@
 use super::time::{Clock, lasting};
 use super::{Page, books, kept, list, many, protected, spared, worth};
 use muster_model::explanation::{
-    Asked, Could, Disruption, GangExplanation, HangsOn, Held, KeptFor, Lost, Members, Near,
-    NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder, Runs, Short, Start, Taker,
-    Thousandths, Waits,
+    Asked, ClaimKind, Could, Disruption, GangExplanation, HangsOn, Held, KeptFor, Lost, Members,
+    Near, NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder, RoomClaim, Runs, Short, Start,
+    Taker, Thousandths, Waits,
 };
-use muster_model::units::Millis;
+use muster_model::units::{Millis, Time};
 use muster_model::{Lifetime, counted};
 
 /// A gang's explanation in words. Its first line is the condition of its PodGroup.
@@ -26,6 +26,7 @@ pub fn gang(gang: &GangExplanation) -> String {
         running(&mut page, runs, clock);
     }
     queue(&mut page, gang);
+    claims(&mut page, &gang.claims, clock);
     if let Some(waits) = &gang.waits {
         waiting(&mut page, gang, waits, clock);
     }
@@ -187,6 +188,27 @@ fn waiting(page: &mut Page, gang: &GangExplanation, waits: &Waits, clock: Clock)
         |at| format!("at {}", clock.at(at)),
     );
     page.line("Last tried", &tried);
+}
+
+/// What it has a claim to; of what others leave and of what is reserved more is said elsewhere.
+fn claims(page: &mut Page, claims: &[RoomClaim], clock: Clock) {
+    for claim in claims {
+        let on = counted(claim.nodes, "node");
+        let at = |time: Option<Time>| time.map(|at| clock.at(at)).unwrap_or_default();
+        let said = match claim.kind {
+            ClaimKind::Decided => format!("taken on {on}, and its binds are not ordered yet"),
+            ClaimKind::Held => format!(
+                "held on {on} for members that are not there yet, until {} if none comes",
+                at(claim.until)
+            ),
+            ClaimKind::Returning => format!(
+                "held on {on}, for it was moved, until {} at the latest",
+                at(claim.until)
+            ),
+            _ => continue,
+        };
+        page.line("Room", &said);
+    }
 }
 
 fn what_books_say(held: &Held, clock: Clock) -> String {

@@ -2,9 +2,9 @@
 
 use super::*;
 use muster_model::explanation::{
-    Ahead, Asked, Clock as Kind, Closest, Could, Disruption, GangExplanation, HangsOn, KeptFor,
-    Lack, Lost, Members, Near, NearLimit, NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder,
-    QueueExplanation, RoomHeld, Runs, Short, Spared, Start, Taker, Waits,
+    Ahead, Asked, ClaimKind, Clock as Kind, Closest, Could, Disruption, GangExplanation, HangsOn,
+    KeptFor, Lack, Lost, Members, Near, NearLimit, NodeCount, NotOurs, Outcome, Packed, Place,
+    PlaceHolder, QueueExplanation, RoomClaim, RoomHeld, Runs, Short, Spared, Start, Taker, Waits,
 };
 use muster_model::units::{Millis, Time};
 use muster_model::{Code, Condition, Lifetime};
@@ -133,6 +133,29 @@ fn a_preempted_gang_is_told_by_whom_why_it_and_when_it_may_come_back() {
 Preempted  at 1 min 20 s (10 s ago), for ml/urgent of queue research: 4 pods had to go
            why it: its priority was lower, in the same queue
            may come back: not before 1 min 40 s (in 10 s)
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn what_it_has_a_claim_to_is_told_with_its_end() {
+    let mut gang = waiting();
+    let claim = |kind, nodes, until: Option<u64>| RoomClaim {
+        kind,
+        nodes,
+        since: None,
+        until: until.map(Time),
+    };
+    gang.claims = vec![
+        claim(ClaimKind::Decided, 1, None),
+        claim(ClaimKind::Held, 2, Some(100_000)),
+        claim(ClaimKind::Returning, 3, Some(95_000)),
+    ];
+    let text = gang_in_words(&gang);
+    let expected = "\
+Room       taken on 1 node, and its binds are not ordered yet
+Room       held on 2 nodes for members that are not there yet, until 1 min 40 s (in 10 s) if none comes
+Room       held on 3 nodes, for it was moved, until 1 min 35 s (in 5 s) at the latest
 ";
     assert!(text.contains(expected), "{text}");
 }

@@ -9,6 +9,7 @@ use crate::process::Process;
 use core::CoreCounters;
 use maker::Maker;
 use muster_api::kinds::Kind;
+use muster_model::explanation::ClaimKind;
 use muster_model::resources::CORE;
 use muster_model::{DEFAULT_QUEUE, RemotePoint};
 use muster_model::{GangPhase, Stats};
@@ -86,6 +87,8 @@ pub struct Metrics {
     pub gangs: IntGaugeVec,
     /// Gangs that wait for a place, those that back off included.
     pub gangs_waiting: IntGauge,
+    /// Gangs with a claim to room, by kind.
+    pub claims: IntGaugeVec,
     /// What of the room that is free is kept for the head of a queue, in cores' worth, by queue.
     pub reserved_cores: GaugeVec,
     /// Seconds from a gang's submission until its minimum got its place, by queue.
@@ -180,6 +183,11 @@ impl Metrics {
                 "Gangs by phase; a pod without a group is one.",
                 "phase",
             )?,
+            claims: make.gauges(
+                "claims",
+                "Gangs with a claim to room beside what their members hold, by kind.",
+                "kind",
+            )?,
             gangs_waiting: make.gauge(
                 "gangs_waiting",
                 "Gangs that wait for a place, those that back off included.",
@@ -271,6 +279,9 @@ impl Metrics {
         for phase in GangPhase::ALL.map(GangPhase::as_str) {
             self.gangs.with_label_values(&[phase]);
         }
+        for kind in ClaimKind::ALL {
+            self.claims.with_label_values(&[kind.as_str()]);
+        }
         self.show_reserved(std::iter::empty());
         for histogram in [
             &self.gang_wait_seconds,
@@ -330,6 +341,10 @@ impl Metrics {
         for (phase, count) in GangPhase::ALL.iter().zip(stats.gangs) {
             let gangs = self.gangs.with_label_values(&[phase.as_str()]);
             gangs.set(i64::from(count));
+        }
+        for (kind, count) in ClaimKind::ALL.iter().zip(stats.claims) {
+            let claims = self.claims.with_label_values(&[kind.as_str()]);
+            claims.set(gauge(count as u64));
         }
         self.gangs_waiting.set(gauge(stats.waiting));
     }

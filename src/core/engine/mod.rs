@@ -462,6 +462,7 @@ impl Scheduler {
     pub fn stats(&self) -> Stats {
         Stats {
             gangs: self.voice.census.phases(),
+            claims: self.claims.counts(&self.state),
             waiting: self.agenda.waiting_len() as u64,
             packing: self.placer.packing_counts(),
             moves: self.claims.moves.counts,

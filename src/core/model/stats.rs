@@ -1,6 +1,7 @@
 //! What the scheduler counts, as data: for metrics, and for whoever compares runs.
 
 use crate::PHASES;
+use crate::explanation::ClaimKind;
 use crate::units::Time;
 
 /// Counters since the start, and two gauges.
@@ -33,6 +34,8 @@ pub struct Stats {
     pub moves: MoveCounts,
     /// Gangs by phase, in the order of [`GangPhase`](crate::GangPhase).
     pub gangs: [u32; PHASES],
+    /// Gangs with a claim to room, by kind, in the order of [`ClaimKind::ALL`].
+    pub claims: [usize; ClaimKind::ALL.len()],
     /// Gangs that wait for a place, those that back off included.
     pub waiting: u64,
     /// Since when the partly bound gang that advanced least has not advanced.

@@ -48,6 +48,8 @@ impl Held {
 pub(super) struct HeldRoom {
     by_gang: BTreeMap<GangId, Held>,
     sum: Tally,
+    /// So many have it, and await nobody's leaving.
+    standing: usize,
     by_node: BTreeMap<NodeId, BTreeSet<GangId>>,
     /// The most that the members of gangs that ask for room have had at once since they were admitted.
     had: BTreeMap<GangId, Tally>,
@@ -64,6 +66,12 @@ impl ClusterState {
     #[must_use]
     pub fn has_room_held(&self, gang: GangId) -> bool {
         self.held_for(gang).is_some_and(|held| !held.awaits)
+    }
+
+    /// How many gangs have room held for them that nobody has to leave first.
+    #[must_use]
+    pub const fn rooms_held(&self) -> usize {
+        self.held_room.standing
     }
 
     /// The gangs for which room is held, and what.
@@ -89,10 +97,13 @@ impl ClusterState {
     /// Counts it on its nodes and in the books of its queue.
     fn count_held(&mut self, gang: GangId, held: &Held, more: bool) {
         self.nodes.hold_amounts(gang, &held.on, more);
+        let stands = usize::from(!held.awaits);
         if more {
             self.held_room.sum.add_all(&held.sum());
+            self.held_room.standing += stands;
         } else {
             self.held_room.sum.subtract_all(&held.sum());
+            self.held_room.standing -= stands;
         }
         for node in held.on.keys() {
             let gangs = self.held_room.by_node.entry(*node).or_default();
@@ -300,7 +311,7 @@ impl ClusterState {
     /// Adds up from scratch what is held, and compares.
     pub(super) fn audit_held(&self) -> Result<(), String> {
         let mut by_node: BTreeMap<NodeId, BTreeSet<GangId>> = BTreeMap::new();
-        let mut all = Tally::default();
+        let (mut all, mut standing) = (Tally::default(), 0);
         for (gang, held) in &self.held_room.by_gang {
             let Some(known) = self.gangs.get(*gang) else {
                 return Err(format!("room is held for {gang:?}, which is gone"));
@@ -309,6 +320,7 @@ impl ClusterState {
                 by_node.entry(*node).or_default().insert(*gang);
             }
             all.add_all(&held.sum());
+            standing += usize::from(!held.awaits);
             // Of gangs that are not looked at yet nobody knows.
             if self.changes.gangs.contains(gang) {
                 continue;
@@ -320,7 +332,8 @@ impl ClusterState {
                 return Err(format!("gang {key}: holds {sum:?}, and wants {wanted:?}"));
             }
         }
-        if by_node != self.held_room.by_node || all != self.held_room.sum {
+        let room = &self.held_room;
+        if by_node != room.by_node || all != room.sum || standing != room.standing {
             return Err("what is held is not what is noted".to_owned());
         }
         Ok(())

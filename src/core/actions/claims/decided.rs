@@ -1,13 +1,14 @@
 //! A decision that is held on its way out: what it waits for, and whether it is still right.
 
 use crate::framework::MAX_WAIT;
-use crate::state::{Closeness, ClusterState, GangId, Place, Standing};
+use crate::state::{Closeness, ClusterState, GangId, NodeId, Place, Standing};
 use crate::transaction::{Asked, Assumed, Committed};
 use muster_model::units::Time;
 use muster_model::{
     Answer, AskedPlace, Body, GangSpec, Point, Question, QuestionId, VOLUME_BINDING, VolumeTask,
     Why, counted,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many claims of a pod are named.
@@ -69,6 +70,12 @@ impl Hold {
             asked: Vec::new(),
             ground: None,
         }
+    }
+
+    /// On how many nodes its places are.
+    pub(super) fn nodes(&self) -> usize {
+        let nodes: BTreeSet<NodeId> = self.committed.assumed().map(|one| one.node).collect();
+        nodes.len()
     }
 
     /// Notes a question that is asked now.

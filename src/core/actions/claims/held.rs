@@ -7,10 +7,15 @@ use crate::actions::Cycle;
 use crate::actions::terms::note_term;
 use crate::state::{GangId, Held, RoomOn};
 use muster_model::Why;
-use muster_model::units::Millis;
+use muster_model::units::{Millis, Time};
 
 /// For so long room is held for a gang to which no member comes.
 const IDLE_FOR: Millis = Millis(600_000);
+
+/// Until when room is held if no member comes to it.
+pub(super) fn ends_at(held: &Held) -> Time {
+    held.since + IDLE_FOR
+}
 
 /// Holds this room for a gang from now on.
 pub(in crate::actions) fn hold(cx: &mut Cycle<'_>, gang_id: GangId, on: RoomOn) {
@@ -31,7 +36,7 @@ pub(in crate::actions) fn hold(cx: &mut Cycle<'_>, gang_id: GangId, on: RoomOn) 
 /// let in anew; another goes on, and its members are placed like others when they come.
 pub(in crate::actions) fn end_if_idle(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
     let held = cx.state.held_for(gang_id).filter(|held| !held.awaits)?;
-    let until = held.since + IDLE_FOR;
+    let until = ends_at(held);
     if cx.now < until {
         cx.agenda.at(until, gang_id);
         return None;

@@ -12,6 +12,7 @@
 
 mod decided;
 pub(super) mod held;
+mod list;
 pub(super) mod nominated;
 mod questions;
 pub(super) mod reserved;

@@ -64,6 +64,13 @@ pub(in crate::actions) struct Returning {
     until: Time,
 }
 
+impl Returning {
+    /// Until when it is held at most.
+    pub(super) const fn until(&self) -> Time {
+        self.until
+    }
+}
+
 /// Holds its new place for a gang.
 pub(in crate::actions) fn hold(
     cx: &mut Cycle<'_>,

@@ -51,6 +51,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
             failed: counts.of(Standing::Failed),
         },
         queue: queue.map(|(id, queue)| books::of(sight, id, queue)),
+        claims: sight.claims.of(state, id),
         waits: ((missing && !ended) || grows).then(|| waiting::explain(sight, id, position)),
         runs: (counts.placed() > 0).then(|| running::explain(eyes, id)),
         disruption: note.history.disruption.clone(),

@@ -1,8 +1,9 @@
 //! Room that is held for members that are not there yet: from when, for whom, and until when.
 
 use super::*;
+use muster_model::explanation::ClaimKind;
 use muster_model::resources::Dimension;
-use muster_model::{NodeSpec, Taint};
+use muster_model::{NodeSpec, Source, Taint};
 
 fn asking(name: &str, min: u32, cpus: i64) -> GangSpec {
     GangSpec {
@@ -36,6 +37,45 @@ fn what_a_driver_leaves_of_it_is_held_for_those_it_makes() {
     assert_eq!(story.free("n"), 0, "1 held still");
     story.pod("e1", Some("a"));
     assert_eq!(names(&story.run()), ["e1"]);
+}
+
+#[test]
+fn what_is_claimed_is_told_and_counted_by_kind() {
+    let kinds = |story: &Story, name: &str| -> Vec<(ClaimKind, usize, Option<Time>)> {
+        let explained = story.scheduler.explain_gang(&key(name), story.now, 0);
+        let claims = explained.unwrap().claims.into_iter();
+        claims.map(|one| (one.kind, one.nodes, one.until)).collect()
+    };
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.define(GangSpec {
+        priority: Some(9),
+        ..asking("held", 1, 2)
+    });
+    story.binds();
+    // Two are taken by somebody less important, who does not leave at once.
+    story.submit(pod("low", None, 2));
+    assert_eq!(names(&story.run()), ["low"]);
+    story.define(GangSpec {
+        min_available: 1,
+        priority: Some(5),
+        ..group("nominated")
+    });
+    story.submit(pod("p", Some("nominated"), 2));
+    assert_eq!(story.step().1.len(), 1);
+    let in_ten_minutes = Some(Time(600_000));
+    assert_eq!(
+        kinds(&story, "held"),
+        [(ClaimKind::Held, 1, in_ten_minutes)]
+    );
+    assert_eq!(
+        kinds(&story, "nominated"),
+        [(ClaimKind::Nominated, 1, None)]
+    );
+    assert_eq!(story.scheduler.stats().claims, [0, 1, 1, 0, 0]);
+    story.tell(Event::Gone(ObjectKey::Gang(key("held"), Source::Muster)));
+    assert_eq!(names(&story.run()), ["p"], "there is room at once");
+    assert_eq!(story.scheduler.stats().claims, [0; 5]);
 }
 
 /// A place is reserved for the head of the queue where room is held.

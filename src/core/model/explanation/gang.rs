@@ -1,6 +1,6 @@
 //! Why a gang is where it is.
 
-use super::{Books, Clock, Runs, Waits, words};
+use super::{Books, Clock, RoomClaim, Runs, Waits, words};
 use crate::units::Time;
 use crate::{Code, Condition, Lifetime};
 #[cfg(feature = "serde")]
@@ -48,6 +48,8 @@ pub struct GangExplanation {
     pub members: Members,
     /// The books of its queue.
     pub queue: Option<Books>,
+    /// What it has a claim to beside what its members hold.
+    pub claims: Vec<RoomClaim>,
     /// What members without a place wait for.
     pub waits: Option<Waits>,
     /// What the others hold.

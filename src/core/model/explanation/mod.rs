@@ -6,6 +6,7 @@
 //! that is missing has its default, and a word of a newer program is kept as it came (`Other`). Times
 //! are written in seconds, worth in cores; both to the thousandth.
 
+mod claims;
 mod gang;
 mod news;
 mod numbers;
@@ -16,6 +17,7 @@ mod seconds;
 mod spared;
 mod waits;
 
+pub use claims::{ClaimKind, RoomClaim};
 pub use gang::{Disruption, GangExplanation, Lost, Members, NotOurs, Reason};
 pub use news::Explained;
 pub use numbers::Thousandths;
