@@ -409,3 +409,25 @@ fn one_of_whom_a_new_node_suits_a_member_once_another_has_its_place() {
         node(2, 1),
     ]);
 }
+
+#[test]
+fn one_that_a_sweep_looks_at_when_room_is_given_back() {
+    keep_the_invariants(&[
+        pod(2, Some(2), 2, 5),
+        pod(3, None, 3, 2),
+        node(0, 4),
+        pod(4, Some(2), 1, 3),
+        cycle(0),
+        Answer(3),
+        group(2, 3, false, false, 1, 0),
+        pod(0, None, 1, 9),
+        pod(5, Some(2), 1, 5),
+        node(1, 1),
+        cycle(0),
+        GroupEdit {
+            index: 2,
+            said: Vec::new(),
+        },
+        cycle(300_000),
+    ]);
+}

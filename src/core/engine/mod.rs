@@ -275,6 +275,7 @@ impl Scheduler {
                 explained.note_queue(id);
             }
         }
+        let gave_back = !own.nodes.is_empty();
         cycle.state.note_room(own.nodes);
         if own.pods && more {
             cycle.state.note_pods_changed();
@@ -286,6 +287,10 @@ impl Scheduler {
         self.stats.choices_cut += self.placer.take_choices_cut();
         self.stats.room.add(&orders.room);
         self.stats.lost.add(&orders.lost);
+        // Who got room that was given back in this very cycle would have been woken in the next.
+        if gave_back {
+            swept.clear();
+        }
         self.account_for_sweep(&swept, &orders.decisions, now);
         self.unfinished = more;
         self.plan(orders, now, more)

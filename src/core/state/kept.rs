@@ -11,21 +11,23 @@ use muster_model::resources::Tally;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For how many gangs room may be kept at once.
-pub const SLOTS: usize = 16;
+pub const SLOTS: usize = 112;
 
 /// For how many gangs that were moved places may be held at once: in the slots after those.
-pub const HOLDS: usize = 8;
+pub const HOLDS: usize = 16;
 
 /// Whose kept room looks taken: one bit a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct View(u32);
+pub struct View(u128);
+
+const _: () = assert!(SLOTS + HOLDS == u128::BITS as usize, "each has a bit");
 
 impl View {
     /// All that is free can be had.
     pub const OPEN: Self = Self(0);
 
     /// Nothing that is kept for anybody can be had.
-    pub const ALL: Self = Self((1 << (SLOTS + HOLDS)) - 1);
+    pub const ALL: Self = Self(u128::MAX);
 
     /// The same, not bound by one slot.
     #[must_use]
@@ -63,7 +65,8 @@ pub struct Kept {
 /// All that is kept, and what of it the nodes show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeptRoom {
-    slots: [Option<(GangId, Kept)>; SLOTS + HOLDS],
+    /// As many as were needed so far.
+    slots: Vec<Option<(GangId, Kept)>>,
     shown: View,
 }
 
@@ -72,9 +75,11 @@ impl ClusterState {
     /// Everything looks open after that.
     pub fn keep(&mut self, slot: usize, kept: Option<(GangId, Kept)>) {
         self.show(View::OPEN);
-        if let Some(place) = self.kept.slots.get_mut(slot) {
-            *place = kept;
+        let slots = &mut self.kept.slots;
+        if slots.len() <= slot {
+            slots.resize(slot + 1, None);
         }
+        slots[slot] = kept;
     }
 
     /// Has the nodes show what somebody with this view may take; says what they showed before.

@@ -88,6 +88,38 @@ fn who_ends_in_time_or_leaves_the_place_alone_runs_ahead_and_nobody_else() {
 }
 
 #[test]
+fn the_place_of_each_head_is_kept_of_a_hundred_queues() {
+    const QUEUES: usize = 100;
+    let mut story = story();
+    for index in 0..QUEUES {
+        story.node(&format!("n{index}"), 4);
+        story.tell(Event::is(QueueSpec {
+            name: format!("q{index}"),
+            uid: format!("q{index}"),
+            over_share: 1_000_000,
+            excess_budget: Some(u64::MAX),
+            ..QueueSpec::default()
+        }));
+        story.job(&lasting(&format!("runs-{index}"), 3, 60));
+    }
+    assert_eq!(story.run().len(), QUEUES);
+    for index in 0..QUEUES {
+        let queue = format!("q{index}");
+        story.job(&Job {
+            queue: &queue,
+            ..lasting(&format!("head-{index}"), 4, 60)
+        });
+    }
+    assert_eq!(story.run().len(), 0);
+    assert_eq!(story.scheduler.stats().claims, [0, 0, 0, 0, QUEUES]);
+    // Each node has room for one more, and is to be free of it in time.
+    assert_eq!(
+        story.starts(&[lasting("late", 1, 90), lasting("in-time", 1, 50)]),
+        ["in-time"]
+    );
+}
+
+#[test]
 fn past_its_lifetime_a_gang_goes_for_the_reservation_whose_time_has_come() {
     let mut story = story();
     story.node("n", 10);
