@@ -1,6 +1,7 @@
 //! What claims to room cost those who have none: an event on a full cluster with 10,000 places that are
-//! nominated (victims are asked to go, and do not) or held at Permit, and with a blocked head in each of 1,000
-//! queues, against the same cluster with none of them; and what one claim costs that is made and ended.
+//! nominated (victims are asked to go, and do not) or held at Permit, with 10,000 PodGroups that ask for more room
+//! than there is, and with a blocked head in each of 1,000 queues, against the same cluster with none of them; and
+//! what one claim costs that is made and ended.
 //!
 //! One element is one event, or one claim.
 
@@ -138,6 +139,24 @@ impl World {
         world
     }
 
+    /// So many PodGroups ask for more room than there is before they have pods.
+    fn asking() -> Self {
+        let mut world = Self::full(None);
+        let asks = (0..PODS).map(|index| {
+            let Event::Is(Object::Gang(spec)) = support::claimant(index, 1, None).remove(0) else {
+                panic!("a PodGroup");
+            };
+            Event::is(GangSpec {
+                min_resources: vec![("cpu".to_owned(), 100_000_000)],
+                ..*spec
+            })
+        });
+        let binds = world.clock.hear(&mut world.scheduler, asks.collect());
+        assert_eq!(binds.len(), 0);
+        assert_eq!(world.scheduler.stats().waiting, PODS as u64);
+        world
+    }
+
     /// What the core says again and again costs nothing.
     fn hears_nothing_new(&mut self) -> Duration {
         let again = bound_to(small(1).remove(0), "spare-0");
@@ -159,6 +178,18 @@ impl World {
         self.clock.confirm(&mut self.scheduler, binds);
         self.clock.hear(&mut self.scheduler, vec![key]);
         start.elapsed() / 3
+    }
+
+    /// One of the pods that fill the nodes ends, and whoever gets its place ends, too: what a change costs that
+    /// could help everybody. So much for each event.
+    fn one_ends(&mut self) -> Duration {
+        self.draw += 1;
+        let gone = halves(self.draw % PODS + 1).pop().expect("a pod");
+        let start = Instant::now();
+        let binds = self.clock.hear(&mut self.scheduler, vec![key_of(&gone)]);
+        let events = 1 + binds.len();
+        self.clock.confirm(&mut self.scheduler, binds);
+        start.elapsed() / u32::try_from(events).expect("few")
     }
 
     fn next_small(&mut self) -> Event {
@@ -213,6 +244,7 @@ fn events(criterion: &mut Criterion) {
         ("none-with-lifetimes", || World::full(Some(HOUR))),
         ("10000-nominated", World::nominated),
         ("10000-held", World::held),
+        ("10000-asking", World::asking),
         ("1000-heads", World::reserved),
     ] {
         let mut world = make();
@@ -222,6 +254,14 @@ fn events(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("a-pod-passes", name), |bench| {
             bench.iter_custom(|times| (0..times).map(|_| world.lets_one_pass()).sum());
         });
+        if name != "10000-held" {
+            group.bench_function(
+                BenchmarkId::new("one-of-those-who-run-ends", name),
+                |bench| {
+                    bench.iter_custom(|times| (0..times).map(|_| world.one_ends()).sum());
+                },
+            );
+        }
     }
     group.finish();
 }

@@ -37,8 +37,12 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
     let unreserved = |gang: &GangId| !cx.claims.reserved.contains_key(gang);
     let others: Vec<GangId> = others.filter(unreserved).collect();
     for gang_id in others {
-        let not_admitted = !cx.agenda.note(gang_id).admitted;
-        if not_admitted || could_fit(cx, gang_id, changed) {
+        let could = if cx.agenda.note(gang_id).admitted {
+            could_fit(cx, gang_id, changed)
+        } else {
+            could_be_admitted(cx.state, gang_id)
+        };
+        if could {
             queue(cx, gang_id);
         }
     }
@@ -97,6 +101,15 @@ fn wake_heads_of(cx: &mut Cycle<'_>, queues: &[QueueId], which: fn(Option<RoomNo
             queue(cx, gang_id);
         }
     }
+}
+
+/// Whether all nodes together have what a gang asks for before it is admitted.
+fn could_be_admitted(state: &ClusterState, gang_id: GangId) -> bool {
+    let wanted = state.room_wanted(gang_id);
+    let mut amounts = wanted.iter();
+    state.held_for(gang_id).is_some()
+        || amounts
+            .all(|(dimension, amount)| amount <= 0 || state.nodes().total_free(dimension) >= amount)
 }
 
 /// Whether a member fits one of the nodes, or the nodes cannot tell.

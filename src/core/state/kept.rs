@@ -11,23 +11,23 @@ use muster_model::resources::Tally;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For how many gangs room may be kept at once.
-pub const SLOTS: usize = 112;
+pub const SLOTS: usize = 48;
 
 /// For how many gangs that were moved places may be held at once: in the slots after those.
 pub const HOLDS: usize = 16;
 
 /// Whose kept room looks taken: one bit a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct View(u128);
+pub struct View(u64);
 
-const _: () = assert!(SLOTS + HOLDS == u128::BITS as usize, "each has a bit");
+const _: () = assert!(SLOTS + HOLDS == u64::BITS as usize, "each has a bit");
 
 impl View {
     /// All that is free can be had.
     pub const OPEN: Self = Self(0);
 
     /// Nothing that is kept for anybody can be had.
-    pub const ALL: Self = Self(u128::MAX);
+    pub const ALL: Self = Self(u64::MAX);
 
     /// The same, not bound by one slot.
     #[must_use]
@@ -67,6 +67,8 @@ pub struct Kept {
 pub(super) struct KeptRoom {
     /// As many as were needed so far.
     slots: Vec<Option<(GangId, Kept)>>,
+    /// The slots that keep something of a node.
+    by_node: BTreeMap<NodeId, BTreeSet<usize>>,
     shown: View,
 }
 
@@ -79,7 +81,19 @@ impl ClusterState {
         if slots.len() <= slot {
             slots.resize(slot + 1, None);
         }
-        slots[slot] = kept;
+        let before = std::mem::replace(&mut slots[slot], kept);
+        let by_node = &mut self.kept.by_node;
+        for node in before.iter().flat_map(|(_, kept)| kept.amounts.keys()) {
+            if let Some(keep) = by_node.get_mut(node) {
+                keep.remove(&slot);
+                if keep.is_empty() {
+                    by_node.remove(node);
+                }
+            }
+        }
+        for node in slots[slot].iter().flat_map(|(_, kept)| kept.amounts.keys()) {
+            by_node.entry(*node).or_default().insert(slot);
+        }
     }
 
     /// Has the nodes show what somebody with this view may take; says what they showed before.
@@ -109,15 +123,20 @@ impl ClusterState {
     /// again. What was kept on one that is gone is not kept any more.
     pub(super) fn disturb_kept(&mut self, node: NodeId) {
         let gone = !self.nodes.present().contains(node);
-        for (gang, kept) in self.kept.slots.iter_mut().flatten() {
-            if kept.amounts.contains_key(&node) {
-                self.changes.gangs.insert(*gang);
-                if gone {
-                    kept.amounts.remove(&node);
-                    kept.whole.remove(&node);
-                    kept.ports.retain(|(one, ..)| *one != node);
-                }
+        let KeptRoom { slots, by_node, .. } = &mut self.kept;
+        for slot in by_node.get(&node).into_iter().flatten() {
+            let Some((gang, kept)) = slots.get_mut(*slot).and_then(Option::as_mut) else {
+                continue;
+            };
+            self.changes.gangs.insert(*gang);
+            if gone {
+                kept.amounts.remove(&node);
+                kept.whole.remove(&node);
+                kept.ports.retain(|(one, ..)| *one != node);
             }
+        }
+        if gone {
+            by_node.remove(&node);
         }
     }
 }

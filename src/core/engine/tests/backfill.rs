@@ -88,8 +88,8 @@ fn who_ends_in_time_or_leaves_the_place_alone_runs_ahead_and_nobody_else() {
 }
 
 #[test]
-fn the_place_of_each_head_is_kept_of_a_hundred_queues() {
-    const QUEUES: usize = 100;
+fn the_place_of_each_head_is_kept_of_48_queues() {
+    const QUEUES: usize = 48;
     let mut story = story();
     for index in 0..QUEUES {
         story.node(&format!("n{index}"), 4);

@@ -43,6 +43,17 @@ impl Story {
         Some((found.reason, found.message))
     }
 
+    /// A node, and a queue on it that may hold so many CPUs.
+    fn limited(&mut self, most: i64) {
+        self.node("n", 8);
+        self.tell(Event::is(QueueSpec {
+            name: "q".into(),
+            uid: "q".into(),
+            limit: vec![("cpu".into(), most * 1_000)],
+            ..QueueSpec::default()
+        }));
+    }
+
     /// A gang of two of which one is lost.
     fn broken(&mut self, spec: GangSpec) {
         self.node("n", 2);
@@ -87,13 +98,7 @@ fn surplus_goes_round_robin_over_gangs_of_equal_standing() {
 fn a_gang_whose_minimum_is_on_its_way_grows_by_no_more_than_its_queue_gives() {
     // Of the two one answer after the other comes, and there are cycles in between.
     let mut story = Story::new();
-    story.node("n", 8);
-    story.tell(Event::is(QueueSpec {
-        name: "q".into(),
-        uid: "q".into(),
-        limit: vec![("cpu".into(), 2_000)],
-        ..QueueSpec::default()
-    }));
+    story.limited(2);
     story.define(GangSpec {
         min_available: 2,
         queue: Some("q".into()),
@@ -114,13 +119,7 @@ fn a_gang_whose_minimum_is_on_its_way_grows_by_no_more_than_its_queue_gives() {
 #[test]
 fn who_raises_its_minimum_gets_no_more_than_its_queue_gives_and_is_released() {
     let mut story = Story::new();
-    story.node("n", 8);
-    story.tell(Event::is(QueueSpec {
-        name: "q".into(),
-        uid: "q".into(),
-        limit: vec![("cpu".into(), 3_000)],
-        ..QueueSpec::default()
-    }));
+    story.limited(3);
     let of_minimum = |min_available: u32| GangSpec {
         min_available,
         queue: Some("q".into()),
@@ -147,13 +146,7 @@ fn who_raises_its_minimum_gets_no_more_than_its_queue_gives_and_is_released() {
 #[test]
 fn who_lost_a_member_is_completed_although_others_of_its_queue_took_the_room() {
     let mut story = Story::new();
-    story.node("n", 8);
-    story.tell(Event::is(QueueSpec {
-        name: "q".into(),
-        uid: "q".into(),
-        limit: vec![("cpu".into(), 2_000)],
-        ..QueueSpec::default()
-    }));
+    story.limited(2);
     for (name, min_available) in [("g", 2), ("other", 1)] {
         story.define(GangSpec {
             min_available,
