@@ -144,10 +144,8 @@ impl Domains<'_> {
         let narrowest = match self.common {
             Common::Nowhere => return Vec::new(),
             Common::Anywhere if height == 0 => {
-                let Some((first, _)) = self.wanted.rooms.by_shape.first() else {
-                    return Vec::new();
-                };
-                return first.nodes_with(at_least).map(Spot::Node).collect();
+                let nodes = self.wanted.rooms.nodes_with(at_least).into_iter();
+                return nodes.map(Spot::Node).collect();
             }
             Common::Anywhere => {
                 let domains = self.tree.domains();
@@ -186,13 +184,12 @@ impl Domains<'_> {
     pub(super) fn tightest(&self, given: Given) -> Vec<Candidate> {
         let least_room = self.wanted.rooms.least_room();
         let mut tightest = Tightest::new(given.after);
-        match (self.common, self.wanted.rooms.by_shape.first()) {
-            (Common::Anywhere, Some((first, _))) if given.height == 0 => {
+        match (self.common, &self.wanted.rooms.by_shape[..]) {
+            (Common::Anywhere, [(all, _)]) if given.height == 0 => {
                 // Of most nodes it is enough to know how much room they have.
-                let is_all = self.wanted.rooms.by_shape.len() == 1;
-                for (node, room) in first.rooms_of_nodes(least_room) {
+                for (node, room) in all.rooms_of_nodes(least_room) {
                     let beyond = room.saturating_sub(self.wanted.rooms.needed);
-                    if !is_all || tightest.takes(beyond) {
+                    if tightest.takes(beyond) {
                         self.consider(Spot::Node(node), &mut tightest);
                     }
                 }

@@ -171,12 +171,12 @@ impl<'a> Search<'a> {
                 best.add_ranked([penalty + beyond, 0, 0], node.index(), || Spot::Node(node));
             }
         };
-        match (held, rooms.by_shape.first()) {
-            ([], Some((first, _))) => {
-                let enough = first.nodes_with(rooms.least_room());
+        match held {
+            [] => {
+                let enough = rooms.nodes_with(rooms.least_room()).into_iter();
                 enough.for_each(add);
             }
-            ([node], _) => add(*node),
+            [node] => add(*node),
             _ => {}
         }
         best.take()
@@ -209,10 +209,9 @@ impl<'a> Search<'a> {
             Way::Tree(_) => self.domains(state)?.fullest(),
             Way::Graph(ports) => match self.wanted.near.at_most {
                 Some(0) => {
-                    let first = self.wanted.rooms.by_shape.first();
-                    let among: Vec<NodeId> = match (ports.held(), first) {
-                        ([], Some((first, _))) => first.nodes_with(1).collect(),
-                        ([node], _) => vec![*node],
+                    let among: Vec<NodeId> = match ports.held() {
+                        [] => self.wanted.rooms.nodes_with(1),
+                        [node] => vec![*node],
                         _ => Vec::new(),
                     };
                     let most = among.into_iter().rev();

@@ -2,6 +2,7 @@
 
 use super::capacity::Capacity;
 use crate::state::{Closeness, NodeId, NodeSet, Reach};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a set of nodes has to be like.
@@ -49,6 +50,20 @@ impl Rooms {
             [(_, members)] if members >= self.needed => self.needed,
             _ => 1,
         }
+    }
+
+    /// The nodes with so much room for pods of the first shape, where some of these have to be among the members;
+    /// else those with room for any shape.
+    pub(super) fn nodes_with(&self, at_least: u64) -> Vec<NodeId> {
+        let Some(((first, _), others)) = self.by_shape.split_first() else {
+            return Vec::new();
+        };
+        let others_will_do = others.iter().map(|(_, members)| members).sum::<u64>() >= self.needed;
+        if !others_will_do {
+            return first.nodes_with(at_least).collect();
+        }
+        let nodes: BTreeSet<NodeId> = self.each().flat_map(|one| one.nodes_with(1)).collect();
+        nodes.into_iter().collect()
     }
 
     /// That for each shape.

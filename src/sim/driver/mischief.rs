@@ -3,7 +3,7 @@
 use super::{Driver, Happening};
 use crate::network::Mischief;
 use muster_api::said::Said;
-use muster_model::{NodeSpec, PodKey};
+use muster_model::PodKey;
 
 impl Driver {
     pub(super) fn foresee_mischief(&mut self) {
@@ -33,16 +33,19 @@ impl Driver {
                     self.network.count(|met| met.nodes_deleted += 1);
                     self.delete_node(&node.name);
                     let at = self.now + self.network.pause();
-                    self.heap.push(at, Happening::ReturnNode(Box::new(node)));
+                    self.heap.push(at, Happening::ReturnNode(node.name.clone()));
+                    self.deleted_nodes.insert(node.name.clone(), node);
                 }
             }
         }
         self.foresee_mischief();
     }
 
-    /// A node that was deleted comes back as it was, unless it is there again already.
-    pub(super) fn return_node(&mut self, node: NodeSpec) {
-        if self.server.node(&node.name).is_none() {
+    /// A node that was deleted comes back as it was last, unless it is there again already.
+    pub(super) fn return_node(&mut self, name: &str) {
+        if self.server.node(name).is_none()
+            && let Some(node) = self.deleted_nodes.get(name).cloned()
+        {
             self.put_node(node);
         }
     }

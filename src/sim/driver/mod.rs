@@ -69,7 +69,7 @@ enum Happening {
     /// A pod whose name was still taken.
     CreatePod(usize),
     CollectPods(String),
-    ReturnNode(Box<NodeSpec>),
+    ReturnNode(String),
     /// The controllers of storage look at what changed.
     SettleStorage,
     /// Claims that a scheduler has bound may be, or it has waited for too long.
@@ -118,6 +118,8 @@ pub struct Driver {
     last_writer: Option<u64>,
     deposed: BTreeSet<u64>,
     kill_in_plan: bool,
+    /// Nodes that were deleted, as they were last.
+    deleted_nodes: BTreeMap<String, NodeSpec>,
     /// Bind orders until the scheduler dies.
     binds_to_live: Option<u32>,
     last_change: Time,
@@ -159,6 +161,7 @@ impl Driver {
             last_writer: None,
             deposed: BTreeSet::new(),
             kill_in_plan: false,
+            deleted_nodes: BTreeMap::new(),
             binds_to_live: None,
             last_change: Time::ZERO,
             last_word: Time::ZERO,
@@ -388,7 +391,7 @@ impl Driver {
             }
             Happening::CreatePod(line) => self.create_pod(line),
             Happening::CollectPods(node) => self.collect_pods(&node),
-            Happening::ReturnNode(node) => self.return_node(*node),
+            Happening::ReturnNode(name) => self.return_node(&name),
             Happening::LookAtClaims => self.look_at_claims(),
             Happening::SettleStorage => {
                 self.storage_is_looked_at = false;

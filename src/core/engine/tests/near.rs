@@ -198,6 +198,25 @@ fn a_rack_of_the_same_name_in_another_block_is_another_rack() {
 }
 
 #[test]
+fn a_node_without_room_for_some_is_one_for_those_who_do() {
+    // On one node, of several sorts of members: the sort that is looked at first fits nowhere.
+    for order in [["large", "small"], ["small", "large"]] {
+        let mut story = Story::with_fabric();
+        story.at("n", 2, "x", "1");
+        story.define(GangSpec {
+            min_available: 1,
+            topology: within(0),
+            ..group("g")
+        });
+        for name in order {
+            let cpus = if name == "large" { 3 } else { 1 };
+            story.submit(pod(name, Some("g"), cpus));
+        }
+        assert_eq!(names(&story.run()), ["small"], "{order:?}");
+    }
+}
+
+#[test]
 fn a_node_that_is_labelled_later_helps_who_waits() {
     let mut story = Story::with_fabric();
     story.at("a1", 1, "a", "1");
