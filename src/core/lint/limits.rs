@@ -1,7 +1,7 @@
 //! No queue is made to hold more than its limit, but by a gang that has to be completed.
 
 use super::Note;
-use super::account::Account;
+use super::account::{Account, Pod};
 use super::books::Gang;
 use muster_model::{Effect, GangKey, Outcome, Plan, PodKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,28 +67,29 @@ pub(super) fn exceeded(
     taken: &[(&PodKey, &str)],
     completed: &BTreeSet<GangKey>,
 ) -> Vec<Note> {
-    let gangs = taken.iter().filter_map(|(pod, _)| account.pod(pod));
-    let gangs: BTreeSet<&GangKey> = gangs.map(|pod| &pod.gang).collect();
+    let pods = taken.iter().filter_map(|(pod, _)| account.pod(pod));
+    let pods: Vec<&Pod> = pods.collect();
     let mut limits = BTreeMap::new();
-    for gang in gangs {
-        limits.extend(account.queues.limits(gang));
+    for pod in &pods {
+        limits.extend(account.queues.limits(&pod.gang));
     }
-    let looked_at = limits.into_iter();
-    let looked_at = looked_at.filter(|(queue, _)| {
-        let mut gangs = account.queues.gangs_in(queue);
-        !gangs.any(|gang| completed.contains(gang))
-    });
-    let over = looked_at.flat_map(|(queue, limit)| {
-        limit.iter().filter_map(move |(resource, most)| {
-            let gangs = account.queues.gangs_in(queue);
-            let held: i128 = gangs.map(|gang| account.holds(gang, resource)).sum();
-            let grows = taken.iter().any(|(pod, _)| {
-                let pod = account.pod(pod);
-                pod.is_some_and(|pod| pod.requests(resource) > 0)
-            });
-            (grows && held > i128::from(*most))
-                .then(|| format!("queue {queue} holds {held} of at most {most} {resource}"))
-        })
-    });
-    over.collect()
+    let mut notes = Vec::new();
+    for (queue, limit) in limits {
+        let gangs: BTreeSet<&GangKey> = account.queues.gangs_in(queue).collect();
+        if gangs.iter().any(|gang| completed.contains(gang)) {
+            continue;
+        }
+        let own = pods.iter().filter(|pod| gangs.contains(&pod.gang));
+        let own: Vec<&&Pod> = own.collect();
+        let grows = |resource: &str| own.iter().any(|pod| pod.requests(resource) > 0);
+        for (resource, most) in limit.iter().filter(|(resource, _)| grows(resource)) {
+            let held = gangs.iter().map(|gang| account.holds(gang, resource));
+            let held: i128 = held.sum();
+            if held > i128::from(*most) {
+                let note = format!("queue {queue} holds {held} of at most {most} {resource}");
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
