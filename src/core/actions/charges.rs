@@ -93,10 +93,8 @@ pub fn end_charges(cx: &mut Cycle<'_>, gangs: &BTreeSet<GangId>) {
 /// A gang is charged for what it gets, and has it on the terms that it asked for.
 pub(super) fn note_charged(cx: &mut Cycle<'_>, gang_id: GangId) {
     cx.state.note_granted(gang_id);
-    let (terms, minimum) = {
-        let gang = &cx.state[gang_id];
-        (ChargedBy::of(gang), gang.min_available())
-    };
+    let gang = &cx.state[gang_id];
+    let (terms, minimum) = (ChargedBy::of(gang), gang.min_available());
     let note = cx.agenda.note_mut(gang_id);
     note.charged = Some(terms);
     note.let_in = note.let_in.max(minimum);

@@ -5,6 +5,7 @@ use super::notes::Stage;
 use super::order::queue;
 use super::preempt::HEADS;
 use super::{Cycle, finish, reservation};
+use crate::placement::may_be_free;
 use crate::state::{ClusterState, GangId, NodeId, Place, PodId, QueueId};
 use muster_model::RoomNote;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,11 +106,7 @@ fn wake_heads_of(cx: &mut Cycle<'_>, queues: &[QueueId], which: fn(Option<RoomNo
 
 /// Whether all nodes together have what a gang asks for before it is admitted.
 fn could_be_admitted(state: &ClusterState, gang_id: GangId) -> bool {
-    let wanted = state.room_wanted(gang_id);
-    let mut amounts = wanted.iter();
-    state.held_for(gang_id).is_some()
-        || amounts
-            .all(|(dimension, amount)| amount <= 0 || state.nodes().total_free(dimension) >= amount)
+    state.held_for(gang_id).is_some() || may_be_free(state, &state.room_wanted(gang_id))
 }
 
 /// Whether a member fits one of the nodes, or the nodes cannot tell.

@@ -21,15 +21,22 @@ pub(super) type Found = Result<RoomOn, Tally>;
 pub fn room_for(state: &ClusterState, amounts: &Tally, members: u32) -> Found {
     let wanted: Vec<(Dimension, i64)> = amounts.iter().filter(|(_, one)| *one > 0).collect();
     // What all nodes together do not have need not be looked for.
-    let mut free = Tally::default();
-    for (dimension, _) in &wanted {
-        free.add_amount(*dimension, state.nodes().total_free(*dimension).max(0));
-    }
-    if wanted.iter().any(|(one, amount)| free.get(*one) < *amount) {
+    if !may_be_free(state, amounts) {
+        let mut free = Tally::default();
+        for (dimension, _) in &wanted {
+            free.add_amount(*dimension, state.nodes().total_free(*dimension).max(0));
+        }
         return Err(free);
     }
     let nodes = by_room(state, &wanted);
     in_parts(state, &nodes, &wanted, members).map_or_else(|| anyhow(state, &nodes, &wanted), Ok)
+}
+
+/// Whether all nodes together have these amounts free.
+pub fn may_be_free(state: &ClusterState, amounts: &Tally) -> bool {
+    let has =
+        |(one, amount): (Dimension, i64)| amount <= 0 || state.nodes().total_free(one) >= amount;
+    amounts.iter().all(has)
 }
 
 /// Whether what is held somewhere fits there now.

@@ -36,7 +36,7 @@ mod tournament;
 mod wanted;
 mod whole;
 
-pub use amounts::{fits, room_for};
+pub use amounts::{fits, may_be_free, room_for};
 pub use clearing::{Asks, Beneficiary, Cleared, Clearing, Removal, Room};
 pub use demand::Demand;
 pub use diagnosis::{Diagnosis, amount_in_words, answers, diagnose};
