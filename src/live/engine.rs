@@ -191,6 +191,7 @@ impl Engine {
                 wake_at,
                 more,
                 held: _,
+                claims: _,
                 onto_kept: _,
             } = plan;
             for effect in effects {

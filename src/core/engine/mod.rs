@@ -363,6 +363,7 @@ impl Scheduler {
             decisions,
             spans: orders.spans,
             held: orders.held,
+            claims: self.state.take_claim_news(),
             onto_kept: orders.onto_kept,
             wake_at: due.into_iter().flatten().min(),
             more,

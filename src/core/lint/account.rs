@@ -2,6 +2,7 @@
 
 use super::advised::Advised;
 use super::books::{AskedBook, Count, Gangs, Queues, VolumeBook};
+use super::claims::ClaimsHeld;
 use super::roads::Roads;
 use muster_model::units::Millis;
 use muster_model::{
@@ -45,6 +46,8 @@ pub(super) struct Pod {
     pub(super) ordered: Option<String>,
     /// Where a place is held for it while its decision waits.
     pub(super) held: Option<String>,
+    /// Where others leave room for it.
+    pub(super) nominated: Option<String>,
     /// An eviction was ordered, and not refused.
     pub(super) evicting: bool,
     /// The last eviction was not taken: refused, or not answered.
@@ -71,6 +74,12 @@ impl Pod {
 
     pub(super) fn holds_node(&self) -> bool {
         self.node.is_some() && !self.phase.is_terminal()
+    }
+
+    /// What it requests of everything.
+    pub(super) fn amounts(&self) -> impl Iterator<Item = (&str, i64)> {
+        let amounts = self.requests.iter();
+        amounts.map(|(resource, amount)| (resource.as_str(), *amount))
     }
 
     /// What it requests of a resource.
@@ -120,6 +129,10 @@ pub(super) struct Account {
     members: BTreeMap<GangKey, BTreeSet<String>>,
     pub(super) gangs: Gangs,
     pub(super) queues: Queues,
+    /// What is held for members that are not there yet.
+    pub(super) claims_held: ClaimsHeld,
+    /// The uids of the pods for which others leave a node.
+    nominated: BTreeMap<String, BTreeSet<String>>,
     /// The namespaces that claim their groups for us.
     pub(super) claims: BTreeSet<String>,
     pub(super) topologies: BTreeMap<String, TopologySpec>,
@@ -222,6 +235,7 @@ impl Account {
                 self.gangs.undefine(key, *source);
                 // Who runs on without a PodGroup may be in another queue.
                 self.queues.forget(key);
+                self.claims_held.forget(key);
             }
             ObjectKey::Topology(name) => {
                 self.topologies.remove(name);
@@ -314,6 +328,7 @@ impl Account {
                 .or_else(|| before.as_ref().and_then(|pod| pod.node.clone())),
             ordered: before.as_ref().and_then(|pod| pod.ordered.clone()),
             held: before.as_ref().and_then(|pod| pod.held.clone()),
+            nominated: before.as_ref().and_then(|pod| pod.nominated.clone()),
             evicting: before.as_ref().is_some_and(|pod| pod.evicting),
             refused: before.as_ref().is_some_and(|pod| pod.refused),
             lifetime: spec.lifetime,
@@ -365,6 +380,17 @@ impl Account {
     }
 
     fn book(&mut self, uid: &str, pod: &Pod, sign: i64) {
+        if let Some(node) = &pod.nominated {
+            let here = self.nominated.entry(node.clone()).or_default();
+            if sign > 0 {
+                here.insert(uid.to_owned());
+            } else {
+                here.remove(uid);
+            }
+            if here.is_empty() {
+                self.nominated.remove(node);
+            }
+        }
         if let Some(name) = pod.place() {
             let node = self.nodes.entry(name.clone()).or_default();
             for (resource, amount) in &pod.requests {
@@ -489,6 +515,27 @@ impl Account {
         let pods = self.nodes.get(node).map(|node| node.pods.iter());
         let pods = pods.into_iter().flatten();
         pods.filter_map(|uid| self.pods.get(uid))
+    }
+
+    /// The pods for which others leave a node, and which have no place yet.
+    pub(super) fn nominated_on(&self, node: &str) -> impl Iterator<Item = &Pod> {
+        let pods = self.nominated.get(node).into_iter().flatten();
+        let pods = pods.filter_map(|uid| self.pods.get(uid));
+        pods.filter(|pod| pod.place().is_none())
+    }
+
+    /// What those who do not leave a node use there of a resource.
+    pub(super) fn staying_on(&self, node: &str, resource: &str) -> i128 {
+        let stay = self.pods_on(node).filter(|pod| !pod.is_leaving(self));
+        stay.map(|pod| i128::from(pod.requests(resource))).sum()
+    }
+
+    /// What a node offers of a resource.
+    pub(super) fn offers(&self, node: &str, resource: &str) -> i128 {
+        let offered = self.nodes.get(node).and_then(|node| node.offered.as_ref());
+        offered.map_or(0, |offered| {
+            i128::from(offered.get(resource).copied().unwrap_or(0))
+        })
     }
 
     /// All pods that have a place, and where.

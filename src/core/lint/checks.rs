@@ -6,6 +6,7 @@ use super::allowed::not_allowed;
 use super::asked;
 use super::books::Count;
 use super::books::Labels;
+use super::claims;
 use super::company::{firsts, in_company};
 use super::kept::may_be_there;
 use super::limits;
@@ -79,6 +80,10 @@ pub(super) fn look(
     places.rest(account);
     for (pod, node) in &places.taken {
         places.notes.extend(in_company(account, pod, node, &firsts));
+    }
+    claims::take_down(account, &plan.claims);
+    if !exempt.overcommit {
+        notes.extend(claims::respected(account, &places.taken));
     }
     limits::take_down(account, plan);
     notes.extend(limits::exceeded(account, &places.taken, &completed));

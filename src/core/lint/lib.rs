@@ -14,6 +14,7 @@ mod allowed;
 mod asked;
 mod books;
 mod checks;
+mod claims;
 mod company;
 mod hyper_nodes;
 mod kept;

@@ -626,3 +626,53 @@ fn where_a_decision_waits_is_judged_once_and_counts_for_others() {
     // To another node than was held, it is a new decision.
     found(&look(vec![], vec![bind("s1", "y2")]), "3 in zone=y");
 }
+
+#[test]
+fn who_is_placed_on_room_that_another_claims_is_found() {
+    // Others of this size stay on a node for four, of which this much is claimed.
+    let world = |nominated: Option<&str>, held: i64, leaves: bool| {
+        let mut world = World::new();
+        world.tell(Event::is(NodeSpec {
+            name: "n".into(),
+            allocatable: vec![("cpu".into(), 4_000), ("pods".into(), 10)],
+            ..NodeSpec::default()
+        }));
+        for (name, is_there) in [("there", true), ("waits", false), ("comes", false)] {
+            let mut one = pod(name);
+            one.gang = GangRef::Own;
+            one.shape.requests = vec![("cpu".into(), 2_000)];
+            one.node = is_there.then(|| "n".to_owned());
+            one.terminating = is_there && leaves;
+            world.tell(Event::is(one));
+        }
+        let mut plan = Plan::default();
+        if nominated.is_some() {
+            let node = nominated.map(str::to_owned);
+            plan.claims.nominated = vec![(key("waits"), node)];
+        }
+        if held > 0 {
+            let on = vec![("n".to_owned(), vec![("cpu".to_owned(), held)])];
+            plan.claims.held = vec![(gang(), on)];
+        }
+        assert!(world.linter.look(&plan, Time::ZERO).is_empty());
+        world
+    };
+    let comes = || vec![bind("comes", "n")];
+    assert!(world(None, 0, false).look(comes()).is_empty());
+    let claimed = "a/comes is placed on n, where 2000 of 4000 cpu are claimed";
+    found(&world(Some("n"), 0, false).look(comes()), claimed);
+    found(&world(None, 2_000, false).look(comes()), claimed);
+    // There is room for both once the other has left, and what is claimed elsewhere is nothing to it.
+    assert!(world(Some("n"), 0, true).look(comes()).is_empty());
+    assert!(world(Some("m"), 0, false).look(comes()).is_empty());
+    // Whoever claims it may have it.
+    let own = vec![bind("waits", "n")];
+    assert!(world(Some("n"), 0, false).look(own).is_empty());
+    // What has ended claims nothing.
+    let mut ended = world(None, 2_000, false);
+    ended.tell(Event::Gone(ObjectKey::Gang(gang(), Source::default())));
+    assert!(ended.look(comes()).is_empty());
+    let mut gone = world(Some("n"), 0, false);
+    gone.tell(Event::Gone(ObjectKey::Pod(key("waits"))));
+    assert!(gone.look(comes()).is_empty());
+}

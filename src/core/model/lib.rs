@@ -61,7 +61,10 @@ pub use natural::natural;
 pub use node::NodeSpec;
 pub use object::{Object, ObjectKey, ObjectKind, Spec};
 pub use objects::Objects;
-pub use plan::{Decision, Effect, HeldPlace, Neighbours, OntoKept, Outcome, Plan, Span, SpanKind};
+pub use plan::{
+    AmountsOn, ClaimNews, Decision, Effect, HeldPlace, Neighbours, OntoKept, Outcome, Plan, Span,
+    SpanKind,
+};
 pub use pod::{GangRef, HostPort, PodKey, PodPhase, PodSpec, Protocol, ShapeSpec};
 pub use pod_rules::{
     Counted, METADATA_NAME, NamespaceChoice, PodQuery, PodRules, PodTerm, WeightedPodTerm,

@@ -21,6 +21,8 @@ pub struct Plan {
     /// Places that are held from now on for decisions that wait, or not any more, in the order in which
     /// that was decided: for the linter.
     pub held: Vec<HeldPlace>,
+    /// What changed of the other claims to room that count as used: for the linter.
+    pub claims: ClaimNews,
     /// Who is placed onto nodes that are kept whole for others, for the linter.
     pub onto_kept: Vec<OntoKept>,
     /// When the next cycle is due if no event comes before; `None`: only an event can matter.
@@ -140,6 +142,20 @@ pub struct HeldPlace {
     /// After how many of the plan's binds.
     pub after: usize,
 }
+
+/// What changed of the room that is nominated, or held for members that are not there yet, since the last
+/// plan: as it is at the end of this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ClaimNews {
+    /// Pods for which others leave a node, which one, and those for which that is over.
+    pub nominated: Vec<(PodKey, Option<String>)>,
+    /// What is held for gangs.
+    pub held: Vec<(GangKey, AmountsOn)>,
+}
+
+/// Amounts of resources, in their base units, by node.
+pub type AmountsOn = Vec<(String, Vec<(String, i64)>)>;
 
 /// A gang was placed on nodes that are kept whole for another.
 #[derive(Clone, Debug, PartialEq, Eq)]

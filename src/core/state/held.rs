@@ -116,8 +116,11 @@ impl ClusterState {
                 self.held_room.by_node.remove(node);
             }
         }
-        let account = self.gangs.get(gang).and_then(|gang| gang.account);
-        if let Some((queue, lifetime)) = account {
+        let Some(gang) = self.gangs.get(gang) else {
+            return;
+        };
+        self.claims_changed.note_gang(&gang.key);
+        if let Some((queue, lifetime)) = gang.account {
             let (sum, none) = (held.sum(), Tally::default());
             let nominated = if held.awaits { &sum } else { &none };
             self.queues

@@ -11,6 +11,7 @@ mod appeal;
 mod audit;
 mod budgets;
 mod changes;
+mod claim_news;
 mod closeness;
 mod gangs;
 mod held;
@@ -80,6 +81,7 @@ pub use writes::{Outage, WritesKnown};
 
 use advice::AdviceBook;
 use budgets::{Budgets, LabelTexts};
+use claim_news::ClaimsChanged;
 use held::HeldRoom;
 use indexmap::IndexMap;
 use kept::KeptRoom;
@@ -138,6 +140,7 @@ pub struct ClusterState {
     /// Those who are on nodes were looked at for the first time.
     has_begun: bool,
     changes: Changes,
+    claims_changed: ClaimsChanged,
 }
 
 /// A gang that must be there.

@@ -493,6 +493,9 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape) else {
             return;
         };
+        if pod.is_only_nominated() {
+            self.claims_changed.note_pod(id);
+        }
         let occupant = taken_by(pod, shape, &self.shapes);
         let (counted, foreign) = (shape.rules.is_some(), pod.gang.is_none());
         self.nodes.occupy(node, id, &occupant);
@@ -511,6 +514,9 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape).cloned() else {
             return;
         };
+        if pod.is_only_nominated() {
+            self.claims_changed.note_pod(id);
+        }
         let occupant = taken_by(pod, &shape, &self.shapes);
         if shape.rules.is_some() {
             self.count_pod(id, false);
