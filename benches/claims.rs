@@ -101,6 +101,21 @@ impl World {
         world
     }
 
+    /// The same, where all but so many of those who run are as important as whoever claims something.
+    fn full_of_equals(others: usize) -> Self {
+        let mut world = Self::empty(false);
+        let fillers = halves(PODS).into_iter().enumerate();
+        let fillers = fillers.map(|(index, event)| match event {
+            Event::Is(Object::Pod(spec)) if index >= others => Event::is(PodSpec {
+                priority: Some(9),
+                ..*spec
+            }),
+            other => other,
+        });
+        world.runs(fillers.collect());
+        world
+    }
+
     fn runs(&mut self, pods: Vec<Event>) {
         let binds = self.clock.hear(&mut self.scheduler, pods);
         assert_eq!(binds.len(), PODS);
@@ -270,6 +285,7 @@ fn one_claim(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("claims/made-and-ended-on-5000-nodes");
     group.sample_size(20);
     let nominated = || World::full(None);
+    let few = || World::full_of_equals(100);
     // What is known of nodes for a shape is kept as long as there is a pod of it.
     let held = || {
         let mut world = World::empty(true);
@@ -279,6 +295,7 @@ fn one_claim(criterion: &mut Criterion) {
     };
     for (name, make, priority) in [
         ("nominated", &nominated as &dyn Fn() -> World, Some(9)),
+        ("nominated-of-100", &few, Some(9)),
         ("held", &held, None),
     ] {
         for size in [1, 100] {

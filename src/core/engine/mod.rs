@@ -14,6 +14,7 @@ mod explain;
 #[cfg(test)]
 mod tests;
 mod topology_words;
+mod untold;
 mod voice;
 mod words;
 

@@ -6,6 +6,7 @@
 //! they are said again after [`AGAIN`] at the earliest. Positions follow every [`LINES`].
 
 use super::census::Census;
+use super::untold::Untold;
 use super::{topology_words, words};
 use crate::actions::decision_on;
 use crate::actions::{AGAIN, Agenda, Claims, Stage};
@@ -22,8 +23,6 @@ use std::sync::Arc;
 pub(super) const LASTS: Millis = Millis(1_000);
 /// How often positions in changed lines are looked at.
 const LINES: Millis = Millis(1_000);
-/// How many gangs are looked at in one cycle for whether there is something to say by now.
-const LOOKS: usize = 1_000;
 
 /// What was given out about one gang.
 #[derive(Debug, Default)]
@@ -48,8 +47,7 @@ pub(super) struct Voice {
     spoken: BTreeMap<GangId, Spoken>,
     due: BTreeSet<(Time, GangId)>,
     lines_due: Option<Time>,
-    /// Gangs to be tried of which nobody knows yet what becomes of them.
-    untold: BTreeSet<GangId>,
+    untold: Untold,
     /// Topologies are other than they were.
     topologies: bool,
     /// What was said to be odd about the topologies of others.
@@ -69,7 +67,7 @@ impl Voice {
         if let Some(Spoken { due: Some(at), .. }) = self.spoken.remove(&gang) {
             self.due.remove(&(at, gang));
         }
-        self.untold.remove(&gang);
+        self.untold.note(gang, None);
         self.census.forget(gang);
     }
 
@@ -81,7 +79,8 @@ impl Voice {
     /// When something is to be said although nothing happens.
     pub(super) fn next_due(&self) -> Option<Time> {
         let pods = self.due.first().map(|(at, _)| *at);
-        pods.into_iter().chain(self.lines_due).min()
+        let others = [self.lines_due, self.untold.due()];
+        pods.into_iter().chain(others.into_iter().flatten()).min()
     }
 
     /// Says what is new about the gangs on which something happened, and what is due.
@@ -95,7 +94,7 @@ impl Voice {
         outlet: &mut Outlet<'_>,
     ) {
         self.look_at_lines(agenda, now, seen);
-        self.look_at_untold(agenda, seen);
+        self.look_at_untold(agenda, now, seen);
         for id in seen.iter() {
             self.status_of(state, agenda, claims, *id, outlet);
             let why = words::why(state, agenda, *id);
@@ -136,21 +135,11 @@ impl Voice {
         }
     }
 
-    /// Adds gangs of which it was said that nobody looked at them yet, and whose queue is blocked
-    /// since: some at a time.
-    fn look_at_untold(&mut self, agenda: &Agenda, seen: &mut BTreeSet<GangId>) {
-        let told = |id: &GangId| agenda.is_behind(*id).is_some();
-        let told: Vec<GangId> = self
-            .untold
-            .iter()
-            .copied()
-            .take(LOOKS)
-            .filter(told)
-            .collect();
-        for id in told {
-            self.untold.remove(&id);
-            seen.insert(id);
-        }
+    /// Adds gangs of which nobody knew what becomes of them, and whose queue is blocked since.
+    fn look_at_untold(&mut self, agenda: &mut Agenda, now: Time, seen: &mut BTreeSet<GangId>) {
+        self.untold.note_blocked(agenda.take_blocked());
+        let found = self.untold.look(now).into_iter();
+        seen.extend(found.filter(|id| agenda.is_behind(*id).is_some()));
     }
 
     fn look_at_line(&self, agenda: &Agenda, queue: QueueId, seen: &mut BTreeSet<GangId>) {
@@ -174,10 +163,12 @@ impl Voice {
         outlet: &mut Outlet<'_>,
     ) {
         let Some(gang) = state.gang(id) else { return };
-        let waits = matches!(agenda.note(id).stage(), Stage::Queued(_));
-        if waits && words::why(state, agenda, id).is_none() {
-            self.untold.insert(id);
-        }
+        let in_queue = match agenda.note(id).stage() {
+            Stage::Queued(key) => Some(key.queue),
+            _ => None,
+        };
+        let untold = in_queue.filter(|_| words::why(state, agenda, id).is_none());
+        self.untold.note(id, untold);
         if let Some(queue) = gang.queue {
             let phase = words::phase(gang, agenda.note(id));
             self.census.note(id, queue, phase);

@@ -375,6 +375,11 @@ impl Agenda {
         std::mem::take(&mut self.eased)
     }
 
+    /// The queues that were blocked, or otherwise than before, since this was last asked.
+    pub fn take_blocked(&mut self) -> BTreeSet<QueueId> {
+        self.queued.take_blocked()
+    }
+
     /// What somebody waits for behind whom a gang that is to be tried has to wait.
     #[must_use]
     pub fn is_behind(&self, gang: GangId) -> Option<Awaited> {

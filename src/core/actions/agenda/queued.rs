@@ -90,6 +90,8 @@ pub(super) struct Queued {
     told: BTreeMap<QueueId, GangId>,
     /// Queues that are not blocked any more.
     unblocked: BTreeSet<QueueId>,
+    /// Queues that were blocked, since this was last asked.
+    newly_blocked: BTreeSet<QueueId>,
     /// The queues that are blocked, by what their heads wait for.
     waiting_for: BTreeMap<Awaited, BTreeSet<QueueId>>,
     timers: BTreeSet<(Time, QueueId)>,
@@ -182,6 +184,7 @@ impl Queued {
         self.unblock(queue);
         let before = self.told.insert(queue, block.from.gang);
         self.blocked.insert(queue, block);
+        self.newly_blocked.insert(queue);
         self.waiting_for.entry(block.by).or_default().insert(queue);
         if let Some(until) = block.until {
             self.timers.insert((until, queue));
@@ -227,6 +230,11 @@ impl Queued {
     /// The queues that are not blocked any more, since this was last asked.
     pub(super) fn take_unblocked(&mut self) -> BTreeSet<QueueId> {
         std::mem::take(&mut self.unblocked)
+    }
+
+    /// The queues that were blocked, or otherwise than before, since this was last asked.
+    pub(super) fn take_blocked(&mut self) -> BTreeSet<QueueId> {
+        std::mem::take(&mut self.newly_blocked)
     }
 
     /// When time comes for the next.

@@ -119,7 +119,7 @@ pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
     let Some(mut judge) = Judge::new(cx.sight(), gang_id) else {
         return found;
     };
-    let mut asked = BTreeSet::new();
+    let mut asked = Vec::new();
     for (queue, holders) in cx.agenda.holders() {
         let between = judge.between(queue);
         let of_queue = whom_to_ask(cx, gang_id, between, holders, judge.due_by());
@@ -128,6 +128,7 @@ pub(super) fn candidates(cx: &Cycle<'_>, gang_id: GangId) -> Candidates {
     }
     // Those have a place in a moment, and hold nothing yet.
     asked.extend(&cx.claims.nominated);
+    let asked = in_order(asked);
     debug_assert!(
         others_stay(cx, &mut judge, &asked),
         "somebody who may have to go is not asked"
@@ -160,8 +161,8 @@ fn whom_to_ask(
     between: Between,
     holders: &Holders,
     due_by: Option<Time>,
-) -> BTreeSet<GangId> {
-    let mut asked = BTreeSet::new();
+) -> Vec<GangId> {
+    let mut asked = Vec::new();
     match between {
         Between::Same(_) => {
             let priority = cx.state[gang_id].priority;
@@ -177,7 +178,19 @@ fn whom_to_ask(
     if let Some(by) = due_by {
         asked.extend(holders.ended(by));
     }
-    asked
+    in_order(asked)
+}
+
+/// Each of them once, by their ids.
+fn in_order(mut gangs: Vec<GangId>) -> Vec<GangId> {
+    gangs.sort_unstable();
+    gangs.dedup();
+    gangs
+}
+
+/// Whether it is one of those, which are in order.
+fn is_in(gangs: &[GangId], gang: GangId) -> bool {
+    gangs.binary_search(&gang).is_ok()
 }
 
 /// Notes why the others of a queue stay, and when the first of them may not any more.
@@ -186,7 +199,7 @@ fn note_others(
     found: &mut Candidates,
     between: Between,
     holders: &Holders,
-    asked: &BTreeSet<GangId>,
+    asked: &[GangId],
 ) {
     let state = &*cx.state;
     let others = count(holders.len() - asked.len());
@@ -194,7 +207,7 @@ fn note_others(
         let title = || first().map_or_else(String::new, |id| state.gang_title(id));
         found.spared.note_some(why, more, title);
     };
-    let first = || holders.all().find(|id| !asked.contains(id));
+    let first = || holders.all().find(|id| !is_in(asked, *id));
     match between {
         Between::Same(_) => note(Spared::Priority, others, &first),
         Between::Spared(why) => note(why, others, &first),
@@ -205,7 +218,7 @@ fn note_others(
             let ending = count(holders.ending().saturating_sub(ending));
             let ends_next = || next.map(|(_, id)| id);
             let endless = || {
-                let mut others = holders.all().filter(|id| !asked.contains(id));
+                let mut others = holders.all().filter(|id| !is_in(asked, *id));
                 others.find(|id| !ends(&id))
             };
             let until = next.map(|(at, _)| at);
@@ -226,9 +239,9 @@ pub(super) fn count(some: usize) -> u32 {
 }
 
 /// Whether nothing may be asked of all but these: looks at everybody who holds a node.
-fn others_stay(cx: &Cycle<'_>, judge: &mut Judge<'_>, asked: &BTreeSet<GangId>) -> bool {
+fn others_stay(cx: &Cycle<'_>, judge: &mut Judge<'_>, asked: &[GangId]) -> bool {
     let holders = cx.state.gangs().filter(|(_, gang)| gang.holding > 0);
-    let mut others = holders.filter(|(id, _)| !asked.contains(id));
+    let mut others = holders.filter(|(id, _)| !is_in(asked, *id));
     others.all(|(id, gang)| {
         let verdict = judge.judge(id, gang);
         verdict.surplus.is_err() && verdict.whole.is_err()
