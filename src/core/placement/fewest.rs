@@ -11,7 +11,7 @@ use crate::framework::Profile;
 use crate::state::{ClusterState, NodeId, NodeSet};
 use crate::transaction::Assumed;
 use muster_exact::Effort;
-use muster_model::resources::{Dimension, Request};
+use muster_model::resources::Dimension;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -61,11 +61,13 @@ impl Placer {
         on.keys().for_each(|node| self.candidates.insert(*node));
         let needed = placed.len() as u64;
         let mut rooms = Rooms::default();
+        let column = |one| (state.nodes().free_column(one), shape.request.get(one), one);
+        let columns: Vec<_> = state.dimensions().iter().map(column).collect();
         let mut like = Like::default();
         for node in self.candidates.iter() {
             let own = on.get(&node).copied().unwrap_or(0);
             let opens = i64::from(state.nodes().in_use_by(node)) == own;
-            let (room, fills) = like.look(state, node, &shape.request, own);
+            let (room, fills) = like.look(state, &columns, node, own);
             match (opens, room.min(needed)) {
                 (_, 0) => {}
                 (false, room) => rooms.in_use.push((room, node)),
@@ -86,6 +88,9 @@ impl Placer {
     }
 }
 
+/// What is free of a resource, how much of it a member asks for, and which one it is.
+type Column<F> = (F, i64, Dimension);
+
 /// What was found of the node that was looked at last: the next is like it, more often than not.
 #[derive(Default)]
 struct Like {
@@ -98,21 +103,24 @@ struct Like {
 impl Like {
     /// For how many pods a node has room without so many that are on it, and whether these leave nothing
     /// of it.
-    fn look(
+    fn look<F: Fn(NodeId) -> i64>(
         &mut self,
         state: &ClusterState,
+        columns: &[Column<F>],
         node: NodeId,
-        request: &Request,
         own: i64,
     ) -> (u64, bool) {
-        let dimensions = || state.dimensions().iter();
-        let free = |one: Dimension| state.nodes().free(node, one) + own * request.get(one);
-        if self.free.is_empty() || !dimensions().map(free).eq(self.free.iter().copied()) {
-            self.free = dimensions().map(free).collect();
-            let asked = request.iter().filter(|(_, amount)| *amount > 0);
-            let rooms = asked.map(|(one, amount)| free(one).max(0) / amount);
-            let room = rooms.min().unwrap_or(0);
-            let left = |one| free(one).saturating_sub(room.saturating_mul(request.get(one)));
+        let free = |(free, asked, _): &Column<F>| free(node) + own * asked;
+        if !columns.iter().map(free).eq(self.free.iter().copied()) {
+            self.free = columns.iter().map(free).collect();
+            let rooms = columns.iter().filter(|(_, asked, _)| *asked > 0);
+            let room = rooms.map(|one| free(one).max(0) / one.1).min().unwrap_or(0);
+            let left = |dimension: Dimension| {
+                let column = columns.iter().find(|(_, _, one)| *one == dimension);
+                column.map_or(0, |one| {
+                    free(one).saturating_sub(room.saturating_mul(one.1))
+                })
+            };
             self.room = u64::try_from(room).unwrap_or(0);
             self.fills = room > 0 && state.weights().of_each(|one| left(one).max(0)) == 0;
         }
