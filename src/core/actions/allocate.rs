@@ -29,6 +29,8 @@ use std::sync::Arc;
 const MAX_PLACEMENTS: u64 = 2_000;
 /// A cycle ends after this many gangs were tried in vain.
 const MAX_ATTEMPTS: u64 = 20_000;
+/// A cycle ends after so many pods were thought away to find places in the future: some tens of milliseconds.
+const MAX_THOUGHT_AWAY: usize = 100_000;
 
 /// What this cycle already knows not to fit: by shape, by what room it may take and by how close
 /// together it has to be, what came of the smallest gang that was tried. Within a cycle room is only
@@ -75,6 +77,7 @@ fn try_all(cx: &mut Cycle<'_>, refused: &mut Refused, contest: &mut Contest, bef
         };
         let bound = cx.orders.placed >= MAX_PLACEMENTS
             || cx.orders.attempts >= before + MAX_ATTEMPTS
+            || cx.orders.thought_away >= MAX_THOUGHT_AWAY
             || cx.placer.has_asked_enough();
         if bound {
             return true;

@@ -121,6 +121,8 @@ pub struct Orders {
     pub placed: u64,
     /// Gangs that were tried.
     pub attempts: u64,
+    /// Pods that were thought away, one search for a place in the future after the other.
+    pub thought_away: usize,
     /// Heads of queues for which no place was reserved, as there were enough reservations.
     pub unreserved: u64,
     /// Places that are held from now on for decisions that wait, or not any more.

@@ -84,7 +84,10 @@ fn search(cx: &mut Cycle<'_>, gang_id: GangId, whenever: bool) -> Option<Found> 
     };
     let departures = departures(gang_id, first, later);
     let mut future = Clearing::new(statement, who, departures).at_most(MAX_LIFTED);
-    let enough = future.fewest_of_many()?;
+    let enough = future.fewest_of_many();
+    let removals = future.removals().iter();
+    cx.orders.thought_away += removals.map(|one| one.pods.len()).sum::<usize>();
+    let enough = enough?;
     future.has_room_after(enough)?.0.then_some(())?;
     let place = future.room();
     let departures = &future.removals()[..enough];

@@ -3,6 +3,7 @@
 use super::*;
 use crate::actions::claims::{Claimant, Stay, Views};
 use crate::actions::order::order_key;
+use crate::actions::reservation;
 use crate::state::{Id, View};
 use muster_model::resources::Dimension;
 
@@ -65,6 +66,26 @@ fn who_ends_in_time_gives_way_or_stands_higher_may_take_all_and_nobody_else() {
     assert_eq!(view(&mut world, head, 0, grows(60)), View::OPEN);
     assert_ne!(view(&mut world, head, 0, grows(61)), View::OPEN);
     assert_ne!(view(&mut world, head, 0, Stay::Grows(None)), View::OPEN);
+}
+
+#[test]
+fn a_cycle_ends_when_many_were_thought_away_for_places_in_the_future() {
+    let (mut world, _) = world();
+    let late = world.gang_like(group("late"), 1);
+    let (more, orders) = world.act(|cx| {
+        cx.orders.thought_away = 100_000;
+        allocate(cx)
+    });
+    assert!(more && orders.attempts == 0, "the next cycle goes on");
+    assert!(is_queued(world.stage(late)));
+    let (more, orders) = world.act(allocate);
+    assert!(!more && orders.attempts == 1);
+    // Each search for a place counts.
+    let (_, orders) = world.act(|cx| {
+        reservation::wake_all(cx);
+        allocate(cx)
+    });
+    assert_eq!(orders.thought_away, 6);
 }
 
 #[test]
