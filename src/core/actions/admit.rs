@@ -4,8 +4,8 @@
 use super::Cycle;
 use super::asks::members_to_come;
 use super::claims::held;
-use crate::placement::{fits, room_for};
-use crate::state::{GangId, RoomOn};
+use crate::placement::{amount_in_words, fits, room_for};
+use crate::state::{ClusterState, GangId, RoomOn};
 use crate::transaction::Statement;
 use muster_model::Why;
 use muster_model::resources::{Dimension, Tally};
@@ -58,19 +58,32 @@ fn find(cx: &mut Cycle<'_>, gang_id: GangId, wanted: &Tally) -> Result<RoomOn, T
     }
 }
 
+/// ` (10 cpu held for other gangs)`, of what a gang lacks; nothing where that is not so.
+pub(super) fn held_in_words(
+    state: &ClusterState,
+    gang_id: GangId,
+    lacks: impl IntoIterator<Item = Dimension>,
+) -> String {
+    let held = lacks.into_iter().filter_map(|dimension| {
+        let held = state.held_for_others(gang_id, dimension);
+        (held > 0).then(|| amount_in_words(state, dimension, held))
+    });
+    let held: Vec<String> = held.collect();
+    match held.as_slice() {
+        [] => String::new(),
+        held => format!(" ({} held for other gangs)", held.join(", ")),
+    }
+}
+
 /// In words what is short.
 fn short(cx: &Cycle<'_>, gang_id: GangId, wanted: &Tally, free: &Tally) -> Why {
-    let dimensions = cx.state.dimensions();
     let lacks = |(dimension, amount): &(Dimension, i64)| free.get(*dimension) < *amount;
     let Some((dimension, wanted)) = wanted.iter().find(lacks) else {
         return Why::new("NotEnoughResources", "minResources: no node may be used");
     };
-    let unit = if dimension == Dimension::CPU { "m" } else { "" };
-    let (name, free) = (dimensions.name(dimension), free.get(dimension));
-    let mut message = format!("minResources: {wanted}{unit} {name} wanted, {free}{unit} free");
-    let held = cx.state.held_for_others(gang_id, dimension);
-    if held > 0 {
-        message.push_str(&format!(" ({held}{unit} held for other gangs)"));
-    }
+    let amount = |amount| amount_in_words(cx.state, dimension, amount);
+    let (wanted, free) = (amount(wanted), amount(free.get(dimension)));
+    let held = held_in_words(cx.state, gang_id, [dimension]);
+    let message = format!("minResources: {wanted} wanted, {free} free{held}");
     Why::new("NotEnoughResources", &message)
 }

@@ -465,6 +465,12 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
         .as_ref()
         .and_then(|one| one.closest_fit(state));
     let mut hints = closest.map_or_else(String::new, |words| format!(" ({words})"));
+    let short = shortage.diagnosis.iter().flat_map(|one| one.reasons.keys());
+    let short = short.filter_map(|reason| match reason {
+        Reason::Insufficient(dimension) => Some(*dimension),
+        _ => None,
+    });
+    hints.push_str(&admit::held_in_words(state, gang_id, short));
     let avoids = |one: &&Diagnosis| one.reasons.contains_key(&Reason::BindRefused);
     if shortage.diagnosis.as_ref().filter(avoids).is_some()
         && let Some(setback) = &pod.setback

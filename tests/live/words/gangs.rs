@@ -62,7 +62,7 @@ pub(crate) const WAITING: &[Sentence] = &[
     waits(
         "NotEnoughResources",
         "greedy",
-        "minResources: 100000m cpu wanted, ",
+        "minResources: 100 cpu wanted, ",
     ),
     waits(
         "BindRefused",

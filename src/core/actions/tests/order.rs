@@ -84,7 +84,7 @@ fn who_asks_for_room_first_has_it() {
     assert_eq!(refused.reason, "NotEnoughResources");
     assert_eq!(
         &*refused.message,
-        "minResources: 2000m cpu wanted, 1000m free (3000m held for other gangs)"
+        "minResources: 2 cpu wanted, 1 cpu free (3 cpu held for other gangs)"
     );
     assert_eq!(world.act(|cx| admit(cx, third)).0, Ok(()), "it is less");
 }

@@ -76,7 +76,19 @@ fn a_group_without_pods_is_admitted_when_its_room_is_free() {
     assert!(
         story
             .why("b")
-            .starts_with("NotEnoughResources: minResources: 3000m cpu wanted")
+            .starts_with("NotEnoughResources: minResources: 3 cpu wanted")
+    );
+    // Nor does a pod find room there, and it is told why, for kubectl shows four free.
+    story.define(GangSpec {
+        min_available: 1,
+        ..group("c")
+    });
+    story.submit(pod("c0", Some("c"), 2));
+    story.step();
+    let why = story.why("c");
+    assert!(
+        why.ends_with("(closest is node n, short of 1 cpu) (3 cpu held for other gangs)"),
+        "{why}"
     );
     story.node("m", 4);
     story.step();
@@ -124,7 +136,7 @@ fn a_gang_that_has_ended_claims_nothing() {
     story.define(gang("b"));
     story.step();
     assert!(
-        story.why("b").contains("3000m held for other gangs"),
+        story.why("b").contains("3 cpu held for other gangs"),
         "{}",
         story.why("b")
     );
