@@ -282,7 +282,8 @@ fn note_setback(
 fn explain(state: &ClusterState, gang: &Gang, note: &Note) -> String {
     let short = gang.shortfall(Subgroup::secured);
     let mut message = match note.run.ran_with {
-        Some(_) => format!("only {short} are left"),
+        Some(_) if gang.loss.is_some() => format!("only {short} are left"),
+        Some(_) => format!("only {short} have a node"),
         None => format!("only {short} could be bound"),
     };
     message.push_str(&what_happened(gang, note));
