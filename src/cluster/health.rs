@@ -37,6 +37,8 @@ pub enum Role {
 struct Inner {
     role: Role,
     kinds: BTreeMap<Kind, Watched>,
+    /// What is said of the objects of a kind that cannot be read.
+    unreadable: BTreeMap<Kind, String>,
     denied: BTreeSet<String>,
     lease: Option<String>,
     holder: Option<String>,
@@ -54,6 +56,24 @@ impl Health {
     /// Sets how the watch of a kind is doing.
     pub fn set_kind(&self, kind: Kind, state: Watched) {
         self.inner().kinds.insert(kind, state);
+    }
+
+    /// Sets what is said of the objects of a kind that cannot be read; `None`: there is none.
+    pub fn set_unreadable(&self, kind: Kind, words: Option<String>) {
+        let mut inner = self.inner();
+        match words {
+            Some(words) => _ = inner.unreadable.insert(kind, words),
+            None => _ = inner.unreadable.remove(&kind),
+        }
+    }
+
+    /// What is to be known of it that keeps Muster from none of its work, one line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let inner = self.inner();
+        let unreadable = inner.unreadable.iter();
+        let lines = unreadable.map(|(kind, words)| format!("{}: {words}", kind.name()));
+        lines.collect()
     }
 
     /// Sets which rights are missing, each as `verb resource`.

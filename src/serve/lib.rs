@@ -104,14 +104,19 @@ async fn readyz(State(shown): State<Shown>) -> Response {
         let text = format!("not ready\n{}\n", problems.join("\n"));
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }
-    match shown.health.role() {
+    let mut text = match shown.health.role() {
         Role::StandingBy => {
             let holder = shown.health.holder();
             let holder = holder.unwrap_or_else(|| "nobody".to_owned());
-            format!("ok: standing by, {holder} has the lease\n").into_response()
+            format!("ok: standing by, {holder} has the lease\n")
         }
-        _ => "ok\n".into_response(),
+        _ => "ok\n".to_owned(),
+    };
+    for remark in shown.health.remarks() {
+        text.push_str(&remark);
+        text.push('\n');
     }
+    text.into_response()
 }
 
 async fn metrics(State(shown): State<Shown>) -> Response {
@@ -129,6 +134,7 @@ mod tests {
     use super::*;
     use axum::body::{Body, to_bytes};
     use axum::http::Request;
+    use muster_api::kinds::Kind;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tower::ServiceExt;
 
@@ -161,6 +167,16 @@ mod tests {
         shown.health.set_holder(Some("muster-0"));
         let (_, text) = get(&shown, "/readyz").await;
         assert_eq!(text, "ok: standing by, muster-0 has the lease\n");
+        // What nobody can read keeps nobody from work.
+        let words = Some("1 unreadable, left out: team/a".to_owned());
+        shown.health.set_unreadable(Kind::Pods, words);
+        let (code, text) = get(&shown, "/readyz").await;
+        assert_eq!(code, 200);
+        let remark = "pods: 1 unreadable, left out: team/a\n";
+        assert!(text.ends_with(remark), "{text}");
+        shown.health.set_unreadable(Kind::Pods, None);
+        let (_, text) = get(&shown, "/readyz").await;
+        assert!(!text.contains("pods"), "{text}");
     }
 
     #[tokio::test]

@@ -35,6 +35,7 @@ mod promises;
 mod protobuf;
 mod scenarios;
 mod smoke;
+mod unreadable;
 mod upstream;
 mod whose;
 mod why;

@@ -1,6 +1,6 @@
 //! What a watch asks for, and what it tells the engine, whatever the API server does.
 
-use crate::fake_api::{Asked, FakeApi, Reply, status, status_body};
+use crate::fake_api::{Asked, FakeApi, NO_TEXT, Reply, status, status_body};
 use crate::schema;
 use kube::core::DeserializeGuard;
 use kube::{Api, Client};
@@ -79,6 +79,18 @@ impl Watch {
             News::Event(Event::Gone(ObjectKey::Gang(key, _))) => format!("gone {}", key.name),
             News::Event(other) => format!("{other:?}"),
             News::Synced(kind) => format!("synced {}", kind.name()),
+        }
+    }
+
+    /// The next news, which is of a pod.
+    async fn next_pod(&mut self) -> muster::model::PodSpec {
+        loop {
+            let news = timeout(Duration::from_secs(300), self.news.recv()).await;
+            match news.unwrap().unwrap() {
+                News::Says(..) => {}
+                News::Event(Event::Is(Object::Pod(pod))) => return *pod,
+                news => panic!("{news:?}"),
+            }
         }
     }
 
@@ -584,5 +596,69 @@ async fn a_watch_that_breaks_off_in_an_event_goes_on_where_the_last_whole_one_wa
         watch.tells_no_more().await;
         let lines = api.lines();
         assert!(lines[2].contains("resourceVersion=8"), "{lines:?}");
+    }
+}
+
+/// A pod with bytes that are no text where the API server looks at none: its image, its controller's kind.
+fn odd_pod(name: &str, uid: &str, version: u64, field: &str, node: Option<&str>) -> Value {
+    let mut odd = pod(name, uid, version);
+    let container = json!({"name": "main", "resources": {"requests": {"cpu": "2"}}});
+    odd["spec"]["containers"] = json!([container]);
+    odd["spec"]["nodeName"] = json!(node);
+    if field == "image" {
+        odd["spec"]["containers"][0]["image"] = json!(NO_TEXT);
+    } else {
+        let owner = json!({
+            "apiVersion": "v1", "kind": NO_TEXT, "name": "x", "uid": "x", "controller": true,
+        });
+        odd["metadata"]["ownerReferences"] = json!([owner]);
+    }
+    odd
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_cannot_be_read_keeps_no_other_from_being_read_and_what_it_takes_is_known() {
+    for (field, goes) in [("image", true), ("image", false), ("owner", true)] {
+        let odd = |version, node| odd_pod("odd", "1", version, field, node);
+        let mut changes = vec![
+            change("MODIFIED", &odd(8, Some("n"))),
+            change("ADDED", &pod("c", "3", 9)),
+        ];
+        if goes {
+            changes.push(change("DELETED", &odd(10, Some("n"))));
+        }
+        let (api, client) = FakeApi::speaking(
+            Encoding::Protobuf,
+            server(
+                [list("7", "", &[odd(3, None), pod("b", "2", 5)])],
+                [Reply::Open(changes)],
+            ),
+        );
+        let mut watch = Watch::start::<slim::Pod>(client);
+        let first = watch.next_pod().await;
+        assert_eq!(first.key.name, "odd");
+        let [why] = &first.unsupported[..] else {
+            panic!("{:?}", first.unsupported);
+        };
+        assert!(why.starts_with("the pod cannot be read: "), "{why}");
+        watch.tells(&["pod b/2", "synced pods"]).await;
+        let bound = watch.next_pod().await;
+        assert_eq!(bound.node.as_deref(), Some("n"));
+        assert_eq!(bound.shape.requests, [("cpu".to_owned(), 2_000)]);
+        watch.tells(&["pod c/3"]).await;
+        let remarks: &[&str] = if goes {
+            watch.tells(&["gone odd/1"]).await;
+            &[]
+        } else {
+            &["pods: 1 unreadable, left out: team/odd"]
+        };
+        assert_eq!(watch.health.remarks(), remarks);
+        assert_eq!(watch.says(Kind::Pods), "", "it keeps nobody from work");
+        assert_eq!(api.lines().len(), 2, "nothing is listed anew");
+        let metrics = watch.metrics.text().unwrap();
+        assert!(
+            metrics.contains("muster_unreadable_objects_total{kind=\"pods\"} 1"),
+            "said once: {metrics}"
+        );
     }
 }

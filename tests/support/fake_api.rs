@@ -168,7 +168,10 @@ async fn record(request: Request<Body>) -> Result<Asked, BoxError> {
 
 /// The same answer in protobuf.
 fn in_protobuf(reply: Reply) -> Reply {
-    let whole = |message, value| Reply::Chunks(vec![schema::envelope(message, value, schema::GO)]);
+    let whole = |message, value| {
+        let bytes = schema::envelope(message, value, schema::GO);
+        Reply::Chunks(vec![with_odd_bytes(bytes)])
+    };
     match reply {
         Reply::Json(200, list) => whole("PodList", &list),
         // A refusal with its code keeps it.
@@ -181,8 +184,22 @@ fn in_protobuf(reply: Reply) -> Reply {
     }
 }
 
+/// What stands for bytes that are no text, in a string: the API server takes and gives any in protobuf.
+pub(crate) const NO_TEXT: &str = "no-text";
+
+fn with_odd_bytes(mut bytes: Vec<u8>) -> Vec<u8> {
+    let length = NO_TEXT.len();
+    let starts = |at: &usize| bytes[*at..].starts_with(NO_TEXT.as_bytes());
+    let odd: Vec<usize> = (0..bytes.len()).filter(starts).collect();
+    for at in odd {
+        bytes[at..at + length].fill(0xff);
+    }
+    bytes
+}
+
 fn pod_frames(lines: &[Value]) -> Vec<Vec<u8>> {
     let frames = lines.iter().map(|line| schema::frame("Pod", line));
+    let frames = frames.map(with_odd_bytes);
     // The network cuts where it likes.
     frames
         .flat_map(|frame| frame.chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>())

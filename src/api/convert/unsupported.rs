@@ -23,6 +23,9 @@ impl Unsupported {
 pub(super) fn fields(pod: &slim::Pod) -> Unsupported {
     let spec = &pod.spec;
     let mut found = Unsupported::default();
+    if let Some(why) = &pod.unreadable {
+        found.add(format!("the pod cannot be read: {why}"));
+    }
     if let Some(marker) = conventions::unhonoured(pod) {
         found.add(format!(
             "{marker}: this gang convention is not honoured yet"

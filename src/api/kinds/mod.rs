@@ -10,7 +10,7 @@ mod of_storage;
 mod watchable;
 
 pub use identity::{Identity, Subject};
-pub use watchable::Watchable;
+pub use watchable::{Known, Watchable};
 
 use super::{crd, slim, topologies, upstream, volcano};
 use k8s_openapi::api::{core, policy, scheduling, storage};

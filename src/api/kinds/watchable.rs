@@ -15,6 +15,9 @@ use prost::DecodeError;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
+/// How an object is decoded that cannot be as a whole, for which reason.
+pub type Known<K> = fn(Bytes, &DecodeError) -> Result<K, DecodeError>;
+
 /// A kind that can be watched.
 pub trait Watchable:
     Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static
@@ -25,6 +28,14 @@ pub trait Watchable:
     /// How it is read in protobuf; `None` where the API server has it in JSON only, as it has what
     /// a CustomResourceDefinition defines.
     const PROTOBUF: Option<Decode<Self>> = None;
+
+    /// What is known of an object that cannot be decoded as a whole; `None` where such an object is left out.
+    const AS_FAR_AS_KNOWN: Option<Known<Self>> = None;
+
+    /// Why not all of it could be read, where that is so.
+    fn unreadable(&self) -> Option<&str> {
+        None
+    }
 
     /// The object as the core is told of it.
     ///
@@ -86,6 +97,12 @@ fn guarded<K: Watchable>(bytes: Bytes) -> Result<DeserializeGuard<K>, DecodeErro
 impl Watchable for slim::Pod {
     const KIND: Kind = Kind::Pods;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);
+    /// What it takes of its node counts all the same.
+    const AS_FAR_AS_KNOWN: Option<Known<Self>> = Some(Self::as_far_as_known);
+
+    fn unreadable(&self) -> Option<&str> {
+        self.unreadable.as_deref()
+    }
 
     fn exists(self, reading: &Reading) -> Result<Object, String> {
         Ok(convert::pod(&self, reading).into())

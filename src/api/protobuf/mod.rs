@@ -9,6 +9,7 @@ mod written;
 pub use written::{Binding, Event, MicroTime, ObjectReference, WrittenMeta, sealed};
 
 use bytes::Bytes;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Status;
 use prost::{DecodeError, Message};
 use thiserror::Error;
@@ -32,6 +33,21 @@ pub trait FromProtobuf: Sized {
     /// # Errors
     /// When the bytes are not such an object.
     fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError>;
+}
+
+/// What names an object that cannot be decoded by its kind: its name, namespace, uid and version.
+///
+/// # Errors
+/// When not even that can be read.
+pub fn identity(bytes: Bytes) -> Result<ObjectMeta, DecodeError> {
+    let Named { metadata } = Named::decode(bytes)?;
+    Ok(ObjectMeta {
+        name: Some(metadata.name),
+        namespace: Some(metadata.namespace).filter(|namespace| !namespace.is_empty()),
+        uid: Some(metadata.uid),
+        resource_version: Some(metadata.resource_version),
+        ..ObjectMeta::default()
+    })
 }
 
 /// Why bytes are not what they should be.
@@ -174,6 +190,27 @@ struct Versioned {
 /// `meta.v1.ObjectMeta`, of which only the version matters.
 #[derive(Clone, PartialEq, Eq, Message)]
 struct Version {
+    #[prost(string, tag = "6")]
+    resource_version: String,
+}
+
+/// Any kind of object, of which only matters which one it is. All of this the API server makes or checks
+/// itself, so that it is always text.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct Named {
+    #[prost(message, required, tag = "1")]
+    metadata: Names,
+}
+
+/// `meta.v1.ObjectMeta`, of which only the names matter.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct Names {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "3")]
+    namespace: String,
+    #[prost(string, tag = "5")]
+    uid: String,
     #[prost(string, tag = "6")]
     resource_version: String,
 }

@@ -83,6 +83,40 @@ pub(crate) struct Metadata {
     owner_references: Vec<Owner>,
 }
 
+/// The same without owners and annotations, at which the API server does not look closely.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct CheckedMetadata {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "3")]
+    namespace: String,
+    #[prost(string, tag = "5")]
+    uid: String,
+    #[prost(string, tag = "6")]
+    resource_version: String,
+    #[prost(message, optional, tag = "8")]
+    creation_timestamp: Option<Moment>,
+    #[prost(message, optional, tag = "9")]
+    deletion_timestamp: Option<Moment>,
+    #[prost(btree_map = "string, string", tag = "11")]
+    labels: BTreeMap<String, String>,
+}
+
+impl From<CheckedMetadata> for Metadata {
+    fn from(found: CheckedMetadata) -> Self {
+        Self {
+            name: found.name,
+            namespace: found.namespace,
+            uid: found.uid,
+            resource_version: found.resource_version,
+            creation_timestamp: found.creation_timestamp,
+            deletion_timestamp: found.deletion_timestamp,
+            labels: found.labels,
+            ..Self::default()
+        }
+    }
+}
+
 /// A point in time, to the second; the zero time has no seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub struct Moment {

@@ -9,6 +9,7 @@
 //! `Option` but where Go has a pointer.
 
 mod cluster;
+mod known_pod;
 mod meta;
 mod object;
 mod persistent;

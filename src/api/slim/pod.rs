@@ -1,13 +1,14 @@
 //! A pod: what decides where it may run and how far it is.
 
-use super::object::decoded_from_object;
 use super::{
-    LabelSelector, Moment, NodeAffinity, PodTerm, Present, Texts, Toleration, Volume, nullable,
-    trimmed,
+    LabelSelector, Moment, NodeAffinity, Object, PodTerm, Present, Texts, Toleration, Volume,
+    nullable, trimmed,
 };
+use crate::protobuf::FromProtobuf;
+use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use prost::Message;
+use prost::{DecodeError, Message};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -24,9 +25,22 @@ pub struct Pod {
     /// How far it is.
     #[serde(default, deserialize_with = "nullable")]
     pub status: PodStatus,
+    /// Why it could not be decoded as a whole: the rest is not known.
+    #[serde(skip)]
+    pub unreadable: Option<Box<str>>,
 }
 
-decoded_from_object!(Pod);
+impl FromProtobuf for Pod {
+    fn from_protobuf(bytes: Bytes) -> Result<Self, DecodeError> {
+        let found: Object<_, _> = Message::decode(bytes)?;
+        Ok(Self {
+            metadata: found.metadata.into(),
+            spec: found.spec,
+            status: found.status,
+            unreadable: None,
+        })
+    }
+}
 
 /// `spec` of a pod.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]

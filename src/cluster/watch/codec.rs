@@ -4,13 +4,17 @@ use super::frames::{Frames, Framing};
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use kube::Error;
+use kube::core::error_boundary::InvalidObject;
 use kube::core::{ObjectList, Status, WatchEvent};
-use kube::{Error, Resource};
+use muster_api::kinds::Watchable;
 use muster_api::protobuf::{self, Change as Message, Decode};
 use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 use std::{io, vec};
 use tower::BoxError;
+
+/// An object that came, or all that can be said of one that cannot be decoded.
+pub(super) type Came<K> = Result<K, InvalidObject>;
 
 /// The encoding of one answer.
 #[derive(Clone, Copy)]
@@ -37,9 +41,9 @@ pub(super) enum Items<K> {
 /// What a watch tells.
 pub(super) enum Change<K> {
     /// It appeared or changed.
-    Exists(K),
+    Exists(Came<K>),
     /// It is gone.
-    Gone(K),
+    Gone(Came<K>),
     /// Nothing happened up to this version.
     Bookmark(String),
     /// The watch is over, and why.
@@ -72,7 +76,28 @@ pub(super) fn refusal(headers: &HeaderMap, code: u16, body: &Bytes) -> Error {
     Error::Api(status.boxed())
 }
 
-impl<K: Resource + DeserializeOwned + Clone + Debug> Codec<K> {
+/// Decodes one object. Where it cannot be decoded as a whole, what is known of it, or which one it is: one
+/// object keeps no other from being read.
+///
+/// # Errors
+/// When it is not even known which object it is.
+fn decoded<K: Watchable>(bytes: Bytes, decode: Decode<K>) -> Result<Came<K>, Error> {
+    let error = match decode(bytes.clone()) {
+        Ok(object) => return Ok(Ok(object)),
+        Err(error) => error,
+    };
+    let known = K::AS_FAR_AS_KNOWN.and_then(|known| known(bytes.clone(), &error).ok());
+    if let Some(object) = known {
+        return Ok(Ok(object));
+    }
+    let metadata = protobuf::identity(bytes).map_err(malformed)?;
+    Ok(Err(InvalidObject {
+        error: error.to_string(),
+        metadata,
+    }))
+}
+
+impl<K: Watchable> Codec<K> {
     /// Where one event of a watch ends.
     pub(super) fn frames(&self) -> Frames {
         Frames::new(match self {
@@ -107,7 +132,7 @@ impl<K: Resource + DeserializeOwned + Clone + Debug> Codec<K> {
         match self {
             Self::Json => json_change(&frame),
             Self::Protobuf(decode) => {
-                let decode = |object| decode(object).map_err(malformed);
+                let decode = |object| decoded(object, *decode);
                 Ok(match protobuf::change(frame).map_err(malformed)? {
                     Message::Exists(object) => Change::Exists(decode(object)?),
                     Message::Gone(object) => Change::Gone(decode(object)?),
@@ -129,20 +154,20 @@ fn json_change<K: DeserializeOwned>(line: &[u8]) -> Result<Change<K>, Error> {
         },
     };
     Ok(match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) => Change::Exists(object),
-        WatchEvent::Deleted(object) => Change::Gone(object),
+        WatchEvent::Added(object) | WatchEvent::Modified(object) => Change::Exists(Ok(object)),
+        WatchEvent::Deleted(object) => Change::Gone(Ok(object)),
         WatchEvent::Bookmark(mark) => Change::Bookmark(mark.metadata.resource_version),
         WatchEvent::Error(status) => Change::Failed(status),
     })
 }
 
-impl<K> Iterator for Items<K> {
-    type Item = Result<K, Error>;
+impl<K: Watchable> Iterator for Items<K> {
+    type Item = Result<Came<K>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::Decoded(items) => items.next().map(Ok),
-            Self::Encoded(items, decode) => Some(decode(items.next()?).map_err(malformed)),
+            Self::Decoded(items) => items.next().map(|object| Ok(Ok(object))),
+            Self::Encoded(items, decode) => Some(decoded(items.next()?, *decode)),
         }
     }
 }

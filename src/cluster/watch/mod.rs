@@ -8,6 +8,7 @@ mod codec;
 mod frames;
 mod known;
 mod source;
+mod unreadable;
 
 pub use known::Known;
 use muster_model::units::Doubling;
@@ -16,18 +17,20 @@ use muster_model::units::Millis;
 use super::encoding::Encodings;
 use super::health::{Health, Watched, problem};
 use super::{Metrics, News, NewsSender, error_text};
+use codec::Came;
 use futures::StreamExt;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use muster_api::Reading;
 use muster_api::kinds::{self, Identity, Kind, Row, Visitor, Watchable};
 use muster_model::Event;
-use source::Source;
+use source::{Source, meta};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use unreadable::Unreadable;
 
 /// How long a page of a list may take.
 const LIST_STALL: Duration = Duration::from_secs(60);
@@ -101,6 +104,7 @@ struct Follower {
     reading: Arc<Reading>,
     outlet: Outlet,
     known: Known,
+    unreadable: Unreadable,
     /// A list is under way.
     listing: bool,
     /// The list before it came to its end: the next one is a new start.
@@ -119,6 +123,7 @@ impl Follower {
             reading,
             outlet,
             known: Known::default(),
+            unreadable: Unreadable::default(),
             listing: true,
             complete: false,
             synced: false,
@@ -167,7 +172,7 @@ impl Follower {
         }
     }
 
-    async fn told<K: Watchable>(&mut self, event: watcher::Event<K>) -> Result<(), Deaf> {
+    async fn told<K: Watchable>(&mut self, event: watcher::Event<Came<K>>) -> Result<(), Deaf> {
         match event {
             watcher::Event::Init => {
                 self.begins(K::KIND);
@@ -181,7 +186,8 @@ impl Follower {
             }
             watcher::Event::Delete(object) => {
                 self.well(K::KIND);
-                let object = Identity::of(object.meta());
+                let object = Identity::of(meta(&object));
+                self.can_be_read(K::KIND, &object);
                 if self.known.gone(&object) {
                     self.gone::<K>(object).await?;
                 }
@@ -195,6 +201,7 @@ impl Follower {
     fn begins(&mut self, kind: Kind) {
         self.listing = true;
         self.known.begin_list();
+        self.unreadable.begin_list();
         if std::mem::take(&mut self.complete) {
             let kind = kind.name();
             let restarts = &self.outlet.metrics.watch_restarts;
@@ -203,10 +210,17 @@ impl Follower {
         }
     }
 
-    async fn exists<K: Watchable>(&mut self, object: K) -> Result<(), Deaf> {
-        let id = Identity::of(object.meta());
-        let says = object.says(&self.reading);
-        match object.exists(&self.reading) {
+    async fn exists<K: Watchable>(&mut self, object: Came<K>) -> Result<(), Deaf> {
+        let id = Identity::of(meta(&object));
+        let says = object.as_ref().ok().and_then(|one| one.says(&self.reading));
+        match object.as_ref().map(Watchable::unreadable) {
+            Ok(None) => self.can_be_read(K::KIND, &id),
+            Ok(Some(error)) => self.cannot_be_read(K::KIND, &id, error),
+            // It is said below.
+            Err(_) => {}
+        }
+        let found = object.map_err(|invalid| invalid.error);
+        match found.and_then(|object| object.exists(&self.reading)) {
             Ok(found) => {
                 if let Some(before) = self.known.exists(&id) {
                     self.gone::<K>(before).await?;
@@ -218,18 +232,45 @@ impl Follower {
                 }
             }
             Err(error) => {
-                let (kind, namespace, name) = (K::KIND.name(), &id.namespace, &id.name);
-                tracing::warn!(kind, namespace, name, error, "cannot be read: left out");
-                self.outlet
-                    .metrics
-                    .unreadable
-                    .with_label_values(&[kind])
-                    .inc();
+                self.cannot_be_read(K::KIND, &id, &error);
                 if self.known.gone(&id) {
                     self.gone::<K>(id).await?;
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Says of an object that it is left out, once.
+    fn cannot_be_read(&mut self, kind: Kind, object: &Identity, error: &str) {
+        if !self.unreadable.note(object) {
+            return;
+        }
+        let (namespace, name) = (&object.namespace, &object.name);
+        let kind_name = kind.name();
+        tracing::warn!(
+            kind = kind_name,
+            namespace,
+            name,
+            error,
+            "cannot be read: left out"
+        );
+        let count = &self.outlet.metrics.unreadable;
+        count.with_label_values(&[kind_name]).inc();
+        self.show_unreadable(kind);
+    }
+
+    fn can_be_read(&mut self, kind: Kind, object: &Identity) {
+        if self.unreadable.forget(object) {
+            self.show_unreadable(kind);
+        }
+    }
+
+    fn show_unreadable(&self, kind: Kind) {
+        if !self.listing {
+            self.outlet
+                .health
+                .set_unreadable(kind, self.unreadable.in_words());
         }
     }
 
@@ -250,6 +291,8 @@ impl Follower {
         }
         self.listing = false;
         self.complete = true;
+        self.unreadable.end_list();
+        self.show_unreadable(K::KIND);
         if !self.synced {
             self.synced = true;
             self.tell(News::Synced(K::KIND)).await?;

@@ -3,7 +3,7 @@
 //! The same for both encodings, which are told apart by what the server answers. An error leads
 //! back to the list, unless it is known that nothing was missed.
 
-use super::codec::{Change, Codec, Page, is_protobuf, malformed, refusal};
+use super::codec::{Came, Change, Codec, Page, is_protobuf, malformed, refusal};
 use super::frames::Frames;
 use crate::encoding::Encodings;
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use futures::stream::{self, Stream};
 use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderValue};
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{ListParams, WatchParams};
 use kube::client::Body;
 use kube::runtime::watcher::{Error, Event};
@@ -70,12 +71,12 @@ impl<K: Watchable> Source<K> {
     }
 
     /// Everything there is, and then everything that happens. The stream has no end.
-    pub(super) fn events(&mut self) -> impl Stream<Item = Result<Event<K>, Error>> {
+    pub(super) fn events(&mut self) -> impl Stream<Item = Result<Event<Came<K>>, Error>> {
         self.state = State::Start;
         stream::unfold(self, async |source| Some((source.next().await, source)))
     }
 
-    async fn next(&mut self) -> Result<Event<K>, Error> {
+    async fn next(&mut self) -> Result<Event<Came<K>>, Error> {
         loop {
             // Who fails and leaves no other state begins anew.
             let event = match mem::replace(&mut self.state, State::Start) {
@@ -116,7 +117,7 @@ impl<K: Watchable> Source<K> {
     }
 
     /// The next object of a page; after the last, whether there is another page.
-    fn tell(&mut self, mut page: Page<K>) -> Result<Option<Event<K>>, Error> {
+    fn tell(&mut self, mut page: Page<K>) -> Result<Option<Event<Came<K>>>, Error> {
         if let Some(object) = page.items.next() {
             let object = object.map_err(Error::InitialListFailed)?;
             self.state = State::Tell(page);
@@ -163,7 +164,7 @@ impl<K: Watchable> Source<K> {
         &mut self,
         version: String,
         mut changes: Changes<K>,
-    ) -> Result<Option<Event<K>>, Error> {
+    ) -> Result<Option<Event<Came<K>>>, Error> {
         let Ok(next) = timeout(WATCH_IDLE, changes.next()).await else {
             tracing::debug!(kind = K::KIND.name(), "a watch that should have ended");
             self.state = State::Told { version };
@@ -249,11 +250,19 @@ fn is_gone(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == StatusCode::GONE.as_u16())
 }
 
-fn version_of<K: Watchable>(object: &K) -> Result<String, Error> {
-    let version = object.meta().resource_version.clone();
+fn version_of<K: Watchable>(object: &Came<K>) -> Result<String, Error> {
+    let version = meta(object).resource_version.clone();
     version
         .filter(|version| !version.is_empty())
         .ok_or(Error::NoResourceVersion)
+}
+
+/// The metadata of an object, as far as it is known.
+pub(super) fn meta<K: Watchable>(object: &Came<K>) -> &ObjectMeta {
+    match object {
+        Ok(object) => object.meta(),
+        Err(invalid) => &invalid.metadata,
+    }
 }
 
 /// The changes that one watch tells.

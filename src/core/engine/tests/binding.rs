@@ -213,7 +213,8 @@ fn a_minimum_raised_is_completed_or_the_gang_goes_as_for_a_member_lost() {
         assert_eq!(evictions.len(), 3);
         let message = evictions[0].message.to_string();
         assert!(
-            message.starts_with("only 3 of 4 members have a node; the minimum was raised from 2 to 4"),
+            message
+                .starts_with("only 3 of 4 members have a node; the minimum was raised from 2 to 4"),
             "{message}"
         );
         assert!(message.contains("pod p3: 0/1 nodes"), "{message}");
