@@ -14,7 +14,7 @@ use std::{io, vec};
 use tower::BoxError;
 
 /// An object that came, or all that can be said of one that cannot be decoded.
-pub(super) type Came<K> = Result<K, InvalidObject>;
+pub(super) type Came<K> = Result<K, Box<InvalidObject>>;
 
 /// The encoding of one answer.
 #[derive(Clone, Copy)]
@@ -91,10 +91,10 @@ fn decoded<K: Watchable>(bytes: Bytes, decode: Decode<K>) -> Result<Came<K>, Err
         return Ok(Ok(object));
     }
     let metadata = protobuf::identity(bytes).map_err(malformed)?;
-    Ok(Err(InvalidObject {
+    Ok(Err(Box::new(InvalidObject {
         error: error.to_string(),
         metadata,
-    }))
+    })))
 }
 
 impl<K: Watchable> Codec<K> {
