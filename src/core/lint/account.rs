@@ -1,8 +1,7 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
 use super::advised::Advised;
-use super::books::{AskedBook, Count, Gangs, Queues, VolumeBook};
-use super::claims::ClaimsHeld;
+use super::books::{AskedBook, ClaimsHeld, Count, Gangs, Queues, VolumeBook};
 use super::roads::Roads;
 use muster_model::units::Millis;
 use muster_model::{

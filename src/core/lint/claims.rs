@@ -3,7 +3,6 @@
 use super::Note;
 use super::account::Account;
 use muster_model::{ClaimNews, GangKey, PodKey};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes down which claims there are.
 pub(super) fn take_down(account: &mut Account, news: &ClaimNews) {
@@ -12,41 +11,6 @@ pub(super) fn take_down(account: &mut Account, news: &ClaimNews) {
     }
     for (gang, on) in &news.held {
         account.claims_held.hold(gang, on);
-    }
-}
-
-/// What is held for gangs, by node.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ClaimsHeld {
-    on: BTreeMap<String, BTreeMap<GangKey, BTreeMap<String, i64>>>,
-    nodes_of: BTreeMap<GangKey, BTreeSet<String>>,
-}
-
-impl ClaimsHeld {
-    fn hold(&mut self, gang: &GangKey, on: &[(String, Vec<(String, i64)>)]) {
-        self.forget(gang);
-        for (node, amounts) in on {
-            let here = self.on.entry(node.clone()).or_default();
-            here.insert(gang.clone(), amounts.iter().cloned().collect());
-            let nodes = self.nodes_of.entry(gang.clone()).or_default();
-            nodes.insert(node.clone());
-        }
-    }
-
-    /// A gang has none any more.
-    pub(super) fn forget(&mut self, gang: &GangKey) {
-        for node in self.nodes_of.remove(gang).unwrap_or_default() {
-            if let Some(here) = self.on.get_mut(&node) {
-                here.remove(gang);
-                if here.is_empty() {
-                    self.on.remove(&node);
-                }
-            }
-        }
-    }
-
-    fn on(&self, node: &str) -> impl Iterator<Item = (&GangKey, &BTreeMap<String, i64>)> {
-        self.on.get(node).into_iter().flatten()
     }
 }
 

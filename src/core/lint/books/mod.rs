@@ -2,11 +2,13 @@
 //! account has them all, and the checks look into it.
 
 mod asked;
+mod claims;
 mod gangs;
 mod queues;
 mod volumes;
 
 pub(super) use asked::AskedBook;
+pub(super) use claims::ClaimsHeld;
 pub(super) use gangs::{Count, Gang, Gangs, Labels};
 pub(super) use queues::Queues;
 pub(super) use volumes::VolumeBook;
