@@ -188,7 +188,9 @@ pub fn partial_since(state: &ClusterState, agenda: &Agenda) -> Option<Time> {
         let until = partial::repairs_until(state, agenda, **gang);
         until.is_none_or(|until| until <= state.now())
     };
-    let clocks = agenda.partial.iter().filter(late);
+    // Who went since the last cycle is forgotten in the next.
+    let there = |gang: &&GangId| state.gang(**gang).is_some();
+    let clocks = agenda.partial.iter().filter(there).filter(late);
     clocks
         .filter_map(|gang| partial::clock(state, agenda, *gang))
         .min()

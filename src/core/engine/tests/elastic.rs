@@ -380,6 +380,27 @@ fn with_repair_a_lost_member_is_replaced_until_the_deadline() {
 }
 
 #[test]
+fn what_is_counted_may_be_asked_when_a_gang_went_and_no_cycle_was_since() {
+    let mut story = Story::new();
+    story.broken(repaired("g", 2));
+    assert_eq!(story.evicted_after(0), [""; 0]);
+    let left: Vec<PodKey> = story
+        .scheduler
+        .state()
+        .pods()
+        .map(|(_, pod)| pod.key.clone())
+        .collect();
+    for key in left {
+        story.tell(Event::Gone(ObjectKey::Pod(key)));
+    }
+    story.tell(Event::Gone(ObjectKey::Gang(
+        key("g"),
+        muster_model::Source::default(),
+    )));
+    assert_eq!(story.scheduler.stats().partial_since, None);
+}
+
+#[test]
 fn a_deadline_that_is_shortened_or_taken_away_counts_at_once() {
     let mut story = Story::new();
     story.broken(repaired("g", 2));
