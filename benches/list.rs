@@ -25,7 +25,7 @@ use muster::api::{Reading, slim};
 use muster::cluster::client::{self, Transport};
 use muster::cluster::encoding::Encodings;
 use muster::cluster::watch::{Outlet, follow};
-use muster::cluster::{Health, Metrics, News};
+use muster::cluster::{Alarm, Health, Metrics, News};
 use muster_devcluster::ControlPlane;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -141,6 +141,7 @@ async fn list<K: Watchable>(client: Client) {
         health: Arc::new(Health::default()),
         metrics: Arc::new(Metrics::new().unwrap()),
         encodings: Encodings::default(),
+        alarm: Alarm::default(),
     };
     let reading = Arc::new(Reading::default());
     let following = tokio::spawn(follow(Api::<K>::all(client), reading, outlet));

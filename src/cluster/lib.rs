@@ -7,6 +7,7 @@
 //! Nothing here decides anything about pods.
 
 pub mod access;
+mod alarm;
 pub mod answerer;
 pub mod asking;
 pub mod attempt;
@@ -35,6 +36,7 @@ pub mod volumes;
 pub mod watch;
 pub mod words;
 
+pub use alarm::Alarm;
 pub use clock::Clock;
 pub use error::Error;
 pub use explanations::Explanations;

@@ -14,7 +14,7 @@ use muster_cluster::health::{Health, Role};
 use muster_cluster::lanes::{Answerers, Context, Lanes};
 use muster_cluster::lease::{Lease, LeaseOptions};
 use muster_cluster::watch::{self, Outlet};
-use muster_cluster::{Explanations, Fence, Metrics, NEWS_BOUND, access};
+use muster_cluster::{Alarm, Explanations, Fence, Metrics, NEWS_BOUND, access};
 use muster_core::engine::{Policy, Scheduler};
 use muster_core::plugins::registry::exemptions;
 use muster_lint::Linter;
@@ -45,6 +45,9 @@ pub enum Error {
     /// The engine ended by itself: a bug.
     #[error("the engine stopped by itself; the log says why")]
     EngineEnded,
+    /// A task of this process panicked: a bug.
+    #[error("{0} stopped by itself; the log says why")]
+    TaskPanicked(&'static str),
 }
 
 /// What a running Muster needs.
@@ -83,10 +86,9 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> Result<(),
     let mut stop = pin!(stop);
     let health = Arc::clone(&options.health);
     let mut checks = JoinSet::new();
-    checks.spawn(access::keep_checking(
-        options.reader.clone(),
-        Arc::clone(&health),
-    ));
+    let alarm = Alarm::default();
+    let checking = access::keep_checking(options.reader.clone(), Arc::clone(&health));
+    checks.spawn(alarm.guard("the check of permissions", checking));
     let fence = options.fence.clone();
     let mut lease = options.lease.clone().map(|(client, lease)| {
         let health = Arc::clone(&health);
@@ -95,10 +97,11 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> Result<(),
     if let Some(lease) = &mut lease {
         tokio::select! {
             acquired = lease.acquire() => acquired?,
+            who = alarm.rung() => return Err(Error::TaskPanicked(who)),
             () = &mut stop => return Ok(()),
         }
     }
-    let result = lead(options, lease.as_mut(), stop).await;
+    let result = lead(options, lease.as_mut(), &alarm, stop).await;
     fence.close();
     if let (Some(lease), Ok(())) = (lease, &result) {
         lease.release().await;
@@ -110,6 +113,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> Result<(),
 async fn lead(
     options: Options,
     lease: Option<&mut Lease>,
+    alarm: &Alarm,
     mut stop: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<(), Error> {
     tracing::info!("leading");
@@ -127,6 +131,7 @@ async fn lead(
         metrics: Arc::clone(&options.metrics),
         instance: options.instance.into(),
         encodings: encodings.clone(),
+        alarm: alarm.clone(),
     };
     let lanes = Arc::new(Lanes::start(
         &context,
@@ -139,6 +144,7 @@ async fn lead(
         health: options.health,
         metrics: Arc::clone(&options.metrics),
         encodings,
+        alarm: alarm.clone(),
     };
     let watches = watch::start(&options.reader, &reading, &outlet);
     let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(options.policy.profiles())));
@@ -160,6 +166,7 @@ async fn lead(
         () = &mut stop => Ok(()),
         lost = &mut hold => Err(lost.into()),
         () = engine.ended() => Err(Error::EngineEnded),
+        who = alarm.rung() => Err(Error::TaskPanicked(who)),
     };
     options.metrics.leader.set(0);
     health.set_role(Role::Stopping);

@@ -20,7 +20,7 @@ use muster::cluster::client::Transport;
 use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::lanes::{Answerers, Context, Lanes};
 use muster::cluster::watch::{Outlet, follow};
-use muster::cluster::{Clock, Fence, Health, Metrics, News};
+use muster::cluster::{Alarm, Clock, Fence, Health, Metrics, News};
 use muster::model::ObjectKey;
 use muster::model::{Bind, Effect};
 use muster::model::{BindOutcome, Event, PodKey};
@@ -344,6 +344,7 @@ fn start<K: Watchable>(client: &Client, encodings: &Encodings) -> mpsc::Receiver
         health: Arc::new(Health::default()),
         metrics: Arc::new(Metrics::new().unwrap()),
         encodings: encodings.clone(),
+        alarm: Alarm::default(),
     };
     let reading = Arc::new(Reading {
         scheduler_names: vec!["muster".to_owned()],
@@ -460,6 +461,7 @@ fn binds_and_events_in_protobuf_are_understood() {
             metrics: Arc::new(Metrics::new().unwrap()),
             instance: "muster-0".into(),
             encodings: encodings.clone(),
+            alarm: Alarm::default(),
         };
         Lanes::start(&context, 8, Answerers::default())
     });

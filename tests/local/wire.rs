@@ -10,7 +10,7 @@ use muster::api::kinds::Subject;
 use muster::api::protobuf::MEDIA_TYPE;
 use muster::cluster::encoding::Encodings;
 use muster::cluster::lanes::{Answerers, Context, Lanes};
-use muster::cluster::{Clock, Fence, Metrics, News};
+use muster::cluster::{Alarm, Clock, Fence, Metrics, News};
 use muster::model::{Bind, Effect, Evict, EvictCause, PodWaits};
 use muster::model::{BindOutcome, Event, EvictOutcome, PodKey, Writes, cut};
 use serde_json::{Value, json};
@@ -59,6 +59,7 @@ struct Rig {
     lanes: Lanes,
     news: mpsc::Receiver<News>,
     metrics: Arc<Metrics>,
+    alarm: Alarm,
 }
 
 impl Rig {
@@ -92,12 +93,14 @@ impl Rig {
             metrics: Arc::clone(&metrics),
             instance: "muster-0".into(),
             encodings,
+            alarm: Alarm::default(),
         };
         let lanes = Lanes::start(&context, binds_in_flight, Answerers::default());
         Self {
             lanes,
             news,
             metrics,
+            alarm: context.alarm,
         }
     }
 
@@ -712,4 +715,19 @@ async fn a_refusal_in_protobuf_is_understood() {
     let message = "no".to_owned();
     let refused = BindOutcome::Refused { message };
     assert_eq!(rig.bind_outcome().await, refused);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_panics_is_told_to_who_watches_over_all() {
+    for (effect, name) in [
+        (bind(), "a bind"),
+        (evict(false), "an eviction"),
+        (waits("no room"), "a status or an event"),
+    ] {
+        let (_, client) = FakeApi::start(|_| panic!("a bug"));
+        let rig = Rig::new(client);
+        rig.lanes.submit(effect);
+        let rung = timeout(Duration::from_secs(60), rig.alarm.rung()).await;
+        assert_eq!(rung, Ok(name));
+    }
 }

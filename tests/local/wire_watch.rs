@@ -8,7 +8,7 @@ use muster::api::kinds::{Kind, Watchable};
 use muster::api::{Reading, crd, slim, upstream, volcano};
 use muster::cluster::encoding::{Encoding, Encodings};
 use muster::cluster::watch::{Outlet, follow};
-use muster::cluster::{Health, Metrics, News};
+use muster::cluster::{Alarm, Health, Metrics, News};
 use muster::model::Event;
 use muster::model::Object;
 use muster::model::ObjectKey;
@@ -38,6 +38,7 @@ impl Watch {
             health: Arc::new(Health::default()),
             metrics: Arc::new(Metrics::new().unwrap()),
             encodings: Encodings::default(),
+            alarm: Alarm::default(),
         };
         outlet
             .health

@@ -108,7 +108,11 @@ impl AskLane {
             let open = self.context.fence.is_open();
             let (questions, answers, due) = self.look(open);
             for question in questions {
-                at_work.spawn(self.clone().ask(question));
+                at_work.spawn(
+                    self.context
+                        .alarm
+                        .guard("a question", self.clone().ask(question)),
+                );
             }
             for (id, answer) in answers {
                 self.tell(id, answer).await;

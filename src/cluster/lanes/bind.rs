@@ -105,10 +105,12 @@ impl BindLane {
                 continue;
             };
             let order = self.orders().take();
-            match order {
-                Some(order) => _ = attempts.spawn(self.clone().carry_out(order, free)),
-                None => slot = Some(free),
-            }
+            let Some(order) = order else {
+                slot = Some(free);
+                continue;
+            };
+            let attempt = self.clone().carry_out(order, free);
+            attempts.spawn(self.context.alarm.guard("a bind", attempt));
         }
     }
 

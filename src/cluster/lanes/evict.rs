@@ -61,7 +61,11 @@ impl EvictLane {
             if !order.again {
                 self.pending.add();
             }
-            attempts.spawn(self.clone().carry_out(order));
+            attempts.spawn(
+                self.context
+                    .alarm
+                    .guard("an eviction", self.clone().carry_out(order)),
+            );
         }
         while attempts.join_next().await.is_some() {}
     }

@@ -23,7 +23,7 @@ pub use requests::{Made, bind as binding};
 
 use super::encoding::Encodings;
 use super::words::Word;
-use super::{Clock, Fence, Metrics, NewsSender};
+use super::{Alarm, Clock, Fence, Metrics, NewsSender};
 use ask::AskLane;
 use bind::BindLane;
 use evict::EvictLane;
@@ -60,6 +60,8 @@ pub struct Context {
     pub instance: Arc<str>,
     /// In which encodings the API server takes writes.
     pub encodings: Encodings,
+    /// Told of a lane or a write that panics.
+    pub alarm: Alarm,
 }
 
 /// Running lanes. Dropping them stops everything where it is, as a crash would.
@@ -86,20 +88,21 @@ impl Lanes {
         let (evicts, evict_orders) = mpsc::unbounded_channel();
         let answerers = Arc::new(answerers);
         let mut tasks = JoinSet::new();
+        let alarm = &context.alarm;
         let bind_lane = |slots| {
             let (context, pending) = (context.clone(), Arc::clone(&pending));
             BindLane::new(context, pending, slow.clone(), &answerers, slots)
         };
         let gauge = context.metrics.bind_slots.clone();
         let binds = bind_lane(Slots::new(binds_in_flight, Some(gauge)));
-        tasks.spawn(binds.clone().run());
+        tasks.spawn(alarm.guard("the lane of binds", binds.clone().run()));
         let binds_by_others = bind_lane(Slots::new(BY_OTHERS_IN_FLIGHT, None));
-        tasks.spawn(binds_by_others.clone().run());
+        tasks.spawn(alarm.guard("the lane of binds by others", binds_by_others.clone().run()));
         let asks = AskLane::new(context.clone(), answerers);
-        tasks.spawn(asks.clone().run());
+        tasks.spawn(alarm.guard("the lane of questions", asks.clone().run()));
         let evict_lane = EvictLane::new(context.clone(), evictions, slow.clone());
-        tasks.spawn(evict_lane.run(evict_orders));
-        tasks.spawn(slow.clone().run());
+        tasks.spawn(alarm.guard("the lane of evictions", evict_lane.run(evict_orders)));
+        tasks.spawn(alarm.guard("the lane of statuses and events", slow.clone().run()));
         Self {
             binds,
             binds_by_others,

@@ -184,10 +184,11 @@ impl SlowLane {
             let item = self.next(&mut bucket).await;
             while writes.try_join_next().is_some() {}
             let lane = self.clone();
-            writes.spawn(async move {
+            let write = async move {
                 lane.carry_out(item).await;
                 drop(slot);
-            });
+            };
+            writes.spawn(self.context.alarm.guard("a status or an event", write));
         }
     }
 

@@ -16,7 +16,7 @@ use muster_model::units::Millis;
 
 use super::encoding::Encodings;
 use super::health::{Health, Watched, problem};
-use super::{Metrics, News, NewsSender, error_text};
+use super::{Alarm, Metrics, News, NewsSender, error_text};
 use codec::Came;
 use futures::StreamExt;
 use kube::runtime::watcher;
@@ -59,6 +59,8 @@ pub struct Outlet {
     pub metrics: Arc<Metrics>,
     /// In which encodings the API server answers.
     pub encodings: Encodings,
+    /// Told of a watch that panics.
+    pub alarm: Alarm,
 }
 
 /// Starts the watches of all kinds. They run until the set is dropped.
@@ -86,7 +88,9 @@ impl Visitor for Starting<'_> {
     fn visit<R: Row>(&mut self) {
         let api = Api::<R::Watched>::all(self.client.clone());
         let reading = Arc::clone(self.reading);
-        self.tasks.spawn(follow(api, reading, self.outlet.clone()));
+        let alarm = &self.outlet.alarm;
+        let task = follow(api, reading, self.outlet.clone());
+        self.tasks.spawn(alarm.guard(R::KIND.name(), task));
     }
 }
 
