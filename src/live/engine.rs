@@ -4,6 +4,7 @@
 //! news that matters, and when the core asked to be woken. While nothing may be sent it only
 //! listens: a decision that cannot leave is out of date when it can.
 
+use super::pulse::{BEAT, Pulse};
 use muster_api::kinds::Kind;
 use muster_cluster::lanes::Lanes;
 use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
@@ -37,6 +38,8 @@ pub(super) struct Engine {
     pub(super) fence: Fence,
     pub(super) clock: Clock,
     pub(super) metrics: Arc<Metrics>,
+    /// That the thread moves.
+    pub(super) pulse: Pulse,
     /// Looks at every plan; in debug builds, for it costs about as much as the plan.
     pub(super) linter: Option<Linter>,
 }
@@ -86,11 +89,13 @@ impl Engine {
         let mut batch = Vec::with_capacity(BATCH);
         let mut due: Option<Time> = None;
         loop {
+            self.pulse.beat();
             tokio::select! {
                 biased;
                 _ = &mut stopped => break,
                 taken = self.news.recv_many(&mut batch, BATCH) => if taken == 0 { break },
                 () = turn(&self.clock, &self.fence, due) => {}
+                () = sleep(BEAT) => continue,
             }
             self.apply(&mut batch, &mut unsynced);
             self.settle(&mut batch, &mut unsynced).await;
@@ -172,6 +177,7 @@ impl Engine {
     /// Runs cycles until nothing is left to decide now; returns when the next one is due.
     fn decide(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) -> Option<Time> {
         loop {
+            self.pulse.beat();
             let started = Instant::now();
             let now = self.clock.now();
             // The fence is open, and may not have been a moment ago.

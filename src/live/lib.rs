@@ -5,6 +5,7 @@
 //! is left to say, send nothing more, give the lease back. Losing the lease ends all at once.
 
 mod engine;
+mod pulse;
 
 use engine::Engine;
 use kube::Client;
@@ -18,6 +19,7 @@ use muster_cluster::{Alarm, Explanations, Fence, Metrics, NEWS_BOUND, access};
 use muster_core::engine::{Policy, Scheduler};
 use muster_core::plugins::registry::exemptions;
 use muster_lint::Linter;
+use pulse::Pulse;
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -45,6 +47,9 @@ pub enum Error {
     /// The engine ended by itself: a bug.
     #[error("the engine stopped by itself; the log says why")]
     EngineEnded,
+    /// The engine does not move any more: a bug.
+    #[error("the engine has not moved for a minute")]
+    EngineHangs,
     /// A task of this process panicked: a bug.
     #[error("{0} stopped by itself; the log says why")]
     TaskPanicked(&'static str),
@@ -150,6 +155,7 @@ async fn lead(
     let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(options.policy.profiles())));
     let mut scheduler = Scheduler::new(options.policy);
     scheduler.keep_explaining();
+    let pulse = Pulse::default();
     let engine = Engine {
         scheduler,
         explanations: options.explanations,
@@ -158,6 +164,7 @@ async fn lead(
         fence: fence.clone(),
         clock,
         metrics: Arc::clone(&options.metrics),
+        pulse: pulse.clone(),
         linter,
     };
     let mut engine = engine.start().map_err(Error::EngineStart)?;
@@ -166,6 +173,7 @@ async fn lead(
         () = &mut stop => Ok(()),
         lost = &mut hold => Err(lost.into()),
         () = engine.ended() => Err(Error::EngineEnded),
+        () = pulse.stopped() => Err(Error::EngineHangs),
         who = alarm.rung() => Err(Error::TaskPanicked(who)),
     };
     options.metrics.leader.set(0);
