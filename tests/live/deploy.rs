@@ -122,3 +122,49 @@ fn a_right_that_is_missing_is_named() {
     });
     muster.stop();
 }
+
+#[test]
+fn who_may_edit_a_namespace_makes_podgroups_there_and_who_may_view_it_looks_at_them() {
+    // Which rules are in the role of Kubernetes is one of its controllers' work.
+    let cluster = Cluster::of(|builder| builder.controller_manager(true));
+    cluster.apply_folder("crds");
+    cluster.apply_folder("deploy");
+    for (user, role) in [("editor", "edit"), ("viewer", "view")] {
+        let (role, user) = (format!("--clusterrole={role}"), format!("--user={user}"));
+        let binding = [
+            "create",
+            "rolebinding",
+            user.trim_start_matches("--user="),
+            &role,
+            &user,
+        ];
+        cluster.plane.kubectl(&binding).unwrap();
+    }
+    let can = |user: &str, verb: &str, resource: &str, namespace: &str| {
+        let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        let asked = json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "spec": {"user": user, "resourceAttributes": {
+                "namespace": namespace, "verb": verb,
+                "group": "muster.dev", "resource": resource, "subresource": subresource,
+            }},
+        });
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        cluster.plane.post(path, &asked).unwrap()["status"]["allowed"] == true
+    };
+    let groups = "podgroups";
+    eventually("the roles have the new rights", || {
+        can("editor", "create", groups, "default") && can("viewer", "list", groups, "default")
+    });
+    for verb in ["get", "list", "watch", "update", "patch", "delete"] {
+        assert!(can("editor", verb, groups, "default"), "{verb}");
+    }
+    assert!(can("editor", "patch", "podgroups/scale", "default"));
+    assert!(can("viewer", "get", groups, "default"));
+    assert!(!can("viewer", "create", groups, "default"));
+    assert!(!can("editor", "create", groups, "kube-system"));
+    for user in ["editor", "viewer"] {
+        assert!(!can(user, "patch", "podgroups/status", "default"));
+        assert!(!can(user, "create", "queues", "default"));
+    }
+}
