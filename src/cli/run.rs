@@ -9,11 +9,10 @@ use muster_cluster::lease::{Identity, LeaseOptions};
 use muster_cluster::remote::Directory;
 use muster_cluster::reviews::Reviews;
 use muster_cluster::{Explanations, Fence, Health, Metrics};
-use muster_config::{ConfigError, LeaderElection};
+use muster_config::{Address, ConfigError, LeaderElection};
 use muster_live::Options;
 use muster_serve::{Desk, Shown};
 use std::env;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{self, ExitCode};
 use std::sync::Arc;
@@ -41,7 +40,7 @@ pub(super) struct Arguments {
     /// Where /metrics, /healthz and /readyz are served, without authentication, and /debug/why
     /// [default: 127.0.0.1:10270]
     #[arg(long, value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
+    listen: Option<Address>,
     /// Whether only the holder of a Lease schedules; `false` is for development
     /// [default: true]
     #[arg(long, value_name = "BOOL")]
@@ -114,7 +113,7 @@ impl Arguments {
             explanations: Arc::new(Explanations::default()),
         };
         let reviewer = client::client(&cluster, Transport::Http1, REVIEW_WITHIN)?;
-        let listen = self.listen.unwrap_or_else(|| configuration.listen.get());
+        let listen = self.listen.unwrap_or(configuration.listen).get();
         let listener = TcpListener::bind(listen)
             .await
             .with_context(|| format!("--listen {listen}"))?;

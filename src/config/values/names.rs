@@ -6,7 +6,8 @@ use muster_api::yaml::short;
 use muster_core::plugins::registry;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
 
 /// A value of a pod's `spec.schedulerName`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,8 @@ pub struct SchedulerName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct ObjectName(String);
 
-/// An IP address and a port.
+/// An IP address and a port. Those of IPv6 stand in brackets, as in `[fd00::7]:10270`, or without, as comes of
+/// `$(POD_IP):10270` in a manifest for both families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Address(SocketAddr);
@@ -259,8 +261,22 @@ impl TryFrom<String> for Address {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse().map(Self).map_err(|_| {
-            let text = short(&text);
+        text.parse()
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let without_brackets = || {
+            let (ip, port) = text.rsplit_once(':')?;
+            let ip: Ipv6Addr = ip.parse().ok()?;
+            Some(SocketAddr::from((ip, port.parse::<u16>().ok()?)))
+        };
+        let found = text.parse().ok().or_else(without_brackets);
+        found.map(Self).ok_or_else(|| {
+            let text = short(text);
             format!("found {text:?}: expected an IP address and a port, such as 127.0.0.1:10270")
         })
     }
@@ -351,6 +367,20 @@ mod tests {
         for text in ["127.0.0.1", "localhost:1", ":10270", "1.2.3.4:65536"] {
             assert!(Address::try_from(text.to_owned()).is_err(), "{text}");
         }
+        for text in [
+            "fd00::7",
+            "::1",
+            "::",
+            "1:2:3:4:5:6:7:8",
+            "fd00::7:65536",
+            "fd00::7:",
+        ] {
+            assert!(text.parse::<Address>().is_err(), "{text}");
+        }
         assert!(Address::try_from("[::]:10270".to_owned()).is_ok());
+        // As `$(POD_IP):10270` makes of it.
+        let of_pod: Address = "fd00:10:244::7:10270".parse().unwrap();
+        assert_eq!(of_pod, "[fd00:10:244::7]:10270".parse().unwrap());
+        assert_eq!(of_pod.get().port(), 10_270);
     }
 }
