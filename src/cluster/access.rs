@@ -15,20 +15,68 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 /// How often is asked.
-const EVERY: Duration = Duration::from_secs(60);
+const EVERY: Duration = Duration::from_secs(20);
 /// How often while something is missing or nobody answers.
 const EVERY_WHILE_MISSING: Duration = Duration::from_secs(5);
 
-/// What Muster writes: verb, group, resource, subresource. What it reads, the watches find out.
-const RIGHTS: [(&str, &str, &str, &str); 7] = [
-    ("create", "", "pods", "binding"),
-    ("delete", "", "pods", ""),
-    ("get", "", "pods", ""),
-    ("patch", "", "pods", "status"),
-    ("create", "events.k8s.io", "events", ""),
-    ("patch", "muster.dev", "podgroups", "status"),
-    ("patch", "muster.dev", "queues", "status"),
-];
+/// A right, and what does not work without it.
+struct Right {
+    /// Without it Muster is not ready.
+    needed: bool,
+    verb: &'static str,
+    group: &'static str,
+    resource: &'static str,
+    subresource: &'static str,
+    without: &'static str,
+}
+
+/// Makes the table of rights: whether Muster is ready without it, what it is, and what does not work without it.
+macro_rules! rights {
+    ($($needed:literal $verb:literal $group:literal $resource:literal $subresource:literal => $without:literal;)+) => {
+        /// All that `deploy/02-rbac.yaml` gives but what the watches and the Lease find out by themselves.
+        const RIGHTS: &[Right] = &[$(Right {
+            needed: $needed,
+            verb: $verb,
+            group: $group,
+            resource: $resource,
+            subresource: $subresource,
+            without: $without,
+        }),+];
+    };
+}
+
+rights! {
+    true "create" "" "pods" "binding" => "no pod is bound";
+    true "delete" "" "pods" "" => "nobody is preempted or released";
+    true "get" "" "pods" "" => "a bind whose answer was lost is not looked up, and its room stays taken";
+    true "patch" "" "pods" "status" => "pods are not told why they wait";
+    true "create" "events.k8s.io" "events" "" => "there are no events";
+    true "patch" "muster.dev" "podgroups" "status" => "PodGroups say nothing";
+    true "patch" "muster.dev" "queues" "status" => "Queues say nothing";
+    false "patch" "muster.dev" "topologies" "status" => "Topologies say nothing";
+    false "patch" "scheduling.k8s.io" "podgroups" "status" => "upstream's PodGroups say nothing";
+    false "patch" "scheduling.volcano.sh" "podgroups" "" => "Volcano's PodGroups say nothing";
+    false "get" "" "persistentvolumeclaims" "" => "pods whose claims have to be bound wait";
+    false "patch" "" "persistentvolumeclaims" "" => "pods whose volumes have to be made wait";
+    false "get" "" "persistentvolumes" "" => "pods whose claims have to be bound wait";
+    false "patch" "" "persistentvolumes" "" => "pods whose claims have to be bound wait";
+    false "create" "authentication.k8s.io" "tokenreviews" "" => "muster why answers nobody";
+    false "create" "authorization.k8s.io" "subjectaccessreviews" "" => "muster why answers nobody";
+}
+
+/// The rights that are asked for, each as its verb, group and resource, with the subresource behind a slash: what
+/// is written down elsewhere is compared with them.
+pub fn rights() -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    RIGHTS.iter().map(|right| {
+        let slash = if right.subresource.is_empty() {
+            ""
+        } else {
+            "/"
+        };
+        let resource = format!("{}{slash}{}", right.resource, right.subresource);
+        (right.verb, right.group, resource)
+    })
+}
 
 /// Asks again and again, for ever.
 pub async fn keep_checking(client: Client, health: Arc<Health>) {
@@ -43,10 +91,12 @@ pub async fn keep_checking(client: Client, health: Arc<Health>) {
                 continue;
             }
         };
-        let complete = denied.is_empty();
-        log(&said, &denied);
-        said.clone_from(&denied);
-        health.set_denied(denied);
+        let [needed, others] = denied;
+        let all: BTreeSet<String> = needed.union(&others).cloned().collect();
+        let complete = all.is_empty();
+        log(&said, &all);
+        said = all;
+        health.set_denied(needed, others);
         sleep(if complete { EVERY } else { EVERY_WHILE_MISSING }).await;
     }
 }
@@ -61,17 +111,18 @@ fn log(before: &BTreeSet<String>, now: &BTreeSet<String>) {
     }
 }
 
-async fn denied(reviews: &Api<SelfSubjectAccessReview>) -> kube::Result<BTreeSet<String>> {
-    let mut denied = BTreeSet::new();
-    for (verb, group, resource, subresource) in RIGHTS {
+/// The rights that we do not have: the needed ones, and the others.
+async fn denied(reviews: &Api<SelfSubjectAccessReview>) -> kube::Result<[BTreeSet<String>; 2]> {
+    let mut denied = [BTreeSet::new(), BTreeSet::new()];
+    for right in RIGHTS {
         let filled = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let review = SelfSubjectAccessReview {
             spec: SelfSubjectAccessReviewSpec {
                 resource_attributes: Some(ResourceAttributes {
-                    verb: filled(verb),
-                    group: filled(group),
-                    resource: filled(resource),
-                    subresource: filled(subresource),
+                    verb: filled(right.verb),
+                    group: filled(right.group),
+                    resource: filled(right.resource),
+                    subresource: filled(right.subresource),
                     ..ResourceAttributes::default()
                 }),
                 ..SelfSubjectAccessReviewSpec::default()
@@ -80,32 +131,39 @@ async fn denied(reviews: &Api<SelfSubjectAccessReview>) -> kube::Result<BTreeSet
         };
         let answer = reviews.create(&PostParams::default(), &review).await?;
         if !answer.status.is_some_and(|status| status.allowed) {
-            denied.insert(right(verb, group, resource, subresource));
+            denied[usize::from(!right.needed)].insert(format!(
+                "{} ({})",
+                right.name(),
+                right.without
+            ));
         }
     }
     Ok(denied)
 }
 
-/// As an administrator would write it: `create pods/binding`, `patch podgroups.muster.dev/status`.
-fn right(verb: &str, group: &str, resource: &str, subresource: &str) -> String {
-    let dot = if group.is_empty() { "" } else { "." };
-    let slash = if subresource.is_empty() { "" } else { "/" };
-    format!("{verb} {resource}{dot}{group}{slash}{subresource}")
+impl Right {
+    /// As an administrator would write it: `create pods/binding`, `patch podgroups.muster.dev/status`.
+    fn name(&self) -> String {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        let slash = if self.subresource.is_empty() { "" } else { "/" };
+        let (verb, resource) = (self.verb, self.resource);
+        format!(
+            "{verb} {resource}{dot}{}{slash}{}",
+            self.group, self.subresource
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::right;
+    use super::RIGHTS;
+    use std::collections::BTreeSet;
 
     #[test]
     fn rights_read_as_administrators_write_them() {
-        assert_eq!(
-            right("create", "", "pods", "binding"),
-            "create pods/binding"
-        );
-        assert_eq!(
-            right("patch", "muster.dev", "podgroups", "status"),
-            "patch podgroups.muster.dev/status"
-        );
+        let names: BTreeSet<String> = RIGHTS.iter().map(|right| right.name()).collect();
+        assert_eq!(names.len(), RIGHTS.len());
+        assert!(names.contains("create pods/binding"));
+        assert!(names.contains("patch podgroups.muster.dev/status"));
     }
 }

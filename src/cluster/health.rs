@@ -40,6 +40,8 @@ struct Inner {
     /// What is said of the objects of a kind that cannot be read.
     unreadable: BTreeMap<Kind, String>,
     denied: BTreeSet<String>,
+    /// Rights that are missing and without which the most works.
+    denied_beside: BTreeSet<String>,
     lease: Option<String>,
     holder: Option<String>,
 }
@@ -73,12 +75,15 @@ impl Health {
         let inner = self.inner();
         let unreadable = inner.unreadable.iter();
         let lines = unreadable.map(|(kind, words)| format!("{}: {words}", kind.name()));
-        lines.collect()
+        let denied = inner.denied_beside.iter();
+        denied.map(|right| missing(right)).chain(lines).collect()
     }
 
-    /// Sets which rights are missing, each as `verb resource`.
-    pub fn set_denied(&self, denied: BTreeSet<String>) {
-        self.inner().denied = denied;
+    /// Sets which rights are missing, each as `verb resource (what does not work)`: those without which it is not
+    /// ready, and the others.
+    pub fn set_denied(&self, needed: BTreeSet<String>, others: BTreeSet<String>) {
+        let mut inner = self.inner();
+        (inner.denied, inner.denied_beside) = (needed, others);
     }
 
     /// Sets the name in the lease.
@@ -116,11 +121,7 @@ impl Health {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let inner = self.inner();
-        let mut problems: Vec<String> = inner
-            .denied
-            .iter()
-            .map(|right| format!("missing permission: {right}"))
-            .collect();
+        let mut problems: Vec<String> = inner.denied.iter().map(|right| missing(right)).collect();
         problems.extend(inner.lease.clone());
         match inner.role {
             Role::Starting => problems.push("starting: nobody leads yet".to_owned()),
@@ -133,6 +134,10 @@ impl Health {
         }
         problems
     }
+}
+
+fn missing(right: &str) -> String {
+    format!("missing permission: {right}")
 }
 
 /// What is wrong with a kind in this state.
@@ -190,7 +195,12 @@ mod tests {
     #[test]
     fn a_missing_permission_is_named() {
         let health = leading();
-        health.set_denied(BTreeSet::from(["create pods/binding".to_owned()]));
+        let other = BTreeSet::from(["patch topologies".to_owned()]);
+        health.set_denied(BTreeSet::new(), other.clone());
+        assert_eq!(health.problems(), [""; 0], "the most works");
+        assert_eq!(health.remarks(), ["missing permission: patch topologies"]);
+        let needed = BTreeSet::from(["create pods/binding".to_owned()]);
+        health.set_denied(needed, other);
         assert_eq!(
             health.problems(),
             ["missing permission: create pods/binding"]

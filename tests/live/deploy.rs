@@ -100,8 +100,16 @@ fn a_right_that_is_missing_is_named() {
         let is = |rule: &Value| has(rule, "apiGroups", group) && has(rule, "resources", resource);
         rules.iter().position(is).unwrap()
     };
-    // The rule that lets it bind, and the one for PodGroups and Queues.
-    let mut taken = [of("", "pods/binding"), of("muster.dev", "queues")];
+    // The rules that let it bind, have pods go and speak on PodGroups and Queues, and the one for PodGroups
+    // and Queues.
+    let deletes = |rule: &Value| rule["verbs"] == json!(["delete"]);
+    let mut taken = [
+        of("", "pods/binding"),
+        rules.iter().position(deletes).unwrap(),
+        of("muster.dev", "podgroups/status"),
+        of("muster.dev", "topologies/status"),
+        of("muster.dev", "queues"),
+    ];
     taken.sort_unstable();
     let remove = |rule: &usize| json!({"op": "remove", "path": format!("/rules/{rule}")});
     // From the last on: the others keep their places.
@@ -113,9 +121,17 @@ fn a_right_that_is_missing_is_named() {
     let muster = cluster.muster_as(&kubeconfig, Some(lease("first")));
     eventually("it says what it may not do", || {
         let problems = muster.health.problems().join("\n");
-        problems.contains("missing permission: create pods/binding")
+        problems.contains("missing permission: create pods/binding (no pod is bound)")
             && problems.contains("queues.muster.dev: no permission to list and watch")
+            && problems.contains("delete pods (nobody is preempted or released)")
+            && problems.contains("patch podgroups.muster.dev/status (PodGroups say nothing)")
+            && problems.contains("patch queues.muster.dev/status (Queues say nothing)")
     });
+    let remarks = muster.health.remarks().join("\n");
+    assert!(
+        remarks.contains("patch topologies.muster.dev/status (Topologies say nothing)"),
+        "{remarks}"
+    );
     cluster.apply_folder("deploy");
     eventually("given back, it goes on by itself", || {
         muster.health.problems().is_empty()

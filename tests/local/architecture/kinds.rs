@@ -4,7 +4,9 @@
 use super::read;
 use crate::tables::rows;
 use muster::api::kinds::{self, Kind, Row, Visitor, Watchable};
+use muster::cluster::access::rights;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// The rows that the document should have.
 #[derive(Default)]
@@ -75,6 +77,40 @@ fn what_may_be_listed_and_watched_is_what_is_watched() {
         listed(&read("deploy/02-rbac.yaml")),
         wanted,
         "deploy/02-rbac.yaml (left) and the table in src/api/kinds"
+    );
+}
+
+/// The rights of the ClusterRole in a manifest that are no list and no watch.
+fn others(manifests: &str) -> BTreeSet<(String, String, String)> {
+    let mut found = BTreeSet::new();
+    for manifest in manifests.split("\n---\n") {
+        let manifest: Value = serde_saphyr::from_str(manifest).unwrap();
+        if manifest["kind"] != "ClusterRole" {
+            continue;
+        }
+        for rule in manifest["rules"].as_array().unwrap() {
+            for verb in texts(&rule["verbs"]) {
+                for group in texts(&rule["apiGroups"]) {
+                    for resource in texts(&rule["resources"]) {
+                        found.insert((verb.to_owned(), group.to_owned(), resource.to_owned()));
+                    }
+                }
+            }
+        }
+    }
+    found.retain(|(verb, ..)| !matches!(verb.as_str(), "list" | "watch"));
+    found
+}
+
+#[test]
+fn every_right_that_is_no_list_or_watch_is_asked_for_before_it_is_needed() {
+    let asked =
+        rights().map(|(verb, group, resource)| (verb.to_owned(), group.to_owned(), resource));
+    let asked: BTreeSet<_> = asked.collect();
+    assert_eq!(
+        others(&read("deploy/02-rbac.yaml")),
+        asked,
+        "deploy/02-rbac.yaml (left) and src/cluster/access.rs"
     );
 }
 
