@@ -431,3 +431,27 @@ fn one_that_a_sweep_looks_at_when_room_is_given_back() {
         cycle(300_000),
     ]);
 }
+
+#[test]
+fn one_with_room_held_for_it_whose_company_comes() {
+    keep_the_invariants(&[
+        Others { group: 0, what: 0 },
+        PodGone(0),
+        PodGone(0),
+        pod(4, None, 1, 3),
+        node(1, 4),
+        pod(9, None, 1, 0),
+        pod(0, Some(0), 1, 2),
+        NodeGone(2),
+        PodRuns(0),
+        Step::Node {
+            index: 2,
+            cpus: 1,
+            gpus: 1,
+            tainted: false,
+        },
+        group(1, 1, false, false, 0, 0),
+        node(0, 2),
+        cycle(0),
+    ]);
+}

@@ -120,8 +120,12 @@ pub(super) fn wake_by_company(cx: &mut Cycle<'_>) -> bool {
     any
 }
 
-/// Whether some member fits some node.
+/// Whether some member fits some node, or the nodes cannot tell.
 fn fits_anywhere(cx: &mut Cycle<'_>, gang: GangId) -> bool {
+    if cx.state.held_for(gang).is_some() {
+        // It may have what others may not.
+        return true;
+    }
     let profile = cx.profile_of(gang);
     let members: Vec<PodId> = cx.state[gang].pending.different().collect();
     let mut members = members.into_iter();
