@@ -455,3 +455,28 @@ fn one_with_room_held_for_it_whose_company_comes() {
         cycle(0),
     ]);
 }
+
+#[test]
+fn one_of_whom_a_larger_member_fits_where_the_next_does_not() {
+    keep_the_invariants(&[
+        Topology(true),
+        pod(2, Some(1), 1, 0),
+        pod(4, Some(1), 3, 0),
+        pod(1, Some(1), 1, 0),
+        pod(0, Some(1), 1, 0),
+        Step::Group {
+            index: 1,
+            min: 1,
+            split: true,
+            queue: Some(1),
+            priority: 0,
+            lifetime: 0,
+            said: vec![],
+        },
+        node(0, 4),
+        queue_that_says(1, &[0, 0, 86, 192]),
+        node(1, 1),
+        Step::Restart,
+        Answer(0),
+    ]);
+}

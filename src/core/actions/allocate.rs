@@ -21,6 +21,7 @@ use crate::placement::line_up;
 use crate::state::{ClusterState, Eased, GangId, Limit, NodeId, ShapeId, View};
 use crate::transaction::Statement;
 use muster_model::Why;
+use muster_model::resources::Tally;
 use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -114,6 +115,8 @@ enum Refusal {
     Shortage(Shortage),
     /// Something else that is about this gang alone.
     Own(Why),
+    /// Those who have a place take more than its queue was asked for: this much.
+    More(Tally),
 }
 
 /// Tries one gang. Leaves it anywhere but in the queue, unless it got something and may grow.
@@ -123,8 +126,8 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     let (now, note) = (cx.now, cx.agenda.note_mut(gang_id));
     note.history.tried_at = Some(now);
     note.forget_try();
-    let charge = match ask_the_queue(cx, gang_id) {
-        Ok(charge) => charge,
+    let Asked { charge, amounts } = match ask_the_queue(cx, gang_id) {
+        Ok(asked) => asked,
         Err(blocked) => return hold_back(cx, gang_id, &blocked),
     };
     if !cx.agenda.note(gang_id).admitted {
@@ -152,7 +155,17 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         let why = explain(cx.state, gang_id, &shortage);
         return find_room_later(cx, gang_id, charge, why);
     }
-    match place(cx, gang_id) {
+    let (mut charge, mut placed) = (charge, place(cx, gang_id, amounts.as_ref()));
+    if let Err(Refusal::More(taken)) = &placed {
+        // Others than those who would be first have a place.
+        charge = match ask_the_books(cx.state, gang_id, taken) {
+            Ok(charge) => charge,
+            Err(blocked) => return hold_back(cx, gang_id, &blocked),
+        };
+        let taken = taken.clone();
+        placed = place(cx, gang_id, Some(&taken));
+    }
+    match placed {
         Ok(()) => {
             if charge > 0 {
                 cx.state.charge_budget(gang_id, charge);
@@ -161,6 +174,14 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
             cx.agenda.seated(gang_id);
         }
         Err(Refusal::Own(why)) => park(cx, gang_id, why),
+        // It was asked for what they take.
+        Err(Refusal::More(_)) => {
+            let why = Why::new(
+                "QueueLimit",
+                "what its members take changes while they are placed",
+            );
+            park(cx, gang_id, why);
+        }
         Err(Refusal::Shortage(shortage)) => {
             let shortage = Arc::new(shortage);
             note_shortage(cx, gang_id, &shortage, &shortage);
@@ -253,26 +274,55 @@ fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128, mut why: W
     park_without_room(cx, gang_id, want, why);
 }
 
-/// Whether its queue gives a gang what it asks for, as if nothing were held for it; what it is charged. One
-/// that has to be completed was let in before, but for what its minimum was raised by.
-fn ask_the_queue(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<u128, Blocked> {
+/// What a gang's queue gives it.
+struct Asked {
+    /// What it is charged.
+    charge: u128,
+    /// What it was asked for; `None`: whatever it takes.
+    amounts: Option<Tally>,
+}
+
+/// Whether its queue gives a gang what it asks for, as if nothing were held for it. One that has to be completed
+/// was let in before, but for what its minimum was raised by.
+fn ask_the_queue(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Asked, Blocked> {
     let gang = &cx.state[gang_id];
     if gang.has_to_be_completed() && gang.min_available() <= cx.agenda.note(gang_id).let_in {
-        return Ok(0);
+        return Ok(Asked {
+            charge: 0,
+            amounts: None,
+        });
     }
     if cx.claims.nominated.contains(&gang_id) {
         // It was let in when the room was found, and what is held counts already.
         let queue = cx.state.queues().get(cx.state.queue_of(gang_id));
-        return Ok(queue.map_or(0, |queue| queue.account.charge_of(gang_id)));
+        return Ok(Asked {
+            charge: queue.map_or(0, |queue| queue.account.charge_of(gang_id)),
+            amounts: None,
+        });
     }
     let amounts = if cx.agenda.note(gang_id).admitted {
         Demand::amounts(cx.state, gang_id)
     } else {
         cx.state.room_wanted(gang_id)
     };
-    let mut statement = Statement::new(cx.state);
+    let charge = ask_the_books(cx.state, gang_id, &amounts)?;
+    // Of equal members all take the same, whichever have a place.
+    let may_differ = cx.state[gang_id].pending.only_class().is_none();
+    Ok(Asked {
+        charge,
+        amounts: may_differ.then_some(amounts),
+    })
+}
+
+/// Whether its queue gives a gang so much, as if nothing were held for it; what it is charged.
+fn ask_the_books(
+    state: &mut ClusterState,
+    gang_id: GangId,
+    amounts: &Tally,
+) -> Result<u128, Blocked> {
+    let mut statement = Statement::new(state);
     statement.hold_room(gang_id, None);
-    fairness::check(statement.state(), gang_id, &amounts)
+    fairness::check(statement.state(), gang_id, amounts)
 }
 
 /// Leaves a gang at the head of its queue, of which nobody is tried before the books change; one that
@@ -336,7 +386,8 @@ fn block(
     }
 }
 
-fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
+/// Places members of a gang, which together take no more than this.
+fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result<(), Refusal> {
     let demand = if cx.state[gang_id].missing() > 0 {
         Demand::minimum(cx.state, gang_id)
     } else {
@@ -359,6 +410,11 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
         found.map_err(Refusal::Shortage)?;
     }
     line_up(&mut statement, profile, gang_id);
+    let taken = taken_in(&statement);
+    let exceeds = |most: &Tally| taken.iter().any(|(one, amount)| amount > most.get(one));
+    if at_most.is_some_and(exceeds) {
+        return Err(Refusal::More(taken));
+    }
     let committed = finish::reserve(statement, gang_id, profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
     if placed == 0 {
@@ -381,6 +437,17 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Refusal> {
     returning::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;
     finish::begin(cx, gang_id, committed).map_err(Refusal::Own)
+}
+
+/// What those take together who have a place.
+fn taken_in(statement: &Statement<'_>) -> Tally {
+    let mut taken = Tally::default();
+    for one in statement.assumed() {
+        if let Some(shape) = statement.state().shape_of(one.pod) {
+            taken.add(&shape.request);
+        }
+    }
+    taken
 }
 
 /// Puts a pod without a gang on the node that its `status.nominatedNodeName` names, if it fits there, whatever

@@ -492,3 +492,35 @@ fn a_gang_that_is_repaired_gives_way_to_higher_priorities() {
     let gone: Vec<_> = evictions.iter().map(|one| &*one.pod.name).collect();
     assert_eq!(gone, ["p1"]);
 }
+
+#[test]
+fn a_limit_is_asked_for_those_who_get_a_place_and_not_for_those_who_would_be_first() {
+    for begins in [true, false] {
+        let mut story = Story::new();
+        story.limited(4);
+        story.define(GangSpec {
+            min_available: 1,
+            queue: Some("q".into()),
+            ..group("g")
+        });
+        if !begins {
+            story.submit(pod("runs", Some("g"), 1));
+            assert_eq!(story.settle(), ["runs"]);
+        }
+        // The first to be tried takes little, and fits nowhere.
+        let mut small = pod("a-small", Some("g"), 1);
+        small.shape.constraints.selector = [("nobody".into(), "has".into())].into();
+        story.submit(small);
+        story.submit(pod("b-large", Some("g"), 6));
+        assert_eq!(story.settle(), [""; 0], "six are more than four");
+        let why = story.why("g");
+        if begins {
+            assert!(
+                why.ends_with("it asks for 6 cpu, and the limit of queue q is 4 cpu"),
+                "{why}"
+            );
+        }
+        story.limited(8);
+        assert_eq!(story.settle(), ["b-large"]);
+    }
+}
