@@ -43,6 +43,8 @@ pub(super) struct Pod {
     pub(super) node: Option<String>,
     /// Where a bind that is not answered will put it.
     pub(super) ordered: Option<String>,
+    /// That bind was asked back: whatever becomes of it, it does not stay.
+    pub(super) recalled: bool,
     /// Where a place is held for it while its decision waits.
     pub(super) held: Option<String>,
     /// Where others leave room for it.
@@ -326,6 +328,7 @@ impl Account {
                 .clone()
                 .or_else(|| before.as_ref().and_then(|pod| pod.node.clone())),
             ordered: before.as_ref().and_then(|pod| pod.ordered.clone()),
+            recalled: before.as_ref().is_some_and(|pod| pod.recalled),
             held: before.as_ref().and_then(|pod| pod.held.clone()),
             nominated: before.as_ref().and_then(|pod| pod.nominated.clone()),
             evicting: before.as_ref().is_some_and(|pod| pod.evicting),
@@ -457,13 +460,13 @@ impl Account {
         match outcome {
             BindOutcome::Bound { node } => {
                 self.change(key, |pod| {
-                    pod.ordered = None;
+                    (pod.ordered, pod.recalled) = (None, false);
                     pod.node = Some(node.clone());
                 });
                 self.asked.bound(key, node);
             }
             BindOutcome::Refused { .. } | BindOutcome::Failed { .. } | BindOutcome::Unsent => {
-                self.change(key, |pod| pod.ordered = None);
+                self.change(key, |pod| (pod.ordered, pod.recalled) = (None, false));
             }
             BindOutcome::Gone => _ = self.remove_key(key),
         }
@@ -525,7 +528,8 @@ impl Account {
 
     /// What those who do not leave a node use there of a resource.
     pub(super) fn staying_on(&self, node: &str, resource: &str) -> i128 {
-        let stay = self.pods_on(node).filter(|pod| !pod.is_leaving(self));
+        let on = self.pods_on(node);
+        let stay = on.filter(|pod| !pod.is_leaving(self) && !pod.recalled);
         stay.map(|pod| i128::from(pod.requests(resource))).sum()
     }
 

@@ -51,7 +51,10 @@ pub(super) fn look(
                     labels.insert(pod.subgroup.clone());
                 }
             }
-            Effect::Recall(pod) => notes.extend(recall(account, pod)),
+            Effect::Recall(pod) => {
+                notes.extend(recall(account, pod));
+                account.change(pod, |pod| pod.recalled = true);
+            }
             Effect::Evict(order) => {
                 notes.extend(evict(account, order));
                 account.change(&order.pod, |pod| {

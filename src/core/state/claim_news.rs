@@ -30,7 +30,7 @@ impl ClusterState {
         let changed = std::mem::take(&mut self.claims_changed);
         let pods = changed.pods.into_iter().filter_map(|id| {
             let pod = self.pods.get(id)?;
-            let node = pod.nominated.filter(|_| pod.is_only_nominated());
+            let node = pod.nominated;
             let node = node.map(|node| self.nodes.name(node).to_owned());
             Some((pod.key.clone(), node))
         });

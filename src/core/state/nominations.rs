@@ -42,7 +42,11 @@ impl ClusterState {
         self.leave_room(id);
         self.charge(id, false);
         if let Some(pod) = self.pods.get_mut(id) {
+            let before = pod.nominated;
             change(pod);
+            if pod.nominated != before {
+                self.claims_changed.note_pod(id);
+            }
         }
         self.charge(id, true);
         self.take_room(id);

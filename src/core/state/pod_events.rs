@@ -194,7 +194,10 @@ impl ClusterState {
             self.label_texts.release(&pod.labels);
             pod.labels = self.label_texts.acquire(spec.labels.text());
         }
-        pod.nominated = nominated.filter(|_| node.is_none());
+        let nominated = nominated.filter(|_| node.is_none());
+        if std::mem::replace(&mut pod.nominated, nominated) != nominated {
+            self.claims_changed.note_pod(id);
+        }
         pod.terminating |= spec.terminating;
         let confirmed = node.is_some() && matches!(pod.place, Place::Assumed(_));
         if let Some(node) = node {
@@ -470,13 +473,17 @@ impl ClusterState {
             self.leave_room(id);
             self.charge(id, false);
         }
+        let mut was_nominated = false;
         self.change_in_gang(id, |pod| {
             pod.place = place;
             // Whoever has a place needs none held.
             if place.node().is_some() {
-                pod.nominated = None;
+                was_nominated = pod.nominated.take().is_some();
             }
         });
+        if was_nominated {
+            self.claims_changed.note_pod(id);
+        }
         if moves {
             self.charge(id, true);
             self.take_room(id);
@@ -493,9 +500,6 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape) else {
             return;
         };
-        if pod.is_only_nominated() {
-            self.claims_changed.note_pod(id);
-        }
         let occupant = taken_by(pod, shape, &self.shapes);
         let (counted, foreign) = (shape.rules.is_some(), pod.gang.is_none());
         self.nodes.occupy(node, id, &occupant);
@@ -514,9 +518,6 @@ impl ClusterState {
         let Some(shape) = self.shapes.get(pod.shape).cloned() else {
             return;
         };
-        if pod.is_only_nominated() {
-            self.claims_changed.note_pod(id);
-        }
         let occupant = taken_by(pod, &shape, &self.shapes);
         if shape.rules.is_some() {
             self.count_pod(id, false);
