@@ -410,10 +410,11 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result
         found.map_err(Refusal::Shortage)?;
     }
     line_up(&mut statement, profile, gang_id);
-    let taken = taken_in(&statement);
-    let exceeds = |most: &Tally| taken.iter().any(|(one, amount)| amount > most.get(one));
-    if at_most.is_some_and(exceeds) {
-        return Err(Refusal::More(taken));
+    if let Some(most) = at_most {
+        let taken = taken_in(&statement);
+        if taken.iter().any(|(one, amount)| amount > most.get(one)) {
+            return Err(Refusal::More(taken));
+        }
     }
     let committed = finish::reserve(statement, gang_id, profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
