@@ -112,8 +112,8 @@ pub fn change(frame: Bytes) -> Result<Change, Malformed> {
         "ADDED" | "MODIFIED" => Ok(Change::Exists(object)),
         "DELETED" => Ok(Change::Gone(object)),
         "BOOKMARK" => {
-            let versioned = Versioned::decode(object)?;
-            Ok(Change::Bookmark(versioned.metadata.resource_version))
+            let Named { metadata } = Named::decode(object)?;
+            Ok(Change::Bookmark(metadata.resource_version))
         }
         "ERROR" => {
             let status: Status = StatusMessage::decode(object)?.into();
@@ -180,29 +180,15 @@ struct RawExtension {
     raw: Bytes,
 }
 
-/// Any kind of object, of which only the version matters.
-#[derive(Clone, PartialEq, Eq, Message)]
-struct Versioned {
-    #[prost(message, required, tag = "1")]
-    metadata: Version,
-}
-
-/// `meta.v1.ObjectMeta`, of which only the version matters.
-#[derive(Clone, PartialEq, Eq, Message)]
-struct Version {
-    #[prost(string, tag = "6")]
-    resource_version: String,
-}
-
-/// Any kind of object, of which only matters which one it is. All of this the API server makes or checks
-/// itself, so that it is always text.
+/// Any kind of object, of which only matters which one it is, and of which version. All of this the API server
+/// makes or checks itself, so that it is always text.
 #[derive(Clone, PartialEq, Eq, Message)]
 struct Named {
     #[prost(message, required, tag = "1")]
     metadata: Names,
 }
 
-/// `meta.v1.ObjectMeta`, of which only the names matter.
+/// `meta.v1.ObjectMeta`, of which only that matters.
 #[derive(Clone, PartialEq, Eq, Message)]
 struct Names {
     #[prost(string, tag = "1")]
