@@ -44,25 +44,28 @@ fn texts(list: &Value) -> Vec<&str> {
     items.filter_map(Value::as_str).collect()
 }
 
+/// The rules of the ClusterRoles in some manifests.
+fn rules(manifests: &str) -> Vec<Value> {
+    let parsed = |manifest| serde_saphyr::from_str::<Value>(manifest).unwrap();
+    let all = manifests.split("\n---\n").map(parsed);
+    let roles = all.filter(|manifest| manifest["kind"] == "ClusterRole");
+    let rules = roles.flat_map(|role| role["rules"].as_array().unwrap().clone());
+    rules.collect()
+}
+
 /// What the cluster's role may list or watch, as `kubectl` names it.
 fn listed(manifests: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for manifest in manifests.split("\n---\n") {
-        let manifest: Value = serde_saphyr::from_str(manifest).unwrap();
-        if manifest["kind"] != "ClusterRole" {
+    for rule in rules(manifests) {
+        let verbs = texts(&rule["verbs"]);
+        if !verbs.contains(&"list") && !verbs.contains(&"watch") {
             continue;
         }
-        for rule in manifest["rules"].as_array().unwrap() {
-            let verbs = texts(&rule["verbs"]);
-            if !verbs.contains(&"list") && !verbs.contains(&"watch") {
-                continue;
-            }
-            assert_eq!(verbs, ["list", "watch"], "{rule}");
-            for group in texts(&rule["apiGroups"]) {
-                let resources = texts(&rule["resources"]).into_iter();
-                let names = resources.map(|resource| format!("{resource}.{group}"));
-                found.extend(names.map(|name| name.trim_end_matches('.').to_owned()));
-            }
+        assert_eq!(verbs, ["list", "watch"], "{rule}");
+        for group in texts(&rule["apiGroups"]) {
+            let resources = texts(&rule["resources"]).into_iter();
+            let names = resources.map(|resource| format!("{resource}.{group}"));
+            found.extend(names.map(|name| name.trim_end_matches('.').to_owned()));
         }
     }
     found.sort();
@@ -83,17 +86,11 @@ fn what_may_be_listed_and_watched_is_what_is_watched() {
 /// The rights of the ClusterRole in a manifest that are no list and no watch.
 fn others(manifests: &str) -> BTreeSet<(String, String, String)> {
     let mut found = BTreeSet::new();
-    for manifest in manifests.split("\n---\n") {
-        let manifest: Value = serde_saphyr::from_str(manifest).unwrap();
-        if manifest["kind"] != "ClusterRole" {
-            continue;
-        }
-        for rule in manifest["rules"].as_array().unwrap() {
-            for verb in texts(&rule["verbs"]) {
-                for group in texts(&rule["apiGroups"]) {
-                    for resource in texts(&rule["resources"]) {
-                        found.insert((verb.to_owned(), group.to_owned(), resource.to_owned()));
-                    }
+    for rule in rules(manifests) {
+        for verb in texts(&rule["verbs"]) {
+            for group in texts(&rule["apiGroups"]) {
+                for resource in texts(&rule["resources"]) {
+                    found.insert((verb.to_owned(), group.to_owned(), resource.to_owned()));
                 }
             }
         }
