@@ -17,6 +17,9 @@ pub const SCHEDULER_NAME: &str = "muster.dev/scheduler-name";
 /// Annotation: lifetime of a pod without a gang.
 pub const LIFETIME: &str = "muster.dev/lifetime";
 
+/// Annotation of a pod, which comes with its binding: the slot that it got. For people.
+pub const SLOT: &str = "muster.dev/slot";
+
 /// Annotation of Kubernetes: a claim is bound, and both sides know.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 

@@ -6,6 +6,7 @@
 use super::case::{RACK, ZONE};
 use super::{Case, Convention, Measure, Options};
 use muster_api::names::QUEUE;
+use muster_cluster::attempt::Target;
 use muster_cluster::encoding::Encoding;
 use muster_cluster::lanes::{self, Made};
 use muster_model::PodKey;
@@ -283,7 +284,11 @@ impl Objects {
     /// What a scheduler sends to bind a pod, whatever its uid.
     pub(super) fn binding(&self, prefix: &str, index: usize, encoding: Encoding) -> Made {
         let pod = self.pod_key(prefix, index, "");
-        lanes::binding(&pod, &self.node_name(index), encoding)
+        let target = Target {
+            node: self.node_name(index),
+            slot: None,
+        };
+        lanes::binding(&pod, &target, encoding)
     }
 }
 

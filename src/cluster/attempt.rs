@@ -24,8 +24,8 @@ pub trait Protocol {
 /// What is sent about a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodRequest {
-    /// `POST pods/binding` to this node, with the pod's uid.
-    Bind(String),
+    /// `POST pods/binding`, with the pod's uid.
+    Bind(Target),
     /// Somebody outside is asked to bind the pod.
     Ask(Arc<Question>),
     /// `PATCH` the pod's status: its condition `DisruptionTarget`.
@@ -34,6 +34,15 @@ pub enum PodRequest {
     Delete,
     /// `GET` the pod.
     Read,
+}
+
+/// Where a pod is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The node's name.
+    pub node: String,
+    /// The number of the slot that it claims: for its annotation.
+    pub slot: Option<u32>,
 }
 
 /// What an attempt wants next.

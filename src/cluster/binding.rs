@@ -9,7 +9,7 @@
 //! read the attempt goes on reading and says nothing. Whatever somebody outside says of a bind, the pod is
 //! read; only that it is not theirs is taken at its word, and then it is ours. No I/O, no clock.
 
-use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, is_transient};
+use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, Target, is_transient};
 use super::fence::WRITE_ENDS_WITHIN;
 use muster_model::units::{Millis, Time};
 use muster_model::{Bind, BindOutcome, Question};
@@ -22,7 +22,7 @@ pub const BUDGET: Millis = Millis(1_500);
 /// One bind on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    node: String,
+    target: Target,
     /// Who is asked to bind the pod in our place.
     asks: Option<Arc<Question>>,
     deadline: Time,
@@ -56,7 +56,10 @@ impl Attempt {
     #[must_use]
     pub fn of(order: &Bind, now: Time) -> Self {
         Self {
-            node: order.node.clone(),
+            target: Target {
+                node: order.node.clone(),
+                slot: order.slot,
+            },
             asks: order.asks.clone(),
             deadline: now + BUDGET,
             posts: Backoff::default(),
@@ -70,7 +73,7 @@ impl Attempt {
     fn write(&self) -> PodRequest {
         match &self.asks {
             Some(question) => PodRequest::Ask(Arc::clone(question)),
-            None => PodRequest::Bind(self.node.clone()),
+            None => PodRequest::Bind(self.target.clone()),
         }
     }
 
@@ -80,7 +83,7 @@ impl Attempt {
         }
         match answer {
             Answer::Accepted => State::Done(BindOutcome::Bound {
-                node: self.node.clone(),
+                node: self.target.node.clone(),
             }),
             Answer::Outside(said) => self.heard(said, now),
             Answer::Status { code: 404, .. } => State::Done(BindOutcome::Gone),

@@ -15,7 +15,7 @@ use super::random::Random;
 use super::server::Stream;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
-use muster_cluster::attempt::{Answer, PodRequest};
+use muster_cluster::attempt::{Answer, PodRequest, Target};
 use muster_model::units::{Millis, Time};
 use muster_model::{PodKey, Question};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ const LIED: u64 = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// `POST pods/binding`.
-    Bind(PodKey, String),
+    Bind(PodKey, Target),
     /// Somebody outside is asked to bind a pod.
     Ask(Arc<Question>),
     /// `DELETE` the pod.
@@ -51,7 +51,7 @@ impl Request {
     #[must_use]
     pub fn about(pod: PodKey, request: PodRequest) -> Self {
         match request {
-            PodRequest::Bind(node) => Self::Bind(pod, node),
+            PodRequest::Bind(target) => Self::Bind(pod, target),
             PodRequest::Ask(question) => Self::Ask(question),
             PodRequest::Tell => Self::Tell(pod),
             PodRequest::Delete => Self::Delete(pod),
@@ -485,11 +485,11 @@ impl Network {
     /// Whether a policy refuses this bind now; the same pod or node always, while there are
     /// faults.
     fn refuses(&self, request: &Request) -> bool {
-        let Request::Bind(pod, node) = request else {
+        let Request::Bind(pod, target) = request else {
             return false;
         };
         let hit = |text: &str, rate| Random::new(self.salt ^ hash(text)).per_mille(rate);
-        hit(&pod.name, self.rates.refused_pods) || hit(node, self.rates.refused_nodes)
+        hit(&pod.name, self.rates.refused_pods) || hit(&target.node, self.rates.refused_nodes)
     }
 
     /// What is answered to a deletion that is refused: for a while all of them, or those of some

@@ -134,6 +134,7 @@ const LISTED: [ObjectKind; ObjectKind::ALL.len()] = [
     ObjectKind::VolumeAttachment,
     ObjectKind::StorageCapacity,
     ObjectKind::Topology,
+    ObjectKind::Testbed,
 ];
 
 /// The uid of what something is said of.
@@ -515,7 +516,7 @@ impl Server {
 
     /// `POST pods/binding`: 404 without such a pod; 409 for another uid, a bound, a terminating
     /// or a gated pod; else it is bound.
-    pub fn bind(&mut self, key: &PodKey, node: &str, now: Time) -> Answer {
+    pub fn bind(&mut self, key: &PodKey, (node, slot): (&str, Option<u32>), now: Time) -> Answer {
         let name = (key.namespace.clone(), key.name.clone());
         let Some(found) = self.pods.get(&name) else {
             return status(404, format!("pods \"{}\" not found", key.name));
@@ -536,6 +537,7 @@ impl Server {
         self.change_pod(key, |pod| {
             pod.spec.node = Some(node.to_owned());
             pod.spec.bound_at = Some(now);
+            pod.spec.slot = slot.or(pod.spec.slot);
         });
         Answer::Accepted
     }

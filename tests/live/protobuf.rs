@@ -434,6 +434,7 @@ async fn bind(
             uid: uid.to_owned(),
         },
         node: "node-0".to_owned(),
+        slot: None,
         asks: None,
     }));
     match timeout(Duration::from_secs(60), news.recv()).await {

@@ -34,7 +34,7 @@ fn a_file_that_can_be_used_is_ok() {
     let wanted = "ok
 pods with schedulerName muster:
   order: Priority, MinimumFirst, Submission
-  filters: GangSelector, Exclusive, NodeAffinity, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures
+  filters: GangSelector, Exclusive, Slots, NodeAffinity, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures
   scores: Packing x1
   preemption: those go who lose least
 ";
@@ -61,7 +61,7 @@ profiles:
         "  scores: TaintToleration x5, NodeAffinity x2, NodeResourcesFit x1, PodTopologySpread x2, \
          InterPodAffinity x2, VolumeBinding x1, NodeResourcesBalancedAllocation x1",
         "pods with schedulerName batch:",
-        "  filters: GangSelector, Exclusive",
+        "  filters: GangSelector, Exclusive, Slots",
         "  scores: none",
     ] {
         assert!(

@@ -82,7 +82,7 @@ profile:
     let filters = policy.profile.filter.iter().map(|one| one.name());
     assert_eq!(
         filters.collect::<Vec<_>>(),
-        ["GangSelector", "Exclusive", "NodeResourcesFit"],
+        ["GangSelector", "Exclusive", "Slots", "NodeResourcesFit"],
         "the gang's own is not for a configuration to leave out"
     );
     assert_eq!(policy.profile.score[0].weight, 7);

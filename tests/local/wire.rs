@@ -32,6 +32,7 @@ fn bind() -> Effect {
     Effect::Bind(Bind {
         pod: pod(),
         node: "node-7".to_owned(),
+        slot: None,
         asks: None,
     })
 }
@@ -254,6 +255,23 @@ async fn a_refusal_for_good_is_not_tried_again_and_keeps_its_message() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_bind_to_a_slot_carries_its_number() {
+    let (api, client) = FakeApi::start(script([]));
+    let mut rig = Rig::new(client);
+    rig.lanes.submit(Effect::Bind(Bind {
+        pod: pod(),
+        node: "node-7".to_owned(),
+        slot: Some(4),
+        asks: None,
+    }));
+    rig.settle().await;
+    assert_eq!(
+        api.asked()[0].body["metadata"]["annotations"],
+        json!({"muster.dev/slot": "4"})
+    );
+}
+
+#[tokio::test]
 async fn a_bind_that_fails_and_fails_ends_unbound_after_its_budget() {
     let (api, client) = FakeApi::start(|asked: &Asked| {
         if asked.line == POD {
@@ -452,6 +470,7 @@ async fn binds_that_wait_too_long_or_are_asked_back_are_given_back_unsent() {
         Effect::Bind(Bind {
             pod: key,
             node: "node-7".to_owned(),
+            slot: None,
             asks: None,
         })
     };

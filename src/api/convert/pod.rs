@@ -33,6 +33,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         host_ports: host_ports(spec, &mut notes),
         pods: pod_rules(pod, reading.any().pod_terms, &mut notes),
         spread: spread::rules(pod, &mut notes),
+        claim: None,
     };
     let gang = conventions::gang_of(pod);
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
@@ -75,6 +76,8 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         shape,
         volumes: volumes::of_pod(pod),
         unsupported: notes.paths,
+        ghost_of: None,
+        slot: None,
     }
 }
 

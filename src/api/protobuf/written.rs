@@ -4,6 +4,7 @@
 
 use super::MAGIC;
 use prost::Message;
+use std::collections::BTreeMap;
 
 /// An object as the API server takes it: in its envelope, which says what it is.
 #[must_use]
@@ -51,6 +52,9 @@ pub struct WrittenMeta {
     /// Of a Binding: the uid of the pod that is meant.
     #[prost(string, tag = "5")]
     pub uid: String,
+    /// Of a Binding: what the pod gets with it.
+    #[prost(btree_map = "string, string", tag = "12")]
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// `v1` ObjectReference.

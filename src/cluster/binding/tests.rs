@@ -9,6 +9,7 @@ fn order(asks: Option<Arc<Question>>) -> Bind {
     Bind {
         pod: PodKey::default(),
         node: NODE.to_owned(),
+        slot: None,
         asks,
     }
 }
@@ -42,7 +43,10 @@ fn ask() -> PodRequest {
 }
 
 fn post() -> PodRequest {
-    PodRequest::Bind(NODE.to_owned())
+    PodRequest::Bind(Target {
+        node: NODE.to_owned(),
+        slot: None,
+    })
 }
 
 fn status(code: u16) -> Answer {

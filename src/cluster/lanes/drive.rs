@@ -63,8 +63,8 @@ pub(super) async fn drive<P: Protocol>(
         let answer = match request {
             PodRequest::Read => read_pod(context, requests::read(pod), &pod.uid).await,
             PodRequest::Ask(question) => about.ask(&question, context).await,
-            PodRequest::Bind(node) => {
-                let make = |encoding| requests::bind(pod, &node, encoding);
+            PodRequest::Bind(target) => {
+                let make = |encoding| requests::bind(pod, &target, encoding);
                 write_in(context, make).await
             }
             PodRequest::Tell => {

@@ -3,6 +3,7 @@
 //! Bodies are minimal. Every write to an object names its uid, so that it never touches another
 //! one that took the name. When a write ends is added where it is sent ([`ending`](crate::ending)).
 
+use crate::attempt::Target;
 use crate::clock::wall;
 use crate::encoding::Encoding;
 use crate::words::{Word, Write};
@@ -10,10 +11,12 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use jiff::Timestamp;
 use kube::client::Body;
+use muster_api::names::SLOT;
 use muster_api::protobuf::{self, ObjectReference, WrittenMeta};
 use muster_model::units::Time;
 use muster_model::{GangKey, PodKey, Source};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Who writes: `reportingController` of events and the manager of fields.
 pub(super) const CONTROLLER: &str = "muster";
@@ -29,31 +32,45 @@ pub type Made = Result<Request<Body>, http::Error>;
 ///
 /// # Errors
 /// When the pod's name cannot stand in a path.
-pub fn bind(pod: &PodKey, node: &str, encoding: Encoding) -> Made {
+pub fn bind(pod: &PodKey, target: &Target, encoding: Encoding) -> Made {
     let body = match encoding {
-        Encoding::Json => in_json(&json!({
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
-        })),
-        Encoding::Protobuf => protobuf::sealed("v1", "Binding", &binding(pod, node)),
+        Encoding::Json => {
+            let mut metadata =
+                json!({"namespace": pod.namespace, "name": pod.name, "uid": pod.uid});
+            if target.slot.is_some() {
+                metadata["annotations"] = json!(annotations(target));
+            }
+            in_json(&json!({
+                "apiVersion": "v1",
+                "kind": "Binding",
+                "metadata": metadata,
+                "target": {"apiVersion": "v1", "kind": "Node", "name": target.node},
+            }))
+        }
+        Encoding::Protobuf => protobuf::sealed("v1", "Binding", &binding(pod, target)),
     };
     post(&format!("{}/binding", path_of(pod)), encoding, body)
 }
 
-fn binding(pod: &PodKey, node: &str) -> protobuf::Binding {
+/// What the API server writes into the pod with the binding (source: `assignPod` of its pod storage).
+fn annotations(target: &Target) -> BTreeMap<String, String> {
+    let slot = target.slot.map(|slot| (SLOT.to_owned(), slot.to_string()));
+    slot.into_iter().collect()
+}
+
+fn binding(pod: &PodKey, target: &Target) -> protobuf::Binding {
     let pod = pod.clone();
     protobuf::Binding {
         metadata: WrittenMeta {
             name: pod.name,
             namespace: pod.namespace,
             uid: pod.uid,
+            annotations: annotations(target),
         },
         target: ObjectReference {
             api_version: "v1".to_owned(),
             kind: "Node".to_owned(),
-            name: node.to_owned(),
+            name: target.node.clone(),
             ..ObjectReference::default()
         },
     }

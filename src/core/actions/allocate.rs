@@ -16,6 +16,7 @@ use crate::placement::Confined;
 use crate::placement::Demand;
 use crate::placement::Diagnosis;
 use crate::placement::Placer;
+use crate::placement::Room;
 use crate::placement::Shortage;
 use crate::placement::line_up;
 use crate::state::{ClusterState, Eased, GangId, Limit, NodeId, ShapeId, View};
@@ -117,6 +118,8 @@ enum Refusal {
     Own(Why),
     /// Those who have a place take more than its queue was asked for: this much.
     More(Tally),
+    /// Ghosts are on the slots of those who have a place.
+    Ghosts(Room),
 }
 
 /// Tries one gang. Leaves it anywhere but in the queue, unless it got something and may grow.
@@ -174,6 +177,11 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
             cx.agenda.seated(gang_id);
         }
         Err(Refusal::Own(why)) => park(cx, gang_id, why),
+        Err(Refusal::Ghosts(room)) => {
+            let why = preempt::take_place(cx, gang_id, &room);
+            await_leaving(cx, gang_id, charge);
+            park_without_room(cx, gang_id, None, why);
+        }
         // It was asked for what they take.
         Err(Refusal::More(_)) => {
             let why = Why::new(
@@ -242,12 +250,7 @@ fn note_shortage(cx: &mut Cycle<'_>, gang_id: GangId, own: &Shortage, shared: &A
 fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128, mut why: Why) {
     let leaving = preempt::make_room(cx, gang_id);
     if let Some(leaving) = leaving.or_else(|| moves::make_room(cx, gang_id)) {
-        // What it is charged it is charged from then on.
-        if cx.agenda.note(gang_id).admitted {
-            cx.state.charge_budget(gang_id, charge);
-            note_charged(cx, gang_id);
-        }
-        reserved::cancel(cx, gang_id);
+        await_leaving(cx, gang_id, charge);
         why = match cx.agenda.note(gang_id).search.by_node.as_deref() {
             Some(words) => Why::new(
                 leaving.reason,
@@ -272,6 +275,16 @@ fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128, mut why: W
     // Who has room held for it wants what nobody else does.
     let want = want_of(cx, gang_id, reservation::view_of(cx, gang_id));
     park_without_room(cx, gang_id, want, why);
+}
+
+/// A place is held for a gang until others have left it.
+fn await_leaving(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128) {
+    // What it is charged it is charged from then on.
+    if cx.agenda.note(gang_id).admitted {
+        cx.state.charge_budget(gang_id, charge);
+        note_charged(cx, gang_id);
+    }
+    reserved::cancel(cx, gang_id);
 }
 
 /// What a gang's queue gives it.
@@ -398,6 +411,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result
     let nominated = cx.state.nominations(gang_id);
     let mut statement = Statement::new(cx.state);
     let held = statement.lift_claims(gang_id);
+    let start = statement.checkpoint();
     let shunned = &cx.agenda.note(gang_id).setbacks.shunned;
     let elsewhere = !shunned.is_empty()
         && cx
@@ -414,6 +428,14 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result
         let taken = taken_in(&statement);
         if taken.iter().any(|(one, amount)| amount > most.get(one)) {
             return Err(Refusal::More(taken));
+        }
+    }
+    if cx.placer.is_on_slots() {
+        let room = Room::of(&statement, start);
+        let slots = room.seats.iter();
+        let mut slots = slots.filter_map(|(_, slot)| statement.state().slot(*slot));
+        if slots.any(|slot| slot.ghost().is_some()) {
+            return Err(Refusal::Ghosts(room));
         }
     }
     let committed = finish::reserve(statement, gang_id, profile).map_err(Refusal::Own)?;

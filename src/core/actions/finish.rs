@@ -16,7 +16,7 @@ use crate::framework::{
 };
 use crate::placement::Lost;
 use crate::placement::neighbours_made_by;
-use crate::state::{ClusterState, GangId, NodeId, PodId};
+use crate::state::{ClusterState, GangId, NodeId, PodId, SlotId};
 use crate::transaction::{Asked, Assumed, Committed, Statement};
 use muster_model::LostSums;
 use muster_model::{AskedPlace, Bind, Inquiry, Point, Why, places_in_words};
@@ -374,7 +374,13 @@ fn order(cx: &mut Cycle<'_>, step: Assumed) -> Option<Bind> {
     };
     let asks = asks.map(&mut word);
     let AskedPlace { pod, node } = place;
-    Some(Bind { pod, node, asks })
+    let slot = cx.state.slot_of(step.pod).map(SlotId::position);
+    Some(Bind {
+        pod,
+        node,
+        slot,
+        asks,
+    })
 }
 
 /// Orders the binds: the decision is made.

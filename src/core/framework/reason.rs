@@ -60,6 +60,8 @@ pub enum Reason {
     TooManyVolumes,
     /// It does not have this CSI driver.
     DriverMissing(String),
+    /// The pod claims slots of a testbed, and may not have those here: why.
+    Slot(String),
     /// What a plugin says.
     Other(String),
 }
@@ -93,6 +95,7 @@ impl Reason {
             | Self::ClaimInUse
             | Self::TooManyVolumes
             | Self::DriverMissing(_)
+            | Self::Slot(_)
             | Self::Other(_) => true,
             Self::Unschedulable
             | Self::Taint
@@ -123,7 +126,7 @@ impl Reason {
             Self::DriverMissing(driver) => {
                 return format!("{driver} CSI driver is not installed on the node");
             }
-            Self::Other(words) => return words.clone(),
+            Self::Slot(words) | Self::Other(words) => return words.clone(),
             Self::TooManyPods => "Too many pods",
             Self::Unschedulable => "node(s) were unschedulable",
             Self::Taint => "node(s) had untolerated taint(s)",

@@ -1,15 +1,16 @@
 //! Who is where, by names and uids: the linter's own book-keeping.
 
 use super::advised::Advised;
-use super::books::{AskedBook, ClaimsHeld, Count, Gangs, Queues, VolumeBook};
+use super::books::{AskedBook, ClaimsHeld, Count, Gangs, Queues, SlotBook, VolumeBook};
 use super::roads::Roads;
 use muster_model::units::Millis;
 use muster_model::{
     BindOutcome, Constraints, Event, EvictOutcome, GangKey, HostPort, HyperNodeSpec, Labels,
-    NodeSpec, Object, ObjectKey, PodKey, PodPhase, PodRules, PodSpec, PodVolume, SpreadRule,
-    TopologySpec,
+    NodeSpec, Object, ObjectKey, PodKey, PodPhase, PodRules, PodSpec, PodVolume, SlotClaim,
+    SpreadRule, TopologySpec,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Amounts by resource name; every pod requests one of `pods`.
 type Amounts = Vec<(String, i64)>;
@@ -33,6 +34,10 @@ pub(super) struct Node {
 pub(super) struct Pod {
     pub(super) key: PodKey,
     pub(super) ours: bool,
+    /// The uid of the Testbed whose ghost it is.
+    pub(super) ghost_of: Option<String>,
+    /// Which slots it claims.
+    pub(super) claim: Option<Arc<SlotClaim>>,
     pub(super) gang: GangKey,
     pub(super) subgroup: Option<String>,
     pub(super) daemon: bool,
@@ -91,6 +96,11 @@ impl Pod {
             .map_or(0, |(_, amount)| *amount)
     }
 
+    /// Whether it takes room on its node, or will.
+    pub(super) fn is_there(&self) -> bool {
+        self.place().is_some()
+    }
+
     /// The node it uses something of, or will, or may.
     fn place(&self) -> Option<&String> {
         let place = self.node.as_ref().or(self.ordered.as_ref());
@@ -146,6 +156,7 @@ pub(super) struct Account {
     pub(super) namespaces: BTreeMap<String, Labels>,
     /// The uids of the pods with a place that keep others away.
     keepers: BTreeSet<String>,
+    pub(super) slots: SlotBook,
     pub(super) volumes: VolumeBook,
     pub(super) asked: AskedBook,
     pub(super) advised: Advised,
@@ -192,6 +203,7 @@ impl Account {
             }
             Object::Pod(spec) => self.upsert(spec),
             Object::Gang(spec) => self.gangs.define(spec),
+            Object::Testbed(spec) => self.slots.hear(spec),
             Object::Topology(spec) => {
                 self.topologies.insert(spec.name.clone(), (**spec).clone());
                 self.roads.remove(&spec.name);
@@ -227,10 +239,13 @@ impl Account {
 
     fn forget_object(&mut self, key: &ObjectKey) {
         match key {
-            ObjectKey::Node(name) => self.change_node(name, |node| {
-                node.deleted |= node.offered.is_some();
-                node.offered = None;
-            }),
+            ObjectKey::Node(name) => {
+                self.change_node(name, |node| {
+                    node.deleted |= node.offered.is_some();
+                    node.offered = None;
+                });
+                self.slots.node_gone(name);
+            }
             ObjectKey::Pod(key) => _ = self.remove_key(key),
             ObjectKey::Gang(key, source) => {
                 self.gangs.undefine(key, *source);
@@ -238,6 +253,7 @@ impl Account {
                 self.queues.forget(key);
                 self.claims_held.forget(key);
             }
+            ObjectKey::Testbed(name) => self.slots.gone(name),
             ObjectKey::Topology(name) => {
                 self.topologies.remove(name);
                 self.roads.remove(name);
@@ -272,6 +288,11 @@ impl Account {
     /// The pod of a key; an empty uid stands for any.
     pub(super) fn pod(&self, key: &PodKey) -> Option<&Pod> {
         let uid = self.uid(key)?;
+        self.pods.get(uid)
+    }
+
+    /// The pod of a uid.
+    pub(super) fn pod_of_uid(&self, uid: &str) -> Option<&Pod> {
         self.pods.get(uid)
     }
 
@@ -316,7 +337,10 @@ impl Account {
         requests.push(("pods".to_owned(), 1));
         let pod = Pod {
             key: spec.key.clone(),
-            ours: spec.ours,
+            // A ghost is in no gang.
+            ours: spec.ours && spec.ghost_of.is_none(),
+            ghost_of: spec.ghost_of.as_ref().map(|of| of.testbed.clone()),
+            claim: spec.shape.claim.clone(),
             gang: spec.gang_key(),
             subgroup: spec.subgroup.clone(),
             daemon: spec.daemon,

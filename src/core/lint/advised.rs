@@ -114,6 +114,7 @@ mod tests {
         let bind = |node: &str| Bind {
             pod: pod.clone(),
             node: node.to_owned(),
+            slot: None,
             asks: None,
         };
         let refused = |node: &str| {

@@ -11,6 +11,7 @@ use super::company::{firsts, in_company};
 use super::kept::may_be_there;
 use super::limits;
 use super::places::{near_enough, not_shared};
+use super::slots;
 use super::spread::Spreads;
 use super::volumes;
 use muster_model::Exemptions;
@@ -42,9 +43,11 @@ pub(super) fn look(
             Effect::Bind(order) => {
                 places.before_next_bind(account);
                 notes.extend(bind(account, order));
+                notes.extend(slots::bind(account, order));
                 // What is asked in this plan comes after its binds, and is about another decision.
                 notes.extend(asked::nothing_open(account, order));
                 notes.extend(account.advised.unfit(order));
+                slots::take_down(account, order);
                 places.bind(account, order);
                 if let Some(pod) = account.pod(&order.pod) {
                     let labels = bound.entry(pod.gang.clone()).or_default();
@@ -87,6 +90,7 @@ pub(super) fn look(
     claims::take_down(account, &plan.claims);
     if !exempt.overcommit {
         notes.extend(claims::respected(account, &places.taken));
+        notes.extend(slots::respected(account, &places.taken));
     }
     limits::take_down(account, plan);
     notes.extend(limits::exceeded(account, &places.taken, &completed));
@@ -214,7 +218,7 @@ pub(super) fn bind(account: &Account, order: &Bind) -> Option<Note> {
     let Some(found) = account.pod(pod) else {
         return Some(format!("bind of {pod}, which does not exist"));
     };
-    let wrong = if !found.ours {
+    let wrong = if !found.ours && !slots::is_ghost(account, found) {
         "is another scheduler's"
     } else if found.node.is_some() {
         "is bound already"
@@ -277,7 +281,13 @@ fn evict(account: &Account, order: &Evict) -> Option<Note> {
     let Some(found) = account.pod(pod) else {
         return Some(format!("eviction of {pod}, which does not exist"));
     };
-    let wrong = if !found.ours {
+    let of_slot = found
+        .ghost_of
+        .as_ref()
+        .and_then(|_| slots::evict(account, order, found));
+    let wrong = if let Some(wrong) = of_slot {
+        wrong
+    } else if !found.ours && found.ghost_of.is_none() {
         "is another scheduler's"
     } else if !found.holds_node() {
         "holds no node"

@@ -22,7 +22,11 @@ pub(super) fn respected(account: &Account, taken: &[(&PodKey, &str)]) -> Vec<Not
         let Some(pod) = account.pod(key) else {
             continue;
         };
-        let nominated = || account.nominated_on(node);
+        // The room of a pod that claims a slot is its slot's.
+        let nominated = || {
+            let on = account.nominated_on(node);
+            on.filter(|one| one.claim.is_none())
+        };
         let claim = |resource: &str| {
             let held = account.claims_held.on(node);
             let held = held.map(|(gang, on)| (gang, on.get(resource).copied().unwrap_or(0)));

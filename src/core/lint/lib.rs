@@ -21,6 +21,7 @@ mod kept;
 mod limits;
 mod places;
 mod roads;
+mod slots;
 mod spread;
 mod trial;
 mod volumes;

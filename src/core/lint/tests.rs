@@ -104,6 +104,7 @@ fn bind(name: &str, node: &str) -> Effect {
     Effect::Bind(Bind {
         pod: key(name),
         node: node.into(),
+        slot: None,
         asks: None,
     })
 }
@@ -492,6 +493,7 @@ fn a_pod_on_a_node_that_its_fields_rule_out_is_found() {
             Effect::Bind(Bind {
                 pod: key(name),
                 node: "n".into(),
+                slot: None,
                 asks: None,
             })
         });

@@ -37,6 +37,7 @@ impl Trial {
         let order = Bind {
             pod: pod.clone(),
             node: node.to_owned(),
+            slot: None,
             asks: None,
         };
         let wrong = checks::bind(&self.account, &order);

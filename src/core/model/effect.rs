@@ -11,6 +11,8 @@ pub struct Bind {
     pub pod: PodKey,
     /// The node's name.
     pub node: String,
+    /// Its slot's number, if it claims one: for the pod's annotation `muster.dev/slot`.
+    pub slot: Option<u32>,
     /// What somebody outside is asked who is to bind it. Who says that it is not theirs leaves it to us.
     pub asks: Option<Arc<Question>>,
 }

@@ -34,6 +34,7 @@ pub mod resources;
 mod spread;
 mod stats;
 mod status;
+mod testbed;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod text;
@@ -90,6 +91,7 @@ pub use status::{
     Condition, GangPhase, GangStatus, PHASES, QueueStatus, SHOWN_POSITIONS, TopologyDoubt,
     TopologyStatus,
 };
+pub use testbed::{GhostOf, SlotClaim, SlotSpec, TestbedSpec};
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
 pub use volumes::{

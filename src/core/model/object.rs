@@ -5,7 +5,8 @@
 use super::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, DisruptionBudgetSpec, GangKey,
     GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
-    QueueSpec, Source, StorageCapacitySpec, StorageClassSpec, TopologySpec, VolumeSpec,
+    QueueSpec, Source, StorageCapacitySpec, StorageClassSpec, TestbedSpec, TopologySpec,
+    VolumeSpec,
 };
 
 /// What the core is told of objects of one kind.
@@ -106,6 +107,8 @@ kinds! {
     Gang(GangSpec) by (GangKey, Source), |one| (one.key.clone(), one.source);
     /// A queue.
     Queue(QueueSpec) by (String), |one| (one.name.clone());
+    /// A testbed.
+    Testbed(TestbedSpec) by (String), |one| (one.name.clone());
     /// A topology.
     Topology(TopologySpec) by (String), |one| (one.name.clone());
     /// A HyperNode of Volcano.

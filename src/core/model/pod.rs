@@ -1,11 +1,12 @@
 //! A pod as the core is told of it.
 
 use super::{
-    Amounts, Constraints, GangKey, GangSpace, PodLabels, PodRules, PodVolume, Preferences, Rank,
-    SpreadRule,
+    Amounts, Constraints, GangKey, GangSpace, GhostOf, PodLabels, PodRules, PodVolume, Preferences,
+    Rank, SlotClaim, SpreadRule,
 };
 use crate::units::{Millis, Time};
 use std::fmt;
+use std::sync::Arc;
 
 /// Where a pod is found: names are unique only while the pod lives, the uid for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,6 +119,8 @@ pub struct ShapeSpec {
     pub spread: Vec<SpreadRule>,
     /// What scores look at besides.
     pub preferences: Preferences,
+    /// On which slots alone it may run.
+    pub claim: Option<Arc<SlotClaim>>,
 }
 
 /// A pod: who it is, what it needs, how far it is.
@@ -172,6 +175,11 @@ pub struct PodSpec {
     pub volumes: Vec<PodVolume>,
     /// Fields it uses that this version cannot honour, by path; it waits while there are any.
     pub unsupported: Vec<String>,
+    /// Whose ghost it is. It is in no gang then, whatever scheduler it names.
+    pub ghost_of: Option<GhostOf>,
+    /// Annotation `muster.dev/slot`: where it says that it sits. A word for people; it decides nothing but among
+    /// slots that are free to the pod anyway.
+    pub slot: Option<u32>,
 }
 
 impl PodSpec {

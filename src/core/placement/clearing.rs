@@ -15,7 +15,7 @@ use super::amounts::{fits, room_for};
 use super::{Demand, Placer};
 use crate::framework::Profile;
 use crate::plugins::keeps_apart;
-use crate::state::{ClusterState, GangId, Held, NodeId, PodId, RoomOn, Shape};
+use crate::state::{ClusterState, GangId, Held, NodeId, PodId, RoomOn, Shape, SlotId};
 use crate::transaction::{Checkpoint, Statement};
 use muster_model::resources::Tally;
 use muster_model::units::Time;
@@ -65,11 +65,29 @@ pub enum Asks {
 pub struct Room {
     /// Its members.
     pub members: Vec<(PodId, NodeId)>,
+    /// The slots of those of them that claim some.
+    pub seats: Vec<(PodId, SlotId)>,
     /// What is for members that are not there yet.
     pub held: RoomOn,
 }
 
 impl Room {
+    /// What was placed in a statement since then.
+    #[must_use]
+    pub fn of(statement: &Statement<'_>, since: Checkpoint) -> Self {
+        let placed = || {
+            statement
+                .assumed_since(since)
+                .map(|step| (step.pod, step.node))
+        };
+        let seat = |(pod, _)| Some((pod, statement.state().slot_of(pod)?));
+        Self {
+            members: placed().collect(),
+            seats: placed().filter_map(seat).collect(),
+            held: RoomOn::new(),
+        }
+    }
+
     /// On which nodes.
     #[must_use]
     pub fn nodes(&self) -> BTreeSet<NodeId> {
@@ -207,11 +225,10 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
 
     /// The same, of what was placed since then.
     fn room_since(&self, mark: Checkpoint) -> Room {
-        let placed = self.statement.assumed_since(mark);
         let held = self.state().held_for(self.who.gang);
         Room {
-            members: placed.map(|step| (step.pod, step.node)).collect(),
             held: held.map(|held| held.on.clone()).unwrap_or_default(),
+            ..Room::of(&self.statement, mark)
         }
     }
 
@@ -283,6 +300,9 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
 
     /// Puts the gang where it was before.
     fn take(&mut self, room: &Room) {
+        for (pod, slot) in &room.seats {
+            self.statement.point_to_slot(*pod, *slot);
+        }
         for (pod, node) in &room.members {
             self.statement.assume(*pod, *node);
         }
@@ -407,6 +427,9 @@ fn has_room(state: &ClusterState, id: PodId) -> bool {
     };
     if !pod.lifted {
         return true;
+    }
+    if let Some(its_slot_is_free) = state.may_sit_again(id) {
+        return its_slot_is_free;
     }
     let (Some(node), Some(shape)) = (pod.place.node(), state.shape_of(id)) else {
         return false;

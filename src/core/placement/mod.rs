@@ -30,6 +30,7 @@ mod rankings;
 mod refusals;
 mod scores;
 mod search;
+mod seats;
 mod shares;
 mod spot;
 mod tournament;

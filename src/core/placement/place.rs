@@ -8,6 +8,7 @@ use super::masks::Masks;
 use super::rankings::{self, Rankings};
 use super::refusals::{self, Refusals};
 use super::scores;
+use super::seats::Seats;
 use super::whole::{AtLeast, Budget};
 use crate::framework::{Context, Filter, Mates, Profile, Reason, Scope, Store};
 use crate::plugins::Weights;
@@ -86,6 +87,8 @@ pub struct Placer {
     /// What the search for a choice of domains may cost still, and how often that was not enough.
     pub(super) choice_work: u64,
     pub(super) choices_cut: u64,
+    /// The slots of the members that claim some, of the gang that is placed.
+    pub(super) seats: Seats,
     /// Only these nodes are looked at.
     pub(super) within: Option<NodeSet>,
     /// Nobody asks where something fits, either.
@@ -163,6 +166,7 @@ impl Placer {
         demand: &Demand,
     ) -> Result<(), Shortage> {
         self.at_least = None;
+        self.seats = self.choose_seats(statement.state(), profile, demand);
         self.place_somewhere(statement, profile, gang, demand)?;
         // What is known of a part of them says nothing of all.
         let at_least = self.at_least.filter(|one| one.members == demand.needed);
@@ -437,6 +441,9 @@ impl Placer {
     ) -> bool {
         let node = self.best_node(statement.state(), profile, pod_id, domain);
         if let Some(node) = node {
+            if let Some((slot, _)) = self.seats.get(&pod_id) {
+                statement.point_to_slot(pod_id, *slot);
+            }
             statement.assume(pod_id, node);
         }
         node.is_some()
@@ -450,6 +457,12 @@ impl Placer {
         domain: &Domain,
     ) -> Option<NodeId> {
         let cx = Context::new(state, &self.store, pod_id)?;
+        if let Some((_, node)) = self.seats.get(&pod_id).copied() {
+            // Others of its gang may have their places by now.
+            let among = narrow(profile, &cx, domain)?;
+            let inside = among.is_none_or(|among| among.contains(node));
+            return (inside && self.fits(state, profile, pod_id, node)).then_some(node);
+        }
         if rankings::suits(profile, &cx) {
             let among = narrow(profile, &cx, domain)?;
             let allowed = self.masks.allowed(&profile.filter, &cx);

@@ -92,7 +92,8 @@ impl Placer {
         self.at_least = None;
         let weights = statement.state().weights();
         let is_sum = weights.price(Dimension::CPU).is_some();
-        if self.asks_only || demand.needed < 2 || !is_sum || !packs(profile) {
+        let claims = !self.seats.is_empty();
+        if self.asks_only || claims || demand.needed < 2 || !is_sum || !packs(profile) {
             return;
         }
         let spared = demand.without_devices(statement.state());
@@ -304,7 +305,8 @@ impl Placer {
         demand: &Demand,
         domain: &Domain,
     ) -> bool {
-        if demand.needed < 2 || demand.is_uniform() {
+        // Which slots there are does not hang on the order.
+        if demand.needed < 2 || demand.is_uniform() || !self.seats.is_empty() {
             return false;
         }
         let asks = self.asks_only;

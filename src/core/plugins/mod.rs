@@ -22,6 +22,7 @@ mod queue_exists;
 pub mod registry;
 mod remote;
 pub mod scoring;
+mod slots;
 mod submission;
 mod supported_fields;
 mod taints;

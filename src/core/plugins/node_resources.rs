@@ -28,6 +28,9 @@ impl Filter for NodeResourcesFit {
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
+        if has_its_own_room(cx) {
+            return Verdict::Fit;
+        }
         let nodes = cx.state.nodes();
         let short = |(dimension, amount)| amount > nodes.free(node, dimension);
         let reason = |(dimension, _)| match dimension {
@@ -46,10 +49,14 @@ impl Filter for NodeResourcesFit {
     fn suits(&self, cx: &Context<'_>, node: NodeId) -> bool {
         let nodes = cx.state.nodes();
         let mut request = cx.shape.request.iter();
-        request.all(|(dimension, amount)| amount <= nodes.free(node, dimension))
+        has_its_own_room(cx)
+            || request.all(|(dimension, amount)| amount <= nodes.free(node, dimension))
     }
 
     fn room(&self, cx: &Context<'_>, node: NodeId) -> u32 {
+        if has_its_own_room(cx) {
+            return u32::MAX;
+        }
         let nodes = cx.state.nodes();
         let times = |(dimension, amount): (Dimension, i64)| {
             let times = nodes.free(node, dimension).max(0).checked_div(amount);
@@ -59,8 +66,16 @@ impl Filter for NodeResourcesFit {
     }
 
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
+        if has_its_own_room(cx) {
+            return;
+        }
         for (dimension, amount) in cx.shape.request.iter() {
             cx.state.nodes().retain_with_room(nodes, dimension, amount);
         }
     }
+}
+
+/// The room of a pod that claims a slot is its slot's: that it fits there says `Slots`, and nobody else has it.
+fn has_its_own_room(cx: &Context<'_>) -> bool {
+    cx.shape.claim.is_some()
 }

@@ -19,6 +19,7 @@ use super::queue_exists::QueueExists;
 use super::scoring::{
     Arguments, FitScore, ImageLocality, NodeResourcesBalancedAllocation, StorageCapacity,
 };
+use super::slots::Slots;
 use super::submission::Submission;
 use super::supported_fields::SupportedFields;
 use super::taints::TaintToleration;
@@ -65,7 +66,8 @@ pub fn filters_by(arguments: &Arguments) -> Vec<Arc<dyn Filter>> {
 /// Then what the chosen ones say before any of them filters, and the chosen ones.
 #[must_use]
 pub fn with_the_gangs_own(chosen: Vec<Arc<dyn Filter>>) -> Vec<Arc<dyn Filter>> {
-    let mut all: Vec<Arc<dyn Filter>> = vec![Arc::new(GangSelector), Arc::new(Exclusive)];
+    let mut all: Vec<Arc<dyn Filter>> =
+        vec![Arc::new(GangSelector), Arc::new(Exclusive), Arc::new(Slots)];
     if chosen.iter().any(|one| one.name() == node_affinity::NAME) {
         all.push(Arc::new(NamedNodes));
     }

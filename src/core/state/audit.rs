@@ -38,13 +38,15 @@ impl ClusterState {
         }
         let held = |(_, pod): (_, &Pod)| Some((pod.room()?, pod.edition));
         let rooms = self.all_held().map(|(gang, held)| (gang, &held.on));
-        self.nodes.audit(self.pods.iter().filter_map(held), rooms)?;
+        let pods = self.pods.iter().filter_map(held);
+        self.nodes.audit(pods, rooms, self.fillers())?;
         self.nodes.appeal().audit()?;
         self.topologies.audit(&self.nodes)?;
         self.audit_rules()?;
         self.audit_spreads()?;
         self.advice.audit()?;
         self.audit_held()?;
+        self.audit_slots()?;
         self.audit_others()?;
         self.audit_volumes()?;
         self.audit_books()
@@ -87,7 +89,9 @@ impl ClusterState {
         for dimension in self.dimensions.iter() {
             let (used, sum) = (
                 self.nodes.used(node, dimension),
-                self.sum_over(&pods, dimension) + self.held_on(node, dimension),
+                self.sum_over(&pods, dimension)
+                    + self.held_on(node, dimension)
+                    + self.filler_on(node, dimension),
             );
             if used != sum {
                 let (node, name) = (self.nodes.name(node), self.dimensions.name(dimension));

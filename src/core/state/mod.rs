@@ -13,6 +13,7 @@ mod budgets;
 mod changes;
 mod claim_news;
 mod closeness;
+mod column;
 mod gangs;
 mod held;
 mod ids;
@@ -38,6 +39,7 @@ mod priorities;
 mod queues;
 mod settle;
 mod shapes;
+mod slots;
 mod spreads;
 mod terms;
 mod topologies;
@@ -69,6 +71,7 @@ pub use queues::{
     Account, Charge, DEFAULT_HALF_LIFE, Eased, Flow, Holdings, MAX_DEPTH, Misplaced, Queue, Queues,
 };
 pub use shapes::{Shape, Shapes};
+pub use slots::{NoSlot, Slot, SlotId};
 pub use spreads::{Evenness, Spread, Spreads};
 pub use terms::Terms;
 pub use topologies::{
@@ -94,6 +97,7 @@ use muster_model::{
 use nodes::{NodeChange, Occupant};
 use others::{Others, define};
 use pod_events::PodNames;
+use slots::Slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Index;
 
@@ -118,6 +122,7 @@ pub struct ClusterState {
     held: u32,
     arrivals: u64,
     held_room: HeldRoom,
+    slots: Slots,
     kept: KeptRoom,
     queues: Queues,
     /// What amounts are worth.
@@ -425,6 +430,7 @@ impl ClusterState {
             self.follow_labels(id);
             self.join_spreads(id);
         }
+        self.find_slots_on(id);
         if was_deleted.is_some() {
             self.node_came_or_went(id, true);
         }
@@ -435,6 +441,7 @@ impl ClusterState {
         self.leave_spreads(going);
         if let Some(id) = going {
             self.lose_held(id);
+            self.lose_slots_on(id);
         }
         if let Some(id) = self.nodes.remove(name) {
             self.changes.nodes.remove(&id);

@@ -5,12 +5,14 @@
 //! present, and its usage is counted when it appears.
 
 use super::appeal::Appeal;
+use super::column::{Column, clamp, left};
 use super::held::RoomOn;
 use super::ids::{GangId, Id, NodeId, PodId};
 use super::kept::Kept;
 use super::label_index::LabelIndex;
 use super::node_facts::NodeFacts;
 use super::node_set::{LANES, NodeSet};
+use super::slots::SlotId;
 use super::touched::Touched;
 use indexmap::IndexMap;
 use muster_model::resources::{Dimension, Dimensions, Request, Tally, WIDTH};
@@ -18,17 +20,6 @@ use muster_model::{Constraints, HostPort, Labels, NodeSpec, digest};
 
 /// From this bit on a node's number stands beside a pod's edition.
 const NODE_BIT: u32 = 40;
-
-/// One resource over all nodes. Both columns have whole words of nodes.
-#[derive(Clone, Debug, Default)]
-struct Column {
-    allocatable: Vec<i64>,
-    used: Vec<i64>,
-    /// What all nodes offer together.
-    offered: i128,
-    /// What all nodes have left together, full ones counting as zero.
-    free: i128,
-}
 
 /// What a pod takes of a node.
 #[derive(Clone, Copy, Debug)]
@@ -312,6 +303,14 @@ impl Nodes {
         self.change_used(on, change);
     }
 
+    /// A slot takes this of its node beside its pods, and no longer that.
+    pub(super) fn fill_slot(&mut self, slot: SlotId, node: NodeId, before: &Tally, now: &Tally) {
+        self.holders ^= filler_of(slot, node, before) ^ filler_of(slot, node, now);
+        let mut more = now.clone();
+        more.subtract_all(before);
+        self.change_used(&RoomOn::from([(node, more)]), i64::saturating_add);
+    }
+
     fn change_used(&mut self, on: &RoomOn, change: fn(i64, i64) -> i64) {
         for (node, amounts) in on {
             self.touched.note(*node);
@@ -525,11 +524,15 @@ impl Nodes {
         &self,
         pods: impl Iterator<Item = (NodeId, u64)>,
         held: impl Iterator<Item = (GangId, &'a RoomOn)>,
+        fillers: impl Iterator<Item = (SlotId, NodeId, &'a Tally)>,
     ) -> Result<(), String> {
         let by_pods = pods.fold(0, |sum, (node, edition)| sum ^ held_by(node, edition));
         let by_room = held.flat_map(|(gang, on)| on.iter().map(move |one| (gang, one)));
         let holders = by_room.fold(by_pods, |sum, (gang, (node, amounts))| {
             sum ^ room_held_by(gang, *node, amounts)
+        });
+        let holders = fillers.fold(holders, |sum, (slot, node, amounts)| {
+            sum ^ filler_of(slot, node, amounts)
         });
         if holders != self.holders {
             return Err("the nodes' mark is not that of who holds room on them".to_owned());
@@ -643,35 +646,6 @@ impl Nodes {
     }
 }
 
-impl Column {
-    fn resize(&mut self, capacity: usize) {
-        self.allocatable.resize(capacity, 0);
-        self.used.resize(capacity, 0);
-    }
-
-    fn set_allocatable(&mut self, node: NodeId, amount: i64) {
-        let (slot, used) = (&mut self.allocatable[node.index()], self.used[node.index()]);
-        self.offered += i128::from(amount) - i128::from(*slot);
-        self.free += left(amount, used) - left(*slot, used);
-        *slot = amount;
-    }
-
-    fn set_used(&mut self, node: NodeId, amount: i64) {
-        let (offered, slot) = (self.allocatable[node.index()], &mut self.used[node.index()]);
-        self.free += left(offered, amount) - left(offered, *slot);
-        *slot = amount;
-    }
-}
-
-/// What a node that offers so much and uses so much has left, at least nothing.
-fn left(allocatable: i64, used: i64) -> i128 {
-    (i128::from(allocatable) - i128::from(used)).max(0)
-}
-
-fn clamp(sum: i128) -> i64 {
-    i64::try_from(sum).unwrap_or(i64::MAX)
-}
-
 /// The digest of a pod on a node. Editions only grow, so that what is gone does not come back as another.
 fn held_by(node: NodeId, edition: u64) -> u64 {
     digest::of_number(edition ^ ((node.index() as u64) << NODE_BIT))
@@ -681,6 +655,15 @@ fn held_by(node: NodeId, edition: u64) -> u64 {
 fn room_held_by(gang: GangId, node: NodeId, amounts: &Tally) -> u64 {
     let amounts: Vec<(Dimension, i64)> = amounts.iter().collect();
     digest::of(&(gang, node, amounts))
+}
+
+/// The same of what a slot takes of its node beside its pods; of nothing it is nothing.
+fn filler_of(slot: SlotId, node: NodeId, amounts: &Tally) -> u64 {
+    let amounts: Vec<(Dimension, i64)> = amounts.iter().collect();
+    if amounts.is_empty() {
+        return 0;
+    }
+    digest::of(&(slot, node, amounts))
 }
 
 #[cfg(test)]

@@ -80,6 +80,7 @@ impl ClusterState {
         let held = self.nominations(gang);
         for (pod, _) in &held {
             self.withdraw(*pod);
+            self.point_back(*pod, None);
         }
         held.into_iter().map(|(_, node)| node).collect()
     }

@@ -15,6 +15,7 @@ impl ClusterState {
                 let changed = self.queues.upsert(*spec, |name| dimensions.register(name));
                 self.queue_changed(changed);
             }
+            Object::Testbed(spec) => self.upsert_testbed(*spec),
             Object::Topology(spec) => {
                 let changed = self.topologies.upsert(*spec, &self.nodes);
                 self.topologies_changed(changed);
@@ -72,6 +73,7 @@ impl ClusterState {
                 let changed = self.queues.remove(name);
                 self.queue_changed(changed);
             }
+            ObjectKey::Testbed(name) => self.remove_testbed(name),
             ObjectKey::Topology(name) => {
                 let changed = self.topologies.remove(name);
                 self.topologies_changed(changed);

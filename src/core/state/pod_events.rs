@@ -9,7 +9,7 @@ use super::volumes::PodVolumesOf;
 use super::{ClusterState, Occupant};
 use indexmap::{Equivalent, IndexMap};
 use muster_model::resources::Dimension;
-use muster_model::{BindOutcome, EvictOutcome, GangKey, PodKey, PodPhase, PodSpec};
+use muster_model::{BindOutcome, EvictOutcome, GangKey, GangRef, PodKey, PodPhase, PodSpec};
 
 /// Pods by namespace and name.
 pub(super) type PodNames = IndexMap<(String, String), PodId>;
@@ -48,7 +48,11 @@ impl ClusterState {
         (key.uid.is_empty() || *known == key.uid).then_some(id)
     }
 
-    pub(super) fn upsert_pod(&mut self, spec: PodSpec) {
+    pub(super) fn upsert_pod(&mut self, mut spec: PodSpec) {
+        if spec.ghost_of.is_some() {
+            // It stands for a slot, and is in no gang, whatever scheduler it names.
+            (spec.ours, spec.gang) = (false, GangRef::Own);
+        }
         match self.pod_by_name(&spec.key) {
             Some(id)
                 if self
@@ -89,6 +93,7 @@ impl ClusterState {
             key: spec.key,
             created: spec.created,
             gang: None,
+            ghost_of: spec.ghost_of,
             facts,
             subgroup: None,
             shape,
@@ -110,6 +115,7 @@ impl ClusterState {
         self.pod_names.insert(name, id);
         self.list_for_queries(id, true);
         self.note_departure(id);
+        self.note_ghost(id, true);
         self.take_room(id);
         if let Some(key) = gang_key {
             let gang = self.gang_slot(&key);
@@ -179,9 +185,11 @@ impl ClusterState {
         }
         self.leave_gang(id);
         self.list_for_queries(id, false);
+        self.note_ghost(id, false);
         let Some(pod) = self.pods.get_mut(id) else {
             return;
         };
+        pod.ghost_of = spec.ghost_of;
         let old_shape = std::mem::replace(&mut pod.shape, shape);
         if old_shape != shape {
             self.editions += 1;
@@ -207,6 +215,7 @@ impl ClusterState {
             pod.place = Place::Bound(node);
         }
         self.list_for_queries(id, true);
+        self.note_ghost(id, true);
         if moves {
             self.take_room(id);
             self.nodes.let_go();
@@ -254,6 +263,8 @@ impl ClusterState {
         };
         self.note_loss(id, before.standing, "was deleted");
         self.leave_room(id);
+        self.note_ghost(id, false);
+        self.forget_seat(id);
         if let Some((node, _)) = before.room {
             self.changes.nodes.insert(node);
         }
@@ -397,6 +408,7 @@ impl ClusterState {
         self.change_in_gang(id, |pod| pod.eviction = eviction);
         self.spend_budgets(id, eviction.is_under_way());
         self.note_departure(id);
+        self.note_slot_of(id);
         self.compare(id, before, true);
     }
 
@@ -510,6 +522,7 @@ impl ClusterState {
         if foreign {
             self.disturb_kept(node);
         }
+        self.sit_down(id);
     }
 
     pub(super) fn leave_room(&mut self, id: PodId) {
@@ -528,6 +541,7 @@ impl ClusterState {
         });
         self.nodes = nodes;
         self.discount_volumes(id);
+        self.stand_up(id);
     }
 }
 

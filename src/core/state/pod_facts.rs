@@ -31,6 +31,8 @@ pub struct PodFacts {
     pub unsupported: Vec<String>,
     /// The node that somebody outside means it to have, or we did.
     pub wishes: Option<String>,
+    /// The slot that it says it sits on.
+    pub slot: Option<u32>,
 }
 
 impl PodFacts {
@@ -49,6 +51,7 @@ impl PodFacts {
             gates,
             unsupported,
             nominated,
+            slot,
             key: _,
             created: _,
             ours: _,
@@ -60,6 +63,7 @@ impl PodFacts {
             labels: _,
             shape: _,
             volumes: _,
+            ghost_of: _,
         } = spec;
         Self {
             subgroup_label: subgroup.take(),
@@ -74,6 +78,7 @@ impl PodFacts {
             gates: std::mem::take(gates),
             unsupported: std::mem::take(unsupported),
             wishes: nominated.take(),
+            slot: *slot,
         }
     }
 
@@ -94,6 +99,7 @@ impl PodFacts {
             phase: _,
             daemon: _,
             wishes: _,
+            slot: _,
         } = self;
         *priority != after.priority
             || *priority_class != after.priority_class

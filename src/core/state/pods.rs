@@ -3,7 +3,7 @@
 use super::ids::{GangId, NodeId, ShapeId};
 use super::pod_facts::PodFacts;
 use muster_model::units::Time;
-use muster_model::{PodKey, PodPhase};
+use muster_model::{GhostOf, PodKey, PodPhase};
 use std::sync::Arc;
 
 /// Where a pod is.
@@ -91,6 +91,8 @@ pub struct Pod {
     pub created: Time,
     /// Its gang; `None` for pods of other schedulers.
     pub gang: Option<GangId>,
+    /// Whose ghost it is: it stands for a free slot.
+    pub ghost_of: Option<GhostOf>,
     /// What it says of itself.
     pub facts: PodFacts,
     /// Its subgroup's index in the gang; `None` when the gang has no such subgroup.

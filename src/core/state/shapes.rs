@@ -10,7 +10,7 @@ use super::spreads::Spreads;
 use muster_model::resources::{Dimension, Dimensions, Request};
 use muster_model::{
     Amounts, Constraints, HostPort, Housemates, Labels, Preferences, ProfileId, ShapeSpec,
-    SpreadRule, VolumeNeeds,
+    SlotClaim, SpreadRule, VolumeNeeds,
 };
 use std::sync::Arc;
 
@@ -36,6 +36,8 @@ pub struct Shape {
     pub volumes: Option<Arc<VolumeNeeds>>,
     /// What scores look at besides.
     pub preferences: Preferences,
+    /// On which slots alone they may run.
+    pub claim: Option<Arc<SlotClaim>>,
 }
 
 /// A shape apart from its constraints.
@@ -46,6 +48,7 @@ struct Rest {
     rules: Option<Arc<Rules>>,
     spread: Vec<SpreadRule>,
     preferences: Preferences,
+    claim: Option<Arc<SlotClaim>>,
 }
 
 impl Shape {
@@ -94,6 +97,7 @@ impl Shapes {
             rules,
             spread: spec.spread.clone(),
             preferences: spec.preferences.clone(),
+            claim: spec.claim.clone(),
         };
         (self.intern(&spec.constraints, rest), unknown)
     }
@@ -167,6 +171,7 @@ impl Shapes {
             rules: shape.rules.clone(),
             spread: spread.cloned().collect(),
             preferences: shape.preferences.clone(),
+            claim: shape.claim.clone(),
         }
     }
 
@@ -185,6 +190,7 @@ impl Shapes {
                 .acquire(&rest.preferences.spread, constraints, false),
             volumes,
             preferences: rest.preferences,
+            claim: rest.claim,
         };
         let (id, shape_is_new) = self.shapes.acquire(&shape);
         if !shape_is_new {

@@ -10,7 +10,7 @@ mod reserved;
 pub use reserved::Reserved;
 
 use super::framework::{Ask, Profile, Refusal, ReserveVerdict, Spots};
-use super::state::{ClusterState, GangId, Held, NodeId, Place, Pod, PodId};
+use super::state::{ClusterState, GangId, Held, NodeId, Place, Pod, PodId, SlotId};
 use muster_model::AskedPlace;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,6 +51,8 @@ enum Step {
     Withdrawn(PodId, NodeId),
     /// Other room is held for a gang's members that are not there yet than this.
     Held(GangId, Option<Held>),
+    /// A pod is to have another slot than this when it comes to its node.
+    Pointed(PodId, Option<SlotId>),
     /// A plugin was asked to reserve what all that takes.
     Reserved(Box<Reserved>),
 }
@@ -66,6 +68,7 @@ impl Step {
             Self::Held(gang, held) => {
                 state.hold_room(*gang, held.clone());
             }
+            Self::Pointed(pod, slot) => state.point_back(*pod, *slot),
             Self::Reserved(reserved) => reserved.give_back(state),
         }
     }
@@ -87,6 +90,7 @@ impl fmt::Debug for Step {
             Self::Displaced(pod, node) => write!(f, "{pod:?} off {node:?}"),
             Self::Withdrawn(pod, node) => write!(f, "{pod:?} withdrawn from {node:?}"),
             Self::Held(gang, held) => write!(f, "{held:?} was held for {gang:?}"),
+            Self::Pointed(pod, slot) => write!(f, "{pod:?} was to have {slot:?}"),
             Self::Reserved(reserved) => reserved.fmt(f),
         }
     }
@@ -146,6 +150,15 @@ impl<'s> Statement<'s> {
     pub fn assume(&mut self, pod: PodId, node: NodeId) {
         self.state.assume(pod, node);
         self.log.push(Step::Assumed(Assumed { pod, node }));
+    }
+
+    /// Says which slot a pod is to have when it comes to its node.
+    pub fn point_to_slot(&mut self, pod: PodId, slot: SlotId) {
+        let before = self.state.slot_meant_for(pod);
+        if before != Some(slot) {
+            self.state.point_back(pod, Some(slot));
+            self.log.push(Step::Pointed(pod, before));
+        }
     }
 
     /// Puts pods that were placed here on other nodes, all at once, so that they may exchange theirs.

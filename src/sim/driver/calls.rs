@@ -237,9 +237,9 @@ impl Driver {
                 self.last_word = self.now;
                 self.server.say(subject, said.clone())
             }
-            Request::Bind(pod, node) => self.bind(pod, node),
+            Request::Bind(pod, target) => self.bind(pod, &target.node, target.slot),
             Request::Ask(question) => Answer::Outside(match question.about.places() {
-                [AskedPlace { pod, node }] => match self.bind(pod, node) {
+                [AskedPlace { pod, node }] => match self.bind(pod, node, None) {
                     Answer::Accepted => muster_model::Answer::Yes(String::new()),
                     Answer::Status { message, .. } => muster_model::Answer::No { message },
                     other => {
@@ -261,8 +261,8 @@ impl Driver {
         }
     }
 
-    fn bind(&mut self, pod: &PodKey, node: &str) -> Answer {
-        let answer = self.server.bind(pod, node, self.now);
+    fn bind(&mut self, pod: &PodKey, node: &str, slot: Option<u32>) -> Answer {
+        let answer = self.server.bind(pod, (node, slot), self.now);
         if answer == Answer::Accepted {
             self.start(pod);
             self.ledger.bound_by_us(pod, &self.server, self.now);

@@ -29,6 +29,7 @@ pub(super) use views::{Claimant, Stay, Views};
 
 use super::Cycle;
 use super::notes::Stage;
+use crate::actions::ghosts::Refused;
 use crate::framework::WaitingGangs;
 use crate::state::{ClusterState, GangId, View};
 use muster_model::units::Time;
@@ -53,6 +54,8 @@ pub struct Claims {
     pub reserved: BTreeMap<GangId, Reserved>,
     /// Those of them that are to be tried again, in their order.
     pub(super) to_renew: BTreeMap<(Reverse<i32>, u64), (GangId, Renewal)>,
+    /// Ghosts whose binds came back.
+    pub ghosts: Refused,
     /// How many reservations were made.
     reservations: u64,
 }

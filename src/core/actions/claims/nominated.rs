@@ -8,6 +8,9 @@ use crate::state::{Eviction, GangId, Held, NodeId, PodId};
 /// there yet. Those behind it move up.
 pub(in crate::actions) fn nominate(cx: &mut Cycle<'_>, gang_id: GangId, room: &Room) {
     cx.state.drop_nominations(gang_id);
+    for (pod, slot) in &room.seats {
+        cx.state.point_back(*pod, Some(*slot));
+    }
     for (pod, node) in &room.members {
         cx.state.nominate(*pod, *node);
     }

@@ -82,15 +82,10 @@ pub(super) fn find(
         .placer
         .can_place(&mut statement, profile, gang_id, &demand)
     {
-        let places = statement.assumed().map(|step| (step.pod, step.node));
-        let places: Vec<_> = places.collect();
         return Some(Found {
             plan: Ok(Plan {
                 victims: Vec::new(),
-                room: Room {
-                    members: places,
-                    ..Room::default()
-                },
+                room: Room::of(&statement, start),
             }),
             words: STANDS.to_owned(),
         });

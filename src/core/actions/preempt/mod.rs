@@ -27,8 +27,9 @@ pub(crate) use victims::surplus;
 use super::claims::nominated::{give_up, nominate};
 use super::leaving::leaving;
 use super::partial::repairs_until;
-use super::{Cycle, release};
+use super::{Cycle, ghosts, release};
 use crate::framework::Preemption;
+use crate::placement::Room;
 use crate::state::{Eviction, GangId, PodId};
 use muster_model::units::{Millis, Time};
 use muster_model::{Evict, EvictCause, Why, counted};
@@ -214,20 +215,27 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
             send_away(cx, gang_id, unit, &message);
         }
     }
-    let nodes = plan.room.nodes();
-    nominate(cx, gang_id, &plan.room);
+    let why = take_place(cx, gang_id, &plan.room);
+    cx.orders.room.found += u64::from(!plan.victims.is_empty());
+    let all: BTreeSet<String> = violated.into_iter().flatten().collect();
+    cx.orders.room.violations += u64::from(!all.is_empty());
+    let violated = in_violation_of(&all.into_iter().collect::<Vec<_>>());
+    Why::new(why.reason, &format!("{}{violated}", why.message))
+}
+
+/// Holds the place for a gang, and has the ghosts on its slots go.
+pub(super) fn take_place(cx: &mut Cycle<'_>, gang_id: GangId, room: &Room) -> Why {
+    ghosts::send_away(cx, gang_id, room);
+    nominate(cx, gang_id, room);
     if preempts_by_node(cx, gang_id) {
         cx.agenda.note_mut(gang_id).history.nominates = true;
     }
-    cx.orders.room.found += u64::from(!plan.victims.is_empty());
+    let nodes = room.nodes();
     let leave = cx.state.leaving_from(&nodes);
-    let all: BTreeSet<String> = violated.into_iter().flatten().collect();
-    cx.orders.room.violations += u64::from(!all.is_empty());
     let message = format!(
-        "its place on {} is held for it until {} left{}",
+        "its place on {} is held for it until {} left",
         counted(nodes.len(), "node"),
         have_left(leave),
-        in_violation_of(&all.into_iter().collect::<Vec<_>>())
     );
     Why::new("Preempting", &message)
 }

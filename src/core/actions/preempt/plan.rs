@@ -46,6 +46,9 @@ pub(super) fn that_stands(
         return held_room_stands(cx, gang_id, leaving);
     }
     let places = cx.state.nominations(gang_id);
+    let seats = places.iter();
+    let seats = seats.filter_map(|(pod, _)| Some((*pod, cx.state.slot_of(*pod)?)));
+    let seats = seats.collect();
     let waits = |(pod, _): &(PodId, NodeId)| {
         let pod = cx.state.pod(*pod);
         pod.is_some_and(|pod| cx.state.standing(pod) == Standing::Pending)
@@ -69,6 +72,7 @@ pub(super) fn that_stands(
         victims: Vec::new(),
         room: Room {
             members: places,
+            seats,
             ..Room::default()
         },
     })

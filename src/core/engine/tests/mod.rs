@@ -27,6 +27,7 @@ mod promises;
 mod racks;
 mod ranks;
 mod remote;
+mod slots;
 mod sparing;
 mod volumes;
 mod whole;

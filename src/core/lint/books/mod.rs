@@ -5,10 +5,12 @@ mod asked;
 mod claims;
 mod gangs;
 mod queues;
+mod slots;
 mod volumes;
 
 pub(super) use asked::AskedBook;
 pub(super) use claims::ClaimsHeld;
 pub(super) use gangs::{Count, Gang, Gangs, Labels};
 pub(super) use queues::Queues;
+pub(super) use slots::{SlotBook, SlotKey};
 pub(super) use volumes::VolumeBook;
