@@ -17,8 +17,17 @@ pub const SCHEDULER_NAME: &str = "muster.dev/scheduler-name";
 /// Annotation: lifetime of a pod without a gang.
 pub const LIFETIME: &str = "muster.dev/lifetime";
 
+/// Label of a pod: the Testbed of which it claims a slot.
+pub const TESTBED: &str = "muster.dev/testbed";
+
+/// Label of a pod: the numbers of the slots that it may have, such as `0_3_4`.
+pub const SLOTS: &str = "muster.dev/slots";
+
 /// Annotation of a pod, which comes with its binding: the slot that it got. For people.
 pub const SLOT: &str = "muster.dev/slot";
+
+/// Label of a ghost: its Testbed. For people.
+pub const GHOST_OF: &str = "muster.dev/ghost-of";
 
 /// Annotation of Kubernetes: a claim is bound, and both sides know.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";

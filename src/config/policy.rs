@@ -39,6 +39,7 @@ impl SchedulerConfiguration {
             scheduler_names: self.names(),
             profiles: named.map(profile).collect(),
             reads: policy.profiles().iter().map(Profile::reads).collect(),
+            ghost_namespace: self.ghost_namespace.as_str().to_owned(),
         }
     }
 

@@ -56,6 +56,10 @@ pub struct SchedulerConfiguration {
     #[serde(default)]
     #[schemars(with = "String")]
     pub volume_bind_timeout: Span<1, 3_600, 600>,
+    /// Where the pods are that stand for the slots of Testbeds.
+    #[serde(default = "ObjectName::of_ghosts")]
+    #[schemars(with = "String")]
+    pub ghost_namespace: ObjectName,
     /// Where metrics and health are served.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -207,6 +211,7 @@ impl Default for SchedulerConfiguration {
             half_life: Span::default(),
             defragmentation: Defragmentation::default(),
             volume_bind_timeout: Span::default(),
+            ghost_namespace: ObjectName::of_ghosts(),
             listen: Address::default(),
             leader_election: LeaderElection::default(),
             profile: Profile::default(),

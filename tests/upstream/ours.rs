@@ -194,7 +194,12 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
     }
     impl Visitor for Reader<'_> {
         fn visit<R: Row>(&mut self) {
-            let ours = [Kind::PodGroups, Kind::Queues, Kind::Topologies];
+            let ours = [
+                Kind::PodGroups,
+                Kind::Queues,
+                Kind::Topologies,
+                Kind::Testbeds,
+            ];
             if R::kind(&()) == self.kind && !R::KIND.is_optional() && !ours.contains(&R::KIND) {
                 let object: R = read(&self.object);
                 self.event = Some(Event::Is(object.exists(self.reading).unwrap()));

@@ -13,6 +13,7 @@ mod queue;
 mod spread;
 mod storage;
 mod term;
+mod testbed;
 mod topologies;
 mod topology;
 mod unsupported;
@@ -23,9 +24,11 @@ pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;
+pub(crate) use queue::{amounts, selector_of};
 pub use storage::{
     attachment, capacity, claim, csi_driver, csi_node, storage_class, unreadable_sizes, volume,
 };
+pub use testbed::testbed;
 pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
 
@@ -44,6 +47,8 @@ pub struct Reading {
     pub profiles: BTreeMap<String, ProfileId>,
     /// What the scores of each profile look at.
     pub reads: Vec<Reads>,
+    /// The namespace of the pods that stand for slots.
+    pub ghost_namespace: String,
 }
 
 impl Reading {

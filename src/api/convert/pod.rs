@@ -3,16 +3,18 @@
 use super::term::term;
 use super::unsupported::{self, Unsupported};
 use super::{
-    Reading, cluster, created, filled, millis, policy, preferences, scheduler_of, spread, volumes,
+    Reading, cluster, created, filled, millis, policy, preferences, scheduler_of, spread, testbed,
+    volumes,
 };
-use crate::{conventions, duration, names, ranks, requests, slim};
+use crate::{conventions, duration, names, ranks, requests, slim, slots};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::{Millis, Time};
 use muster_model::{
     Constraints, GangRef, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, PodKey,
-    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec, Toleration,
-    TolerationOperator, WeightedPodTerm,
+    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec, SlotClaim,
+    Toleration, TolerationOperator, WeightedPodTerm,
 };
+use std::sync::Arc;
 
 /// A pod. What it uses and Muster cannot honour is listed in `unsupported`.
 #[must_use]
@@ -33,7 +35,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         host_ports: host_ports(spec, &mut notes),
         pods: pod_rules(pod, reading.any().pod_terms, &mut notes),
         spread: spread::rules(pod, &mut notes),
-        claim: None,
+        claim: slot_claim(meta, &mut notes),
     };
     let gang = conventions::gang_of(pod);
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
@@ -76,9 +78,22 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         shape,
         volumes: volumes::of_pod(pod),
         unsupported: notes.paths,
-        ghost_of: None,
-        slot: None,
+        ghost_of: testbed::ghost_of(pod, reading),
+        slot: slots::told(meta),
     }
+}
+
+/// Which slots it claims. What cannot be read is no claim, and the pod waits.
+fn slot_claim(meta: &ObjectMeta, notes: &mut Unsupported) -> Option<Arc<SlotClaim>> {
+    let claim = slots::claim(meta)?;
+    let positions = claim
+        .slots
+        .map_err(|why| notes.add(format!("metadata.labels: {why}")));
+    Some(Arc::new(SlotClaim {
+        namespace: meta.namespace.clone().unwrap_or_default(),
+        testbed: claim.testbed,
+        positions: positions.ok()?,
+    }))
 }
 
 /// Whether a DaemonSet controls it: of the owners only who controls is read. Who may write pods may claim

@@ -101,7 +101,7 @@ fn thousandths(factor: f64) -> u64 {
     (factor.clamp(1.0, 1e6) * 1_000.0).round() as u64
 }
 
-fn amounts(
+pub(crate) fn amounts(
     field: &str,
     amounts: &BTreeMap<String, Quantity>,
     problems: &mut Vec<String>,
@@ -121,7 +121,10 @@ fn amounts(
     all
 }
 
-fn selector_of(selector: &v1::LabelSelector, problems: &mut Vec<String>) -> LabelSelector {
+pub(crate) fn selector_of(
+    selector: &v1::LabelSelector,
+    problems: &mut Vec<String>,
+) -> LabelSelector {
     let labels = selector.match_labels.iter().flatten();
     let equal = labels.map(|(key, value)| LabelRequirement {
         key: key.clone(),

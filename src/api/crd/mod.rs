@@ -6,6 +6,7 @@
 mod pod_group;
 mod queue;
 mod schema;
+mod testbed;
 mod topology;
 
 pub use pod_group::{
@@ -14,6 +15,7 @@ pub use pod_group::{
 pub use queue::{
     Queue, QueueOrder, QueuePreemption, QueueReservation, QueueSpec, QueueState, QueueStatus,
 };
+pub use testbed::{NodeProblem, Slot, SlotState, Testbed, TestbedSpec, TestbedStatus};
 pub use topology::{
     Topology, TopologyConstraint, TopologyLevel, TopologyLink, TopologySpec, TopologyStatus,
 };
@@ -29,13 +31,18 @@ use std::sync::LazyLock;
 /// # Errors
 /// When a definition cannot be written as YAML.
 pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
-    [PodGroup::crd(), Queue::crd(), Topology::crd()]
-        .iter()
-        .map(|crd| {
-            let name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
-            Ok((name, serde_saphyr::to_string(crd)?))
-        })
-        .collect()
+    [
+        PodGroup::crd(),
+        Queue::crd(),
+        Testbed::crd(),
+        Topology::crd(),
+    ]
+    .iter()
+    .map(|crd| {
+        let name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
+        Ok((name, serde_saphyr::to_string(crd)?))
+    })
+    .collect()
 }
 
 /// Checks a PodGroup as the API server would.
@@ -70,6 +77,20 @@ pub fn validate_queue(queue: &Queue) -> Result<(), Vec<String>> {
     none(problems)
 }
 
+/// Checks a Testbed as the API server would.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its field path.
+pub fn validate_testbed(testbed: &Testbed) -> Result<(), Vec<String>> {
+    let mut problems = TESTBED.problems(testbed);
+    for (name, quantity) in &testbed.spec.resources_per_slot {
+        if let Err(error) = Quantity::parse(&quantity.0) {
+            problems.push(format!("spec.resourcesPerSlot.{name}: {error}"));
+        }
+    }
+    none(problems)
+}
+
 /// Checks a Topology as the API server would.
 ///
 /// # Errors
@@ -88,6 +109,7 @@ fn none(problems: Vec<String>) -> Result<(), Vec<String>> {
 
 static POD_GROUP: LazyLock<Rules> = LazyLock::new(Rules::of::<PodGroup>);
 static QUEUE: LazyLock<Rules> = LazyLock::new(Rules::of::<Queue>);
+static TESTBED: LazyLock<Rules> = LazyLock::new(Rules::of::<Testbed>);
 static TOPOLOGY: LazyLock<Rules> = LazyLock::new(Rules::of::<Topology>);
 
 /// The rules of a kind, compiled once.

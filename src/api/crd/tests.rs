@@ -205,3 +205,48 @@ fn min_runtime_is_a_duration() {
         );
     }
 }
+
+#[test]
+fn testbeds_name_a_label_slots_and_what_a_slot_has() {
+    let testbed = |change: fn(&mut Value)| {
+        let mut value = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Testbed", "metadata": {"name": "t"},
+            "spec": {
+                "nodeLabel": "example.com/testbed", "slotsPerNode": 2,
+                "resourcesPerSlot": {"cpu": 2, "memory": "1Gi"},
+            },
+        });
+        change(&mut value["spec"]);
+        validate_testbed(&serde_json::from_value(value).unwrap())
+    };
+    assert_eq!(testbed(|_| {}), Ok(()));
+    assert_eq!(testbed(|spec| spec["nodeLabel"] = json!("rack")), Ok(()));
+    type Change = fn(&mut Value);
+    let refused: [(Change, &str); 5] = [
+        (
+            |spec| spec["slotsPerNode"] = json!(0),
+            "spec.slotsPerNode: must be between 1 and 100",
+        ),
+        (
+            |spec| spec["slotsPerNode"] = json!(101),
+            "spec.slotsPerNode: must be between 1 and 100",
+        ),
+        (
+            |spec| spec["nodeLabel"] = json!("/x"),
+            "spec.nodeLabel: must be the name of a label",
+        ),
+        (
+            |spec| spec["resourcesPerSlot"] = json!({}),
+            "spec.resourcesPerSlot: must name at least one resource",
+        ),
+        (
+            |spec| spec["resourcesPerSlot"] = json!({"cpu": "many"}),
+            "spec.resourcesPerSlot.cpu: \"many\"",
+        ),
+    ];
+    for (change, wanted) in refused {
+        let problems = testbed(change).unwrap_err();
+        let found = problems.iter().any(|problem| problem.contains(wanted));
+        assert!(found && problems.len() == 1, "{wanted}: {problems:?}");
+    }
+}

@@ -116,6 +116,8 @@ watched_kinds! {
     Queues, "queues.muster.dev", needed, guarded crd::Queue, crd::Queue;
     /// `muster.dev/v1alpha1` Topology.
     Topologies, "topologies.muster.dev", needed, guarded crd::Topology, crd::Topology;
+    /// `muster.dev/v1alpha1` Testbed.
+    Testbeds, "testbeds.muster.dev", needed, guarded crd::Testbed, crd::Testbed;
     /// `scheduling.volcano.sh/v1beta1` PodGroup, where it is served.
     VolcanoPodGroups, "podgroups.scheduling.volcano.sh", optional,
         guarded volcano::PodGroup, Value;
@@ -210,6 +212,7 @@ mod tests {
                 Kind::VolumeAttachments,
                 Kind::Queues,
                 Kind::Topologies,
+                Kind::Testbeds,
                 Kind::HyperNodes,
                 Kind::KueueTopologies,
                 Kind::KaiTopologies
@@ -247,7 +250,12 @@ mod tests {
         let ours = Kind::ALL.into_iter().filter(|kind| kind.is_ours());
         assert_eq!(
             Vec::from_iter(ours),
-            [Kind::PodGroups, Kind::Queues, Kind::Topologies]
+            [
+                Kind::PodGroups,
+                Kind::Queues,
+                Kind::Topologies,
+                Kind::Testbeds
+            ]
         );
     }
 }

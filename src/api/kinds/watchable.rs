@@ -221,6 +221,18 @@ impl Watchable for crd::Topology {
     }
 }
 
+impl Watchable for crd::Testbed {
+    const KIND: Kind = Kind::Testbeds;
+
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::testbed(&self).into())
+    }
+
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::Testbed(object.name)
+    }
+}
+
 impl Watchable for crd::PodGroup {
     const KIND: Kind = Kind::PodGroups;
 

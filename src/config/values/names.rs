@@ -210,6 +210,12 @@ impl Default for SchedulerName {
 }
 
 impl ObjectName {
+    /// Where the pods are that stand for slots, unless something else is said.
+    #[must_use]
+    pub fn of_ghosts() -> Self {
+        Self("muster-system".to_owned())
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -1,0 +1,186 @@
+//! What a Testbed asks for, and what a pod claims of it: read once, for whoever holds slots and whoever
+//! places pods on them.
+
+use super::convert::{amounts, selector_of};
+use super::{crd, names, requests, slim};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_model::{Amounts, LabelSelector, Labels};
+use std::collections::BTreeSet;
+
+/// What a Testbed asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The label of the nodes that have slots.
+    pub node_label: String,
+    /// How many slots each of them has.
+    pub per_node: u32,
+    /// What a pod on a slot may ask for, in the core's units, sorted, without zeros.
+    pub request: Amounts,
+    /// The namespaces whose pods may claim; `None`: all.
+    pub namespaces: Option<LabelSelector>,
+    /// What can never be valid, which the API server refuses if it can; then there are no slots.
+    pub problems: Vec<String>,
+}
+
+/// Reads a Testbed.
+#[must_use]
+pub fn asked(testbed: &crd::Testbed) -> Asked {
+    let spec = &testbed.spec;
+    let mut problems = Vec::new();
+    let field = "spec.resourcesPerSlot";
+    let mut request = amounts(field, &spec.resources_per_slot, &mut problems);
+    request.retain(|(_, amount)| *amount > 0);
+    request.sort_unstable();
+    if request.is_empty() && problems.is_empty() {
+        problems.push(format!("{field}: a slot of nothing holds nothing"));
+    }
+    if spec.node_label.is_empty() {
+        problems.push("spec.nodeLabel: is empty".to_owned());
+    }
+    let selector = spec.namespace_selector.as_ref();
+    Asked {
+        node_label: spec.node_label.clone(),
+        per_node: u32::try_from(spec.slots_per_node).unwrap_or(0).min(100),
+        request,
+        namespaces: selector.map(|one| selector_of(one, &mut problems)),
+        problems,
+    }
+}
+
+impl Asked {
+    /// Whether pods of a namespace with these labels may claim.
+    #[must_use]
+    pub fn may_claim(&self, namespace: &Labels) -> bool {
+        let selector = self.namespaces.as_ref();
+        selector.is_none_or(|selector| selector.matches(namespace))
+    }
+
+    /// The first resource of which a pod that asks for this has more than a slot; `None`: it fits.
+    #[must_use]
+    pub fn lacks<'a>(&self, requests: &'a Amounts) -> Option<&'a str> {
+        let beyond = |(name, amount): &&(String, i64)| {
+            let has = self.request.iter().find(|(one, _)| one == name);
+            *amount > has.map_or(0, |(_, has)| *has)
+        };
+        requests.iter().find(beyond).map(|(name, _)| name.as_str())
+    }
+}
+
+/// What a pod claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The Testbed's name.
+    pub testbed: String,
+    /// The numbers of the slots that it may have, ascending.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    pub slots: Result<Vec<u32>, String>,
+    /// The slot that its binding named; a word, for anybody may write it.
+    pub told: Option<u32>,
+}
+
+/// What an object with this metadata claims; `None` without the Testbed's label.
+#[must_use]
+pub fn claim(meta: &ObjectMeta) -> Option<Claim> {
+    let testbed = names::label(meta, names::TESTBED)?;
+    let slots = match names::label(meta, names::SLOTS) {
+        Some(list) => numbers(list),
+        None => Err(format!("it has no label {}", names::SLOTS)),
+    };
+    Some(Claim {
+        testbed: testbed.to_owned(),
+        slots,
+        told: told(meta),
+    })
+}
+
+/// The slot that the binding of an object with this metadata named, or whoever wrote it since.
+#[must_use]
+pub fn told(meta: &ObjectMeta) -> Option<u32> {
+    number(names::annotation(meta, names::SLOT)?).ok()
+}
+
+/// Reads `0_3_4`.
+///
+/// # Errors
+/// When that is no list of different numbers.
+pub fn numbers(list: &str) -> Result<Vec<u32>, String> {
+    let mut found = BTreeSet::new();
+    for text in list.split('_') {
+        if !found.insert(number(text).map_err(|why| format!("{}: {why}", names::SLOTS))?) {
+            return Err(format!("{}: {text} is there twice", names::SLOTS));
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.then(|| text.parse().ok()).flatten();
+    number.ok_or_else(|| format!("{text:?} is not the number of a slot"))
+}
+
+/// What a pod asks for, in the core's units: without zeros.
+#[must_use]
+pub fn asks_for(pod: &slim::Pod) -> Amounts {
+    requests::effective(pod).amounts
+}
+
+/// What a node has to give, in the core's units.
+#[must_use]
+pub fn allocatable(node: &slim::Node) -> Amounts {
+    super::convert::node(node, &super::Reading::default()).allocatable
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
+
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_claim_is_a_list_of_different_numbers() {
+        assert_eq!(numbers("0_3_4"), Ok(vec![0, 3, 4]));
+        assert_eq!(numbers("4_0"), Ok(vec![0, 4]));
+        for list in ["", "_", "0_", "-1", "a", "1.0", "+1", "99999999999", "٣"] {
+            let why = numbers(list).unwrap_err();
+            assert!(why.contains("is not the number of a slot"), "{list}: {why}");
+        }
+        assert_eq!(
+            numbers("0_0").unwrap_err(),
+            "muster.dev/slots: 0 is there twice"
+        );
+    }
+
+    fn of(spec: Value) -> Asked {
+        let value = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Testbed",
+            "metadata": {"name": "t"}, "spec": spec,
+        });
+        asked(&serde_json::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn a_slot_is_as_large_however_it_is_written() {
+        let written = |cpu: Value| {
+            of(json!({"nodeLabel": "l", "slotsPerNode": 1, "resourcesPerSlot": {"cpu": cpu}}))
+        };
+        assert_eq!(written(json!("2")), written(json!("2000m")));
+        assert_eq!(written(json!(2)).request, [("cpu".to_owned(), 2_000)]);
+        assert!(!written(json!("-1")).problems.is_empty());
+        assert!(!written(json!("0")).problems.is_empty());
+    }
+
+    #[test]
+    fn a_pod_fits_that_asks_for_no_more_of_anything() {
+        let spec = json!({"nodeLabel": "l", "slotsPerNode": 1, "resourcesPerSlot": {"cpu": 1}});
+        let asked = of(spec);
+        let wants = |name: &str, amount| vec![(name.to_owned(), amount)];
+        assert_eq!(asked.lacks(&wants("cpu", 1_000)), None);
+        assert_eq!(asked.lacks(&Amounts::new()), None);
+        assert_eq!(asked.lacks(&wants("cpu", 1_001)), Some("cpu"));
+        assert_eq!(asked.lacks(&wants("memory", 1)), Some("memory"));
+    }
+}
