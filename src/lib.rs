@@ -9,6 +9,7 @@ pub use muster_bench as bench;
 pub use muster_cli as cli;
 pub use muster_cluster as cluster;
 pub use muster_config as config;
+pub use muster_controllers as controllers;
 pub use muster_core as core;
 pub use muster_lint as lint;
 pub use muster_live as live;

@@ -1,0 +1,11 @@
+//! Controllers as machines: what is observed in, writes with preconditions out, each answered once.
+//!
+//! No I/O, no clock, no threads: whoever drives a machine brings the news, sends what is due, and says
+//! what came back. So a cluster and virtual time run the same ones. docs/controllers.md has the
+//! protocol, and how to write another one.
+
+mod flights;
+mod machine;
+pub mod testbed;
+
+pub use machine::{Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write};

@@ -1,0 +1,158 @@
+//! What a controller is told, and what it says: the protocol of all of them.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use muster_api::kinds::Identity;
+use muster_api::{crd, slim};
+use muster_model::units::Time;
+use serde_json::{Value, json};
+
+/// A controller.
+///
+/// What it wants is a function of what it was told. It remembers nothing that cannot be observed again but
+/// which writes are on their way, and when the next may be tried: a new one that is told what exists goes
+/// on where another one died.
+pub trait Machine {
+    /// Of which resources it has to be told. Nothing is due before all of them are
+    /// [synced](Observation::Synced).
+    fn needs(&self) -> &'static [Resource];
+
+    /// Takes news. The same news twice, and news that is older than what is known, change nothing.
+    fn observe(&mut self, news: Observation, now: Time);
+
+    /// What is to be sent now: at most `most` writes, never two of one object. Each is in flight from
+    /// here on, until it is [answered](Self::answered).
+    fn due(&mut self, now: Time, most: usize) -> Vec<Write>;
+
+    /// Takes the one answer to a write. One to a write that is not in flight changes nothing.
+    fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time);
+
+    /// When to ask for what is due although nothing happens; `None`: then nothing will be.
+    fn wakes_at(&self) -> Option<Time>;
+}
+
+/// What may be observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// `v1` Pods.
+    Pods,
+    /// `v1` Nodes.
+    Nodes,
+    /// `v1` Namespaces.
+    Namespaces,
+    /// `muster.dev` Testbeds.
+    Testbeds,
+}
+
+/// One piece of news.
+#[derive(Clone, Debug)]
+pub enum Observation {
+    /// A pod is so.
+    Pod(Box<slim::Pod>),
+    /// A node is so.
+    Node(Box<slim::Node>),
+    /// A namespace is so.
+    Namespace(Box<slim::Namespace>),
+    /// A Testbed is so.
+    Testbed(Box<crd::Testbed>),
+    /// An object does not exist any more.
+    Gone(Resource, Identity),
+    /// All objects of this resource that exist have been told.
+    Synced(Resource),
+}
+
+/// Which object is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectName {
+    /// Of which resource it is.
+    pub resource: Resource,
+    /// Its namespace; empty where it has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A write on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// A write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    /// By which it is answered.
+    pub ticket: Ticket,
+    /// The object.
+    pub on: ObjectName,
+    /// What is done to it.
+    pub deed: Deed,
+}
+
+/// What is done to an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    /// It is created, under its own name: so nothing is created twice.
+    Create(Value),
+    /// Its status is changed, if it is the object of this uid and version.
+    PatchStatus {
+        /// Its uid.
+        uid: String,
+        /// Its `resourceVersion`.
+        version: String,
+        /// Operations of RFC 6902 on the object, all below `/status`.
+        operations: Vec<Value>,
+    },
+    /// It is deleted, if it is the object of this uid.
+    Delete {
+        /// Its uid.
+        uid: String,
+    },
+}
+
+impl Deed {
+    /// The JSON Patch of [`PatchStatus`](Self::PatchStatus) with its preconditions: a test of the uid, and the version
+    /// written over what is there, which the API server answers by 409 where they differ.
+    #[must_use]
+    pub fn json_patch(uid: &str, version: &str, operations: &[Value]) -> Value {
+        let mut all = vec![
+            json!({"op": "test", "path": "/metadata/uid", "value": uid}),
+            json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}),
+        ];
+        all.extend_from_slice(operations);
+        Value::Array(all)
+    }
+}
+
+/// What came of a write.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// It was done. With the object as it is now, where it is still there and was sent back.
+    Done(Option<Observation>),
+    /// The object is another one, or of another version, than the precondition says.
+    Conflict,
+    /// There is no such object; of a create: there is no such namespace.
+    NotFound,
+    /// An object of this name is there.
+    AlreadyExists,
+    /// It is not to be, for this reason.
+    Refused {
+        /// In the API server's words.
+        message: String,
+    },
+    /// There are too many writes; before this time it is not to be tried again.
+    Throttled {
+        /// When it may be tried again.
+        until: Time,
+    },
+    /// Nobody knows whether it was done.
+    Lost,
+}
+
+/// Whether what is known of an object, of version `known`, is newer than this news of it. Versions grow
+/// as objects change (KEP-5504); any that is no number is as new as any other.
+pub(crate) fn is_older(news: &ObjectMeta, known: &str) -> bool {
+    let news: Option<u64> = news
+        .resource_version
+        .as_ref()
+        .and_then(|text| text.parse().ok());
+    news.zip(known.parse().ok())
+        .is_some_and(|(news, known)| news < known)
+}

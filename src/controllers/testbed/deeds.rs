@@ -1,0 +1,283 @@
+//! What is to be written now, and what an answer means.
+
+use super::ghosts::{Ghost, Hold, body};
+use super::{Alarm, Target, Testbeds, status};
+use crate::flights::May;
+use crate::{Answer, Deed, ObjectName, Resource, Write};
+use muster_api::crd::SlotState;
+use muster_model::units::{Millis, Time};
+
+/// The status of one Testbed is written at most so often.
+const PACE: Millis = Millis(1_000);
+/// What we did to a ghost is told within this time, or did not happen, or was undone.
+const TOLD: Millis = Millis(60_000);
+
+/// What a ghost needs next.
+enum Next {
+    /// It is as it should be.
+    Nothing,
+    /// News.
+    Wait,
+    /// A look at this time.
+    LookAgain(Time),
+    /// To be thought gone.
+    Forget,
+    /// This write.
+    Send(Deed),
+}
+
+impl Next {
+    fn delete(ghost: &Ghost) -> Self {
+        Self::Send(Deed::Delete {
+            uid: ghost.uid.clone(),
+        })
+    }
+}
+
+impl Testbeds {
+    /// At most so many of the writes that are due. Statuses come first: ghosts are made once they are named.
+    pub(super) fn deeds(&mut self, now: Time, most: usize) -> Vec<Write> {
+        let mut writes = Vec::new();
+        while writes.len() < most
+            && let Some(bed) = self.marked.statuses.pop_first()
+        {
+            writes.extend(self.say(&bed, now));
+        }
+        while writes.len() < most
+            && let Some(ghost) = self.marked.ghosts.pop_first()
+        {
+            writes.extend(self.hold(&ghost, now));
+        }
+        writes
+    }
+
+    /// Whether something may be written now; else it is looked at again when it may.
+    fn may(&mut self, target: &Target, now: Time) -> bool {
+        match self.flights.may(target, now) {
+            May::Now => true,
+            // The answer marks it again.
+            May::OnceAnswered => false,
+            May::From(at) => {
+                self.set_alarm(at, Alarm::Write(target.clone()));
+                false
+            }
+        }
+    }
+
+    /// Writes what a Testbed has to say and does not.
+    fn say(&mut self, name: &str, now: Time) -> Option<Write> {
+        let target = Target::Status(name.to_owned());
+        if self.beds.get(name)?.terminating || !self.may(&target, now) {
+            return None;
+        }
+        let bed = self.beds.get_mut(name)?;
+        let next = bed.written_at.map_or(Time::ZERO, |at| at + PACE);
+        let operations = status::operations(bed, &self.settings, now);
+        if operations.is_empty() {
+            bed.changed.clear();
+            self.flights.settle(&target);
+            return None;
+        }
+        if now < next {
+            self.set_alarm(next, Alarm::Write(target));
+            return None;
+        }
+        bed.written_at = Some(now);
+        let deed = Deed::PatchStatus {
+            uid: bed.uid.clone(),
+            version: bed.version.clone(),
+            operations,
+        };
+        Some(Write {
+            ticket: self.flights.begin(target),
+            on: ObjectName {
+                resource: Resource::Testbeds,
+                namespace: String::new(),
+                name: name.to_owned(),
+            },
+            deed,
+        })
+    }
+
+    /// Makes or deletes a ghost, where it has to be.
+    fn hold(&mut self, name: &str, now: Time) -> Option<Write> {
+        let target = Target::Ghost(name.to_owned());
+        let deed = match self.next(name, now) {
+            Next::Nothing => {
+                self.flights.settle(&target);
+                return None;
+            }
+            Next::Wait => return None,
+            Next::LookAgain(at) => {
+                self.set_alarm(at, Alarm::Write(target));
+                return None;
+            }
+            Next::Forget => {
+                self.ghost_gone(name);
+                return None;
+            }
+            Next::Send(deed) => deed,
+        };
+        if !self.may(&target, now) {
+            return None;
+        }
+        Some(Write {
+            ticket: self.flights.begin(target),
+            on: ObjectName {
+                resource: Resource::Pods,
+                namespace: self.settings.ghost_namespace.clone(),
+                name: name.to_owned(),
+            },
+            deed,
+        })
+    }
+
+    /// What a ghost needs.
+    fn next(&self, name: &str, now: Time) -> Next {
+        let slot = self.slot_of.get(name).and_then(|(bed_name, number)| {
+            let bed = self.beds.get(bed_name)?;
+            let one = bed.slots.get(number)?;
+            let wanted = one.wanted && one.state != SlotState::Occupied && !bed.terminating;
+            wanted.then_some((bed_name, bed, one, *number))
+        });
+        match (self.ghosts.get(name), slot) {
+            (Some(ghost), _) if ghost.terminating => match ghost.untold {
+                None => Next::Wait,
+                Some(since) if now < since + TOLD => Next::LookAgain(since + TOLD),
+                // Whether it is gone is found out by another try.
+                Some(_) => Next::delete(ghost),
+            },
+            (Some(ghost), Some((_, bed, one, _)))
+                if ghost.owner == bed.uid
+                    && ghost.suits(&one.slot.node, &bed.asked.request, &self.settings) =>
+            {
+                match ghost.untold {
+                    None => Next::Nothing,
+                    Some(since) if now < since + TOLD => Next::LookAgain(since + TOLD),
+                    // Made, and nobody told: it is made again, which is refused if it is there.
+                    Some(_) => Next::Forget,
+                }
+            }
+            (Some(ghost), _) => Next::delete(ghost),
+            // It is named before it is made; and not made while somebody comes.
+            (None, Some((testbed, bed, one, number))) => {
+                if one.state == SlotState::Reserved || !bed.names(name, number) {
+                    return Next::Wait;
+                }
+                let hold = Hold {
+                    testbed,
+                    testbed_uid: &bed.uid,
+                    request: &bed.request,
+                    node: &one.slot.node,
+                    ghost: name,
+                };
+                Next::Send(Deed::Create(body(&hold, &self.settings)))
+            }
+            (None, None) => Next::Nothing,
+        }
+    }
+
+    /// Takes the answer to a write of this.
+    pub(super) fn take(&mut self, target: &Target, answer: Answer, now: Time) {
+        match target {
+            Target::Status(bed) => {
+                self.said(target, answer, now);
+                self.marked.statuses.insert(bed.clone());
+            }
+            Target::Ghost(name) => {
+                self.held(target, answer, now);
+                self.marked.ghosts.insert(name.clone());
+            }
+        }
+    }
+
+    fn said(&mut self, target: &Target, answer: Answer, now: Time) {
+        match answer {
+            Answer::Done(Some(news)) => {
+                self.flights.settle(target);
+                self.see(news);
+            }
+            Answer::Throttled { until } => self.flights.wait_until(target, until),
+            // News of the Testbed ends the wait.
+            Answer::Done(None)
+            | Answer::Conflict
+            | Answer::NotFound
+            | Answer::AlreadyExists
+            | Answer::Refused { .. }
+            | Answer::Lost => _ = self.flights.failed(target, now),
+        }
+    }
+
+    fn held(&mut self, target: &Target, answer: Answer, now: Time) {
+        let Target::Ghost(name) = target else {
+            return;
+        };
+        let before = self.ghosts.get(name).map(|ghost| ghost.uid.clone());
+        let refused = match answer {
+            Answer::Done(news) => {
+                match news {
+                    Some(news) => self.see(news),
+                    None => _ = self.flights.failed(target, now),
+                }
+                self.note(name, before.as_deref(), now);
+                None
+            }
+            Answer::NotFound if before.is_some() => {
+                self.ghost_gone(name);
+                None
+            }
+            Answer::Throttled { until } => {
+                self.flights.wait_until(target, until);
+                return;
+            }
+            Answer::Conflict | Answer::Lost => {
+                self.flights.failed(target, now);
+                return;
+            }
+            Answer::NotFound => {
+                let namespace = &self.settings.ghost_namespace;
+                Some(format!("there is no namespace {namespace}"))
+            }
+            // Ours is told soon. Else somebody has the name.
+            Answer::AlreadyExists => Some(format!("another pod has the name {name}")),
+            Answer::Refused { message } => Some(message),
+        };
+        if let Some((bed, _)) = self.slot_of.get(name)
+            && let Some(bed_is) = self.beds.get_mut(bed)
+        {
+            let changed = match &refused {
+                Some(message) => {
+                    bed_is
+                        .refused
+                        .insert(name.clone(), message.clone())
+                        .as_ref()
+                        != Some(message)
+                }
+                None => bed_is.refused.remove(name).is_some(),
+            };
+            if changed {
+                self.marked.statuses.insert(bed.clone());
+            }
+        }
+        if refused.is_some() {
+            self.flights.failed(target, now);
+        }
+    }
+
+    /// Notes that a ghost was made or deleted, until somebody tells what became of it.
+    fn note(&mut self, name: &str, before: Option<&str>, now: Time) {
+        let Some(ghost) = self.ghosts.get_mut(name) else {
+            return;
+        };
+        match before {
+            Some(uid) if ghost.uid == uid => {
+                ghost.terminating = true;
+                ghost.untold = Some(now);
+                // One that did not suit is not made again and again in a hurry.
+                self.flights.failed(&Target::Ghost(name.to_owned()), now);
+            }
+            _ => ghost.untold = Some(now),
+        }
+        self.mark_ghost(name.to_owned());
+    }
+}

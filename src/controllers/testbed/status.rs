@@ -1,0 +1,210 @@
+//! What a Testbed says: its status as a function of its slots, and the patch from what it says already.
+
+use super::Settings;
+use super::bed::{Bed, Seated};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time as Date;
+use muster_api::condition::Condition;
+use muster_api::crd::{NodeProblem, Slot, SlotState, TestbedStatus};
+use muster_model::units::Time;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Of so many nodes it is said what is wrong there.
+const PROBLEMS: usize = 20;
+/// How long a message may be.
+const WORDS: usize = 1_000;
+
+/// The slot of this number as the status has it.
+pub(super) fn slot(number: u32, one: &Seated, settings: &Settings) -> Slot {
+    let (namespace, name, uid) = match (&one.guest, &one.held_by) {
+        (Some(guest), _) => (Some(&guest.namespace), Some(&guest.name), Some(&guest.uid)),
+        (None, Some(uid)) if one.state == SlotState::Free => {
+            let namespace = &settings.ghost_namespace;
+            (Some(namespace), Some(&one.slot.ghost), Some(uid))
+        }
+        _ => (None, None, None),
+    };
+    Slot {
+        position: signed(number as usize),
+        node_name: one.slot.node.clone(),
+        node_id: one.slot.id.clone(),
+        node_position: signed(one.slot.on_node as usize),
+        ghost: one.slot.ghost.clone(),
+        state: one.state,
+        pod_namespace: namespace.cloned(),
+        pod_name: name.cloned(),
+        pod_uid: uid.cloned(),
+    }
+}
+
+/// All that is said but the slots themselves.
+fn head(bed: &Bed, now: Time) -> TestbedStatus {
+    let of = |state: SlotState| {
+        let slots = bed.slots.values().filter(|one| one.state == state);
+        Some(signed(slots.count()))
+    };
+    let problems = bed.problems.iter().take(PROBLEMS);
+    let said = bed.said.as_ref();
+    let before = said.and_then(|said| said.conditions.iter().find(|one| one.kind == READY));
+    TestbedStatus {
+        observed_generation: Some(bed.generation),
+        nodes: Some(signed(bed.on_node.len())),
+        total: Some(signed(bed.slots.len())),
+        free: of(SlotState::Free),
+        reserved: of(SlotState::Reserved),
+        occupied: of(SlotState::Occupied),
+        slots: Vec::new(),
+        node_problems: problems
+            .map(|(node, message)| NodeProblem {
+                node_name: node.clone(),
+                message: bounded(message),
+            })
+            .collect(),
+        conditions: vec![ready(bed, before, now)],
+    }
+}
+
+const READY: &str = "Ready";
+
+/// Whether every free slot is held, and what is in the way: the most fundamental reason first.
+fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
+    let free = |one: &&Seated| one.wanted && one.state == SlotState::Free;
+    let free: Vec<&Seated> = bed.slots.values().filter(free).collect();
+    let not_held = free.iter().filter(|one| !one.held).count();
+    let (slots, nodes) = (bed.slots.len(), bed.on_node.len());
+    let (reason, message) = if let Some(problem) = bed.asked.problems.first() {
+        ("Invalid", format!("there are no slots: {problem}"))
+    } else if let Some(message) = bed.refused.values().next() {
+        let count = bed.refused.len();
+        let words = format!("{count} ghosts are refused: {message}");
+        ("GhostsRefused", words)
+    } else if !bed.problems.is_empty() {
+        let nodes = bed.problems.iter().take(1);
+        let mut words: Vec<String> = nodes
+            .map(|(node, words)| format!("{node}: {words}"))
+            .collect();
+        let count = bed.problems.len();
+        if count > 1 {
+            words.push(format!(
+                "and there are problems on {} more nodes",
+                count - 1
+            ));
+        }
+        if count > PROBLEMS {
+            words.push(format!("{} of them are not listed", count - PROBLEMS));
+        }
+        ("NodeProblems", words.join("; "))
+    } else if bed.left_out > 0 {
+        let asked = slots + bed.left_out;
+        let words = format!("of {asked} slots that it asks for, the first {slots} are there");
+        ("TooManySlots", words)
+    } else if slots == 0 {
+        let label = &bed.asked.node_label;
+        ("NoNodes", format!("no node has the label {label}"))
+    } else if not_held > 0 {
+        let words = format!("{not_held} of {} free slots are not held yet", free.len());
+        ("Holding", words)
+    } else {
+        ("Held", format!("{slots} slots on {nodes} nodes"))
+    };
+    let mut message = message;
+    if reason != "TooManySlots" && bed.left_out > 0 {
+        message = format!("{message}; {} more slots are left out", bed.left_out);
+    }
+    let status = if reason == "Held" { "True" } else { "False" };
+    let since = before.filter(|one| one.status == status);
+    let since = since.and_then(|one| one.last_transition_time.clone());
+    Condition {
+        kind: READY.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: bounded(&message),
+        last_transition_time: Some(since.unwrap_or_else(|| date(now))),
+        observed_generation: Some(bed.generation),
+        transition_id: None,
+    }
+}
+
+/// The operations that make of what a Testbed says what it has to say; none where that is the same. Of the
+/// slots only those that are noted as changed are looked at, unless they are others altogether.
+pub(super) fn operations(bed: &Bed, settings: &Settings, now: Time) -> Vec<Value> {
+    let head = head(bed, now);
+    let render = || {
+        bed.slots
+            .iter()
+            .map(|(number, one)| slot(*number, one, settings))
+    };
+    let Some(said) = &bed.said else {
+        let slots = render().collect();
+        return vec![
+            json!({"op": "add", "path": "/status", "value": TestbedStatus { slots, ..head }}),
+        ];
+    };
+    let mut operations = Vec::new();
+    let mut field = |name: &str, before: &dyn PartialValue, now: &dyn PartialValue| {
+        let (before, now) = (before.value(), now.value());
+        if before != now {
+            let path = format!("/status/{name}");
+            operations.push(json!({"op": "add", "path": path, "value": now}));
+        }
+    };
+    field(
+        "observedGeneration",
+        &said.observed_generation,
+        &head.observed_generation,
+    );
+    field("nodes", &said.nodes, &head.nodes);
+    field("total", &said.total, &head.total);
+    field("free", &said.free, &head.free);
+    field("reserved", &said.reserved, &head.reserved);
+    field("occupied", &said.occupied, &head.occupied);
+    field("nodeProblems", &said.node_problems, &head.node_problems);
+    field("conditions", &said.conditions, &head.conditions);
+    let positions = said.slots.iter().map(|one| one.position);
+    let same = positions.eq(bed.slots.keys().map(|number| signed(*number as usize)));
+    if same {
+        // Behind every number stands the same index in both.
+        for number in &bed.changed {
+            let Some(one) = bed.slots.get(number) else {
+                continue;
+            };
+            let index = bed.index(*number);
+            let one = slot(*number, one, settings);
+            if said.slots.get(index) != Some(&one) {
+                let path = format!("/status/slots/{index}");
+                operations.push(json!({"op": "replace", "path": path, "value": one}));
+            }
+        }
+    } else {
+        let all: Vec<Slot> = render().collect();
+        operations.push(json!({"op": "add", "path": "/status/slots", "value": all}));
+    }
+    operations
+}
+
+/// A field as it is compared and written.
+trait PartialValue {
+    fn value(&self) -> Value;
+}
+
+impl<T: Serialize> PartialValue for T {
+    fn value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+fn bounded(words: &str) -> String {
+    words.chars().take(WORDS).collect()
+}
+
+fn signed(number: usize) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+/// A time in whole seconds, as conditions have it.
+fn date(at: Time) -> Date {
+    let seconds = i64::try_from(at.0 / 1_000).ok();
+    let at = seconds.and_then(|at| Timestamp::from_second(at).ok());
+    Date(at.unwrap_or(Timestamp::MAX))
+}
