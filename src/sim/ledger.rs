@@ -19,6 +19,8 @@ pub struct PodLine {
     pub name: String,
     /// Whether it is ours to schedule.
     pub ours: bool,
+    /// Whether it stands for a slot: it counts in no figure.
+    pub ghost: bool,
     /// The PodGroup it belongs to.
     pub gang: Option<GangKey>,
     /// The queue it asks for when it belongs to no PodGroup.
@@ -162,7 +164,8 @@ impl Ledger {
         self.pods.push(PodLine {
             namespace: spec.key.namespace.clone(),
             name: spec.key.name.clone(),
-            ours: spec.ours,
+            ours: spec.ours && spec.ghost_of.is_none(),
+            ghost: spec.ghost_of.is_some(),
             gang: named_gang(spec),
             queue: spec.queue.clone(),
             node: None,
@@ -189,6 +192,9 @@ impl Ledger {
     pub fn bound(&mut self, pod: &Pod, server: &Server, now: Time) {
         let Some(node) = &pod.spec.node else { return };
         self.note_node(pod.line, node, now);
+        if pod.is_ghost() {
+            return;
+        }
         self.usage.take(node, &pod.spec.shape.requests, now);
         self.count(pod, server, now, |counts| counts.bound += 1);
         self.tell(pod.line, Seat::Bound, now);
@@ -197,7 +203,7 @@ impl Ledger {
 
     /// A pod was created, the first of its line or one that follows.
     pub fn created(&mut self, pod: &Pod, now: Time) {
-        if pod.spec.ours {
+        if pod.spec.ours && !pod.is_ghost() {
             self.join(pod, now);
             self.tell(pod.line, Seat::Waiting, now);
         }
@@ -246,6 +252,9 @@ impl Ledger {
 
     /// A pod that is bound and has not ended begins to leave.
     pub fn leaving(&mut self, pod: &Pod, server: &Server, now: Time) {
+        if pod.is_ghost() {
+            return;
+        }
         self.count(pod, server, now, |counts| {
             counts.bound = counts.bound.saturating_sub(1);
         });
@@ -256,7 +265,7 @@ impl Ledger {
     pub fn evicted(&mut self, pod: &Pod, now: Time) {
         if !pod.spec.terminating {
             self.pods[pod.line].evictions += 1;
-            if let Some(story) = &mut self.story {
+            if let Some(story) = self.story.as_mut().filter(|_| !pod.is_ghost()) {
                 story.evicted(pod.line, now);
             }
         }
@@ -298,6 +307,9 @@ impl Ledger {
         if !pod.comes_back && !pod.spec.phase.is_terminal() {
             line.phase = None;
             line.finished_at = Some(now);
+        }
+        if pod.is_ghost() {
+            return;
         }
         if pod.takes_room()
             && let Some(node) = &pod.spec.node

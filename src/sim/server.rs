@@ -6,14 +6,18 @@
 use super::disruption;
 use super::scenario::{BudgetPlan, PodPlan, Run};
 use super::storage::Storage;
+use super::testbeds::Testbeds;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
+use muster_api::{convert, crd};
 use muster_cluster::attempt::Answer;
+use muster_controllers::Answer as Refused;
 use muster_model::units::Time;
 use muster_model::{
     ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, Object,
     ObjectKey, ObjectKind, Objects, PodKey, PodSpec, QueueSpec, Source, TopologySpec,
 };
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Namespace and name.
@@ -79,6 +83,7 @@ pub struct Server {
     pods: BTreeMap<PodName, Pod>,
     budgets: BTreeMap<(String, String), BudgetPlan>,
     storage: Storage,
+    testbeds: Testbeds,
     /// All other objects.
     objects: Objects,
     /// Pods changed since it was last found out how many of them may go.
@@ -380,6 +385,9 @@ impl Server {
             return None;
         }
         let object = self.objects.remove(key)?;
+        if let ObjectKey::Testbed(name) = key {
+            self.testbeds.remove(name);
+        }
         let (stream, event) = (stream_of(key.kind()), Event::Gone(key.clone()));
         match subject_of(&object) {
             Some(subject) => self.tell_gone(stream, event, subject),
@@ -405,6 +413,42 @@ impl Server {
             let event = Event::Gone(ObjectKey::DisruptionBudget(namespace, name));
             self.tell_plain(Stream::Others, event);
         }
+    }
+
+    /// A Testbed as a whole.
+    #[must_use]
+    pub fn testbed(&self, name: &str) -> Option<&Value> {
+        self.testbeds.get(name)
+    }
+
+    /// All Testbeds.
+    pub fn testbeds(&self) -> impl Iterator<Item = crd::Testbed> {
+        self.testbeds.all()
+    }
+
+    /// Creates a Testbed, or changes the one of its name but for its status.
+    pub fn put_testbed(&mut self, testbed: Value, now: Time) {
+        let uids = &mut self.uids;
+        if let Some(found) = self.testbeds.put(testbed, || new_uid(uids)) {
+            self.put(convert::testbed(&found).into(), now);
+        }
+    }
+
+    /// `PATCH` of a Testbed's status.
+    ///
+    /// # Errors
+    /// What is answered where the patch does not apply.
+    pub fn patch_testbed(
+        &mut self,
+        name: &str,
+        version: &str,
+        patch: &Value,
+        now: Time,
+    ) -> Result<(), Refused> {
+        if let Some(found) = self.testbeds.patch(name, version, patch)? {
+            self.put(convert::testbed(&found).into(), now);
+        }
+        Ok(())
     }
 
     /// What there is of storage.
@@ -592,6 +636,12 @@ fn status(code: u16, message: String) -> Answer {
 }
 
 impl Pod {
+    /// Whether it stands for a slot.
+    #[must_use]
+    pub const fn is_ghost(&self) -> bool {
+        self.spec.ghost_of.is_some()
+    }
+
     /// Whether it takes room on a node.
     #[must_use]
     pub fn takes_room(&self) -> bool {

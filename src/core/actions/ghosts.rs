@@ -2,6 +2,7 @@
 //! room of their slots is held and nobody has these, and go for a pod that claims one, and for nobody else.
 
 use super::Cycle;
+use super::wake::queue_if_parked;
 use crate::placement::Room;
 use crate::state::{Eviction, GangId, NodeId, PodId, SlotId};
 use muster_model::units::{Doubling, Millis, Time};
@@ -40,9 +41,9 @@ impl Refused {
     }
 }
 
-/// Holds the room of slots that is free, and has their ghosts come; on these nodes something is free that was
-/// not.
-pub fn settle(cx: &mut Cycle<'_>, nodes: &BTreeSet<NodeId>) {
+/// Holds the room of slots that is free; on these nodes something is free that was not. Returns the slots of
+/// which something changed.
+pub fn settle(cx: &mut Cycle<'_>, nodes: &BTreeSet<NodeId>) -> BTreeSet<SlotId> {
     let mut news = cx.state.take_slot_news(nodes);
     let now = cx.now;
     let refused = &mut cx.claims.ghosts.0;
@@ -53,12 +54,19 @@ pub fn settle(cx: &mut Cycle<'_>, nodes: &BTreeSet<NodeId>) {
             news.extend(cx.state.slot_of_ghost(*ghost));
         }
     }
-    for slot in news {
-        cx.state.hold_slot(slot);
-        if let Some((ghost, node)) = cx.state.ghost_to_bind(slot) {
+    for slot in &news {
+        cx.state.hold_slot(*slot);
+        look_after_its_pod(cx, *slot);
+    }
+    news
+}
+
+/// Has the ghosts of slots come that nobody took.
+pub fn come_back(cx: &mut Cycle<'_>, slots: &BTreeSet<SlotId>) {
+    for slot in slots {
+        if let Some((ghost, node)) = cx.state.ghost_to_bind(*slot) {
             bind(cx, ghost, node);
         }
-        look_after_its_pod(cx, slot);
     }
 }
 
@@ -78,16 +86,22 @@ fn bind(cx: &mut Cycle<'_>, ghost: PodId, node: NodeId) {
     cx.state.assume(ghost, node);
 }
 
-/// Has the gang tried again for which a ghost was to go, and did not.
+/// Has the gang tried again for which a ghost is to go, and did not, or could not while it was on its way.
 fn look_after_its_pod(cx: &mut Cycle<'_>, slot: SlotId) {
     let Some(slot) = cx.state.slot(slot) else {
         return;
     };
     let ghost = slot.ghost().and_then(|ghost| cx.state.pod(ghost));
-    let came_back = ghost.map(|ghost| ghost.eviction);
-    let gang = slot.seat().and_then(|pod| cx.state.pod(pod)?.gang);
-    if let Some((Eviction::CameBack(at), gang)) = came_back.zip(gang) {
-        cx.agenda.at(at + PAUSES.first, gang);
+    let waits = slot.seat().and_then(|pod| cx.state.pod(pod));
+    let gang = waits.filter(|pod| pod.is_only_nominated());
+    if let Some((ghost, gang)) = ghost.zip(gang.and_then(|pod| pod.gang)) {
+        match ghost.eviction {
+            Eviction::CameBack(at) => cx.agenda.at(at + PAUSES.first, gang),
+            Eviction::None if ghost.holds_node() && !ghost.terminating => {
+                queue_if_parked(cx, gang);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -104,7 +118,8 @@ pub(super) fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, room: &Room) {
             Eviction::CameBack(at) => cx.now < at + PAUSES.first,
             one => one.is_under_way(),
         };
-        if wait || pod.terminating {
+        // One that is on its way is asked to go when it is there.
+        if wait || pod.terminating || !pod.holds_node() {
             continue;
         }
         let message = format!("slot {} is for {title}", slot.position());

@@ -43,7 +43,7 @@ pub use claims::{Claims, Hold, MoveLimits, Moves, Questions, Reserved, forget as
 pub use company::{asks_about_others, company_changed};
 pub(crate) use decision::decision_on;
 pub use finish::{give_back, go_on};
-pub use ghosts::settle as settle_slots;
+pub use ghosts::{come_back as ghosts_come_back, settle as settle_slots};
 pub use grant::ask_again;
 pub use notes::{Lane, MAX_RANKS, Note, OrderKey, Refusal, Release, Stage, Taken};
 pub(super) use partial::repairs_until;

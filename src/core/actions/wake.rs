@@ -73,7 +73,7 @@ pub(super) fn wake_nominated(cx: &mut Cycle<'_>, which: fn(&ClusterState, GangId
     }
 }
 
-fn queue_if_parked(cx: &mut Cycle<'_>, gang_id: GangId) {
+pub(super) fn queue_if_parked(cx: &mut Cycle<'_>, gang_id: GangId) {
     if matches!(cx.agenda.note(gang_id).stage(), Stage::Parked(_)) {
         queue(cx, gang_id);
     }

@@ -26,8 +26,8 @@ use muster_model::{Decision, Effect, GangStatus, Outcome};
 use crate::actions::{
     Agenda, Claims, Cycle, MAX_RANKS, Note, OrderKey, Orders, Rounds, Stage, allocate, ask_again,
     asks_about_others, charge_who_runs, company_changed, end_charges, fire_timers, forget_claims,
-    give_back, go_on, partial_since, refresh, restate, resume, settle_slots, wake_heads,
-    wake_parked, wake_who_moved_up,
+    ghosts_come_back, give_back, go_on, partial_since, refresh, restate, resume, settle_slots,
+    wake_heads, wake_parked, wake_who_moved_up,
 };
 use crate::framework::{Addition, Profile, Profiles};
 use crate::placement::Placer;
@@ -245,7 +245,7 @@ impl Scheduler {
         cycle.orders.asks = outbox.into_iter().map(Inquiry::Ask).collect();
         fire_timers(&mut cycle);
         let changes = take_in(&mut cycle, &mut self.voice, self.explained.as_mut());
-        settle_slots(&mut cycle, &changes.nodes);
+        let slots = settle_slots(&mut cycle, &changes.nodes);
         go_on(&mut cycle);
         wake_parked(&mut cycle, &changes.nodes, changes.room_set_free);
         if changes.pods {
@@ -265,6 +265,7 @@ impl Scheduler {
             self.voice.note_topologies();
         }
         let more = allocate(&mut cycle);
+        ghosts_come_back(&mut cycle, &slots);
         // Who got a place may have let others go on.
         go_on(&mut cycle);
         cycle.state.begin();

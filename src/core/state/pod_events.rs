@@ -311,6 +311,7 @@ impl ClusterState {
                 if let Some(pod) = self.pods.get_mut(id) {
                     pod.forget_setbacks();
                 }
+                self.note_slot_of(id);
             }
             BindOutcome::Refused { message } => self.bind_came_back(id, Setback::refused(message)),
             BindOutcome::Failed { message } => self.bind_came_back(id, Setback::failed(message)),

@@ -6,6 +6,7 @@
 
 mod asks;
 mod calls;
+mod controllers;
 mod mischief;
 mod objects;
 mod pods;
@@ -24,6 +25,7 @@ use crate::scenario::{Entry, PodPlan, Scenario};
 use crate::server::{Server, Stream, Told};
 use asks::Inquiry;
 use calls::Flight;
+use controllers::Controllers;
 use muster_cluster::attempt::Answer;
 use muster_cluster::lease::election::{self, Record};
 use muster_core::engine::Policy;
@@ -52,6 +54,9 @@ const IDLE_TIME: Millis = Millis(600_000);
 /// More cycles than this in one instant are put off to the next millisecond.
 const CYCLES_PER_INSTANT: u32 = 10_000;
 
+/// Controllers that have written so often in one instant are put off.
+const CONTROLS_PER_INSTANT: u32 = 10_000;
+
 /// Something that is to happen.
 #[derive(Debug)]
 enum Happening {
@@ -70,6 +75,8 @@ enum Happening {
     CreatePod(usize),
     CollectPods(String),
     ReturnNode(String),
+    /// The controllers of our kinds look.
+    Control,
     /// The controllers of storage look at what changed.
     SettleStorage,
     /// Claims that a scheduler has bound may be, or it has waited for too long.
@@ -104,6 +111,11 @@ pub struct Driver {
     entries: Vec<Option<Entry>>,
     plans: Vec<PodPlan>,
     jobs: Jobs,
+    /// Those of our kinds, once there is something for them.
+    controllers: Option<Box<Controllers>>,
+    ghost_namespace: String,
+    /// The lines of ghosts, by namespace and name.
+    ghosts: BTreeMap<(String, String), usize>,
     server: Server,
     outside: Outside,
     ledger: Ledger,
@@ -147,6 +159,9 @@ impl Driver {
             entries: scenario.entries.into_iter().map(Some).collect(),
             plans: Vec::new(),
             jobs: Jobs::default(),
+            controllers: None,
+            ghost_namespace: scenario.ghost_namespace,
+            ghosts: BTreeMap::new(),
             server: Server::default(),
             outside: Outside::default(),
             ledger: Ledger {
@@ -393,6 +408,7 @@ impl Driver {
             Happening::CollectPods(node) => self.collect_pods(&node),
             Happening::ReturnNode(name) => self.return_node(&name),
             Happening::LookAtClaims => self.look_at_claims(),
+            Happening::Control => self.control_in_time(),
             Happening::SettleStorage => {
                 self.storage_is_looked_at = false;
                 let (network, now) = (&mut self.network, self.now);
@@ -503,10 +519,23 @@ impl Driver {
             let at = self.now + VOLUME_DELAY;
             self.heap.push(at, Happening::SettleStorage);
         }
-        for (stream, told) in self.server.take_news() {
-            let listening: Vec<u64> = self.processes.keys().copied().collect();
-            for id in listening {
-                self.tell(id, stream, &told);
+        for round in 0.. {
+            for (stream, told) in self.server.take_news() {
+                self.tell_controllers(&told.event);
+                let listening: Vec<u64> = self.processes.keys().copied().collect();
+                for id in listening {
+                    self.tell(id, stream, &told);
+                }
+            }
+            if !self.control() {
+                break;
+            }
+            if round == CONTROLS_PER_INSTANT {
+                let now = self.now.since(Time::ZERO);
+                let what = format!("at {now}: the controllers come to no rest");
+                self.ledger.violated(what);
+                self.heap.push(self.now + Millis(1_000), Happening::Control);
+                break;
             }
         }
         for id in self.awake() {

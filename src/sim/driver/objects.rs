@@ -33,6 +33,7 @@ impl Driver {
                     self.add_pod(pod, Some(index));
                 }
             }
+            Played::Testbed(testbed) => self.put_testbed(*testbed),
             Played::Budget(budget) => self.server.put_budget(*budget),
             Played::Answers(rules) => self.outside.add_rules(rules),
         }
@@ -55,6 +56,10 @@ impl Driver {
                     let (namespace, name) = (line.namespace.clone(), line.name.clone());
                     self.delete_named(&namespace, &name);
                 }
+            }
+            Played::Testbed(testbed) => {
+                let name = testbed["metadata"]["name"].as_str().unwrap_or_default();
+                self.delete_plain(&ObjectKey::Testbed(name.to_owned()));
             }
             Played::Budget(budget) => {
                 self.server

@@ -16,6 +16,19 @@ impl Driver {
         self.create_pod(line);
     }
 
+    /// A pod that stands for a slot: all that follow each other under one name are one.
+    pub(super) fn add_ghost(&mut self, plan: PodPlan) {
+        let name = (plan.spec.key.namespace.clone(), plan.spec.key.name.clone());
+        let Some(line) = self.ghosts.get(&name).copied() else {
+            self.ghosts.insert(name, self.plans.len());
+            return self.add_pod(plan, None);
+        };
+        self.plans[line] = plan;
+        self.ledger.reopen(line);
+        self.ledger.pods[line].finished_at = None;
+        self.create_pod(line);
+    }
+
     pub(super) fn create_pod(&mut self, line: usize) {
         self.last_change = self.now;
         let plan = &self.plans[line];

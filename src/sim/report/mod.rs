@@ -3,8 +3,10 @@
 //! Its shape is a contract (mission.md): a field whose feature does not exist yet is null or zero,
 //! never missing. Times are in seconds.
 
+mod slots;
 mod table;
 
+pub use slots::{SlotReport, TestbedReport};
 pub use table::table;
 
 use super::driver::Driver;
@@ -31,6 +33,8 @@ pub struct Report {
     pub pod_groups: Vec<GangReport>,
     /// The queues that were declared or used, by name.
     pub queues: Vec<QueueReport>,
+    /// The testbeds, by name.
+    pub testbeds: Vec<TestbedReport>,
     /// Figures over all.
     pub metrics: Metrics,
     /// What must never happen and did: bugs in Muster. Left out where there are none.
@@ -62,6 +66,9 @@ pub struct PodReport {
     pub finished_at: Option<f64>,
     /// How often it was evicted.
     pub evictions: u32,
+    /// Whether it stands for a slot. Left out where it does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ghost: bool,
     /// How long it waited until it was bound for the first time.
     #[serde(skip)]
     pub waited: Option<Millis>,
@@ -168,6 +175,7 @@ pub fn report(driver: &mut Driver, end: Time) -> Report {
     Report {
         end: seconds(end),
         queues: queue_reports(&pods, &pod_groups, driver, end),
+        testbeds: slots::testbeds(server),
         metrics: metrics(&pods, ledger, utilisation),
         pods,
         pod_groups,
@@ -233,6 +241,7 @@ fn pod_report(line: &PodLine, now: &Now<'_>, ledger: &Ledger, server: &Server) -
         bound_at: line.bound_at.map(seconds),
         finished_at: line.finished_at.map(seconds),
         evictions: line.evictions,
+        ghost: line.ghost,
         waited: line.first_bound_at.map(|at| at.since(line.submitted_at)),
         message: now.why_waits(line, server),
     }
@@ -406,15 +415,16 @@ fn metrics(pods: &[PodReport], ledger: &Ledger, utilisation: BTreeMap<String, f6
     let ours = pods.iter().filter(|pod| pod.queue.is_some());
     let mut waits: Vec<Millis> = ours.filter_map(|pod| pod.waited).collect();
     waits.sort_unstable();
-    let first = ledger.pods.iter().map(|line| line.submitted_at).min();
-    let last = ledger.pods.iter().filter_map(|line| line.finished_at).max();
+    let lines = || ledger.pods.iter().filter(|line| !line.ghost);
+    let first = lines().map(|line| line.submitted_at).min();
+    let last = lines().filter_map(|line| line.finished_at).max();
     let makespan = first.zip(last).map(|(first, last)| last.since(first));
     let span = |span: Millis| seconds(Time::ZERO + span);
     Metrics {
         utilisation: utilisation.into_iter().map(rounded).collect(),
         wait_p50: percentile(&waits, 50).map(span),
         wait_p99: percentile(&waits, 99).map(span),
-        evictions: pods.iter().map(|pod| u64::from(pod.evictions)).sum(),
+        evictions: lines().map(|line| u64::from(line.evictions)).sum(),
         makespan: makespan.map(span),
     }
 }

@@ -67,7 +67,6 @@ const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("muster.dev/v1alpha1", "QueueJob", Kind::Inert, schema::of::<Value>),
     ("muster.dev/v1alpha1", "Scheduling", Kind::Inert, schema::of::<Value>),
     ("muster.dev/v1alpha1", "SchedulingSpec", Kind::Inert, schema::of::<Value>),
-    ("muster.dev/v1alpha1", "Testbed", Kind::Inert, schema::of::<Value>),
 ];
 
 /// All kinds: those that are watched, and the others.
@@ -160,6 +159,9 @@ fn watched<R: Row>(
     behaviour: &Behaviour,
     reading: &Reading,
 ) -> Result<Option<Played>, String> {
+    if R::KIND == kinds::Kind::Testbeds {
+        return testbed(value).map(Some);
+    }
     let object = match R::KIND {
         kinds::Kind::Pods => pod(value, reading),
         kinds::Kind::Nodes => read(value, reading, |node: &mut slim::Node| {
@@ -284,6 +286,13 @@ fn amount(value: &Value) -> Result<Amount, String> {
         .and_then(|text| text.strip_suffix('%')?.parse().ok());
     let amount = number.map(Amount::Count).or(percent.map(Amount::Percent));
     amount.ok_or_else(|| format!("{value} is neither a number of pods nor a percentage"))
+}
+
+/// A Testbed: who sits on its slots is found out anew.
+fn testbed(value: &Value) -> Result<Played, String> {
+    let found = crd::Testbed::deserialize(value).map_err(|error| error.to_string())?;
+    crd::validate_testbed(&found).or_else(|problems| none(&problems))?;
+    Ok(Played::Testbed(Box::new(value.clone())))
 }
 
 fn plugin_answers(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played>, String> {

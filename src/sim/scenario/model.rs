@@ -3,6 +3,7 @@
 use crate::outside::AnswerRule;
 use muster_model::units::{Millis, Time};
 use muster_model::{ClaimSpec, DisruptionBudgetSpec, Object, PodSpec};
+use serde_json::Value;
 
 /// All that is to be played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub struct Scenario {
     /// The objects by their times and, within one, in the order of the files. One that is there
     /// by then is changed.
     pub entries: Vec<Entry>,
+    /// The namespace of ghosts.
+    pub ghost_namespace: String,
     /// What was odd but can be played, with file and line.
     pub warnings: Vec<String>,
 }
@@ -37,6 +40,8 @@ pub enum Played {
     PodEdit(Box<PodPlan>),
     /// A job, which makes its pods.
     Job(Box<JobPlan>),
+    /// A Testbed, as it was written.
+    Testbed(Box<Value>),
     /// A PodDisruptionBudget.
     Budget(Box<BudgetPlan>),
     /// What is answered to plugins.

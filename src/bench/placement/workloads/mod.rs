@@ -133,6 +133,7 @@ impl World {
             }
         }
         Scenario {
+            ghost_namespace: String::new(),
             entries,
             warnings: Vec::new(),
         }

@@ -444,3 +444,28 @@ fn a_node_that_goes_takes_its_slots_along() {
     story.submit(ghost(0));
     assert_eq!(names(&story.run()), ["ghost-0"]);
 }
+
+#[test]
+fn a_ghost_that_is_on_its_way_is_asked_to_go_when_it_is_there() {
+    let mut story = Story::new();
+    story.node("n0", 1);
+    story.tell(Event::is(lab(&["n0"])));
+    story.submit(ghost(0));
+    let binds = story.binds();
+    story.submit(claimant("p", None, &[0]));
+    assert_eq!(story.step(), (vec![], vec![]));
+    story.bound(&binds[0]);
+    assert_eq!(names(&story.seat()), ["p"]);
+}
+
+#[test]
+fn who_waits_for_a_slot_comes_before_its_ghost() {
+    let mut story = Story::with_lab(&["n0"], 1, &["n0"]);
+    story.submit(claimant("first", None, &[0]));
+    assert_eq!(names(&story.seat()), ["first"]);
+    story.submit(claimant("second", None, &[0]));
+    assert_eq!(story.step(), (vec![], vec![]));
+    story.submit(ended(claimant("first", None, &[0]), "n0"));
+    story.submit(ghost(0));
+    assert_eq!(names(&story.run()), ["second"]);
+}
