@@ -94,7 +94,7 @@ fn json_has_every_field_of_the_contract() {
     let report = json(&(NODE.to_owned() + group + &pod("a", "1", "")), &[]);
     assert_eq!(
         keys(&report),
-        ["end", "metrics", "podGroups", "pods", "queues"]
+        ["end", "metrics", "podGroups", "pods", "queues", "testbeds"]
     );
     let pod = "boundAt evictions finishedAt name namespace node phase podGroup queue submittedAt";
     assert_eq!(keys(&report["pods"][0]).join(" "), pod);

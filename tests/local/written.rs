@@ -2,6 +2,7 @@
 
 use crate::expect::split;
 use muster::model::{Event, HyperNodeSpec, NodeChoice, Object};
+use muster::api::convert;
 use muster::sim::scenario::{Played, Source, load};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,6 +40,9 @@ fn objects(path: &Path) -> Vec<Object> {
             Played::Job(plan) => {
                 let pods = plan.pods.into_iter();
                 pods.map(|pod| pod.spec.into()).collect()
+            }
+            Played::Testbed(testbed) => {
+                vec![convert::testbed(&serde_json::from_value(*testbed).unwrap()).into()]
             }
             Played::Budget(plan) => vec![plan.spec.into()],
             Played::Answers(_) => Vec::new(),

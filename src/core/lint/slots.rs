@@ -3,7 +3,7 @@
 use super::Note;
 use super::account::{Account, Pod};
 use super::books::SlotKey;
-use muster_model::{Bind, Evict, PodKey};
+use muster_model::{Bind, Evict, Labels, PodKey};
 
 /// Whether a pod stands for a slot that there is.
 pub(super) fn is_ghost(account: &Account, pod: &Pod) -> bool {
@@ -64,7 +64,7 @@ fn not_its(account: &Account, pod: &Pod, key: &SlotKey, node: &str) -> Option<St
     let testbed = account.slots.testbed(name)?;
     let chosen = testbed.namespace_selector.as_ref().is_none_or(|selector| {
         let labels = account.namespaces.get(&pod.key.namespace);
-        labels.is_some_and(|labels| selector.matches(labels))
+        selector.matches(labels.unwrap_or(&Labels::new()))
     });
     let larger = pod.amounts().find(|(resource, amount)| {
         let mut slot = testbed.request.iter();

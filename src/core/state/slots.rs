@@ -14,7 +14,7 @@ use super::ids::{NodeId, PodId};
 use super::pods::{Place, Pod};
 use super::{ClusterState, Shape};
 use muster_model::resources::{Request, Tally};
-use muster_model::{LabelSelector, PodKey, SlotClaim, SlotSpec, TestbedSpec};
+use muster_model::{LabelSelector, Labels, PodKey, SlotClaim, SlotSpec, TestbedSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A slot: its testbed and its position in it.
@@ -198,7 +198,8 @@ impl ClusterState {
         };
         let chosen = |selector: &LabelSelector| {
             let namespace = self.namespace(&claim.namespace);
-            namespace.is_some_and(|one| selector.matches(&one.labels))
+            let labels = namespace.map(|one| &one.labels);
+            selector.matches(labels.unwrap_or(&Labels::new()))
         };
         if !testbed.selector.as_ref().is_none_or(chosen) {
             return Err(NoSlot::NotAllowed);
