@@ -3,10 +3,12 @@
 mod bench;
 mod bench_placement;
 mod config;
+mod controllers;
 mod crds;
 mod extensions;
 mod log;
 mod plugin_schema;
+mod program;
 mod run;
 mod simulate;
 mod whole_file;
@@ -39,6 +41,11 @@ pub struct Arguments {
 enum Command {
     /// Schedules on a cluster until told to stop.
     Run(run::Arguments),
+    /// Holds the slots of Testbeds on a cluster until told to stop.
+    ///
+    /// Free slots are held by pods that `muster run` binds and gives way to who claims a slot. docs/slots.md
+    /// explains it.
+    Controllers(controllers::Arguments),
     /// Plays a scenario on virtual time: the same scheduler, without a cluster.
     ///
     /// A pod without `schedulerName` is Muster's. Binds take no time; a pod that was on a node
@@ -80,6 +87,7 @@ impl Arguments {
     pub fn run_with(self, extensions: &Extensions) -> ExitCode {
         match self.command {
             Command::Run(arguments) => run::run(arguments, extensions),
+            Command::Controllers(arguments) => controllers::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments, extensions),
             Command::Why(arguments) => why::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),

@@ -32,9 +32,9 @@ struct Right {
 
 /// Makes the table of rights: whether Muster is ready without it, what it is, and what does not work without it.
 macro_rules! rights {
-    ($($needed:literal $verb:literal $group:literal $resource:literal $subresource:literal => $without:literal;)+) => {
-        /// All that `deploy/02-rbac.yaml` gives but what the watches and the Lease find out by themselves.
-        const RIGHTS: &[Right] = &[$(Right {
+    ($(#[$doc:meta])* $name:ident: $($needed:literal $verb:literal $group:literal $resource:literal $subresource:literal => $without:literal;)+) => {
+        $(#[$doc])*
+        const $name: &[Right] = &[$(Right {
             needed: $needed,
             verb: $verb,
             group: $group,
@@ -46,6 +46,8 @@ macro_rules! rights {
 }
 
 rights! {
+    /// All that `deploy/02-rbac.yaml` gives but what the watches and the Lease find out by themselves.
+    RIGHTS:
     true "create" "" "pods" "binding" => "no pod is bound";
     true "delete" "" "pods" "" => "nobody is preempted or released";
     true "get" "" "pods" "" => "a bind whose answer was lost is not looked up, and its room stays taken";
@@ -64,6 +66,14 @@ rights! {
     false "create" "authorization.k8s.io" "subjectaccessreviews" "" => "muster why answers nobody";
 }
 
+rights! {
+    /// The same of `deploy/05-controllers.yaml`.
+    OF_CONTROLLERS:
+    true "create" "" "pods" "" => "no slot is held";
+    true "delete" "" "pods" "" => "slots that are not wanted any more stay held";
+    true "patch" "muster.dev" "testbeds" "status" => "there are no slots";
+}
+
 /// The rights that are asked for, each as its verb, group and resource, with the subresource behind a slash: what
 /// is written down elsewhere is compared with them.
 pub fn rights() -> impl Iterator<Item = (&'static str, &'static str, String)> {
@@ -78,12 +88,26 @@ pub fn rights() -> impl Iterator<Item = (&'static str, &'static str, String)> {
     })
 }
 
-/// Asks again and again, for ever.
+/// Asks again and again, for ever, for what the scheduler needs.
 pub async fn keep_checking(client: Client, health: Arc<Health>) {
+    keep_checking_of(client, health, RIGHTS, None).await;
+}
+
+/// The same for what the controllers need, of pods in the namespace of the ghosts only.
+pub async fn keep_checking_controllers(client: Client, health: Arc<Health>, namespace: String) {
+    keep_checking_of(client, health, OF_CONTROLLERS, Some(namespace)).await;
+}
+
+async fn keep_checking_of(
+    client: Client,
+    health: Arc<Health>,
+    rights: &'static [Right],
+    namespace: Option<String>,
+) {
     let reviews = Api::<SelfSubjectAccessReview>::all(client);
     let mut said = BTreeSet::new();
     loop {
-        let denied = match denied(&reviews).await {
+        let denied = match denied(&reviews, rights, namespace.as_deref()).await {
             Ok(denied) => denied,
             Err(error) => {
                 tracing::debug!(error = error_text::request(&error), "rights are not known");
@@ -112,13 +136,18 @@ fn log(before: &BTreeSet<String>, now: &BTreeSet<String>) {
 }
 
 /// The rights that we do not have: the needed ones, and the others.
-async fn denied(reviews: &Api<SelfSubjectAccessReview>) -> kube::Result<[BTreeSet<String>; 2]> {
+async fn denied(
+    reviews: &Api<SelfSubjectAccessReview>,
+    rights: &[Right],
+    namespace: Option<&str>,
+) -> kube::Result<[BTreeSet<String>; 2]> {
     let mut denied = [BTreeSet::new(), BTreeSet::new()];
-    for right in RIGHTS {
+    for right in rights {
         let filled = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let review = SelfSubjectAccessReview {
             spec: SelfSubjectAccessReviewSpec {
                 resource_attributes: Some(ResourceAttributes {
+                    namespace: namespace.map(str::to_owned),
                     verb: filled(right.verb),
                     group: filled(right.group),
                     resource: filled(right.resource),

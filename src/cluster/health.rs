@@ -47,12 +47,32 @@ struct Inner {
 }
 
 /// The shared record.
-#[derive(Debug, Default)]
-pub struct Health(Mutex<Inner>);
+#[derive(Debug)]
+pub struct Health {
+    /// What is watched.
+    watched: &'static [Kind],
+    inner: Mutex<Inner>,
+}
+
+/// Of who watches everything.
+impl Default for Health {
+    fn default() -> Self {
+        Self::of(&Kind::ALL)
+    }
+}
 
 impl Health {
+    /// Of who watches these kinds.
+    #[must_use]
+    pub fn of(watched: &'static [Kind]) -> Self {
+        Self {
+            watched,
+            inner: Mutex::default(),
+        }
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets how the watch of a kind is doing.
@@ -127,7 +147,7 @@ impl Health {
             Role::Starting => problems.push("starting: nobody leads yet".to_owned()),
             Role::Stopping => problems.push("stopping".to_owned()),
             Role::StandingBy => {}
-            Role::Leading => problems.extend(Kind::ALL.iter().filter_map(|kind| {
+            Role::Leading => problems.extend(self.watched.iter().filter_map(|kind| {
                 let state = inner.kinds.get(kind).unwrap_or(&Watched::Listing);
                 problem(*kind, state).map(|what| format!("{}: {what}", kind.name()))
             })),

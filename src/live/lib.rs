@@ -4,8 +4,10 @@
 //! the holder before us wrote. The order of an end is: stop deciding, let binds finish, say what
 //! is left to say, send nothing more, give the lease back. Losing the lease ends all at once.
 
+pub mod controllers;
 mod engine;
 mod pulse;
+mod turn;
 
 use engine::Engine;
 use kube::Client;
@@ -13,20 +15,21 @@ use muster_api::Reading;
 use muster_cluster::encoding::Encodings;
 use muster_cluster::health::{Health, Role};
 use muster_cluster::lanes::{Answerers, Context, Lanes};
-use muster_cluster::lease::{Lease, LeaseOptions};
+use muster_cluster::lease::LeaseOptions;
 use muster_cluster::watch::{self, Outlet};
 use muster_cluster::{Alarm, Explanations, Fence, Metrics, NEWS_BOUND, access};
 use muster_core::engine::{Policy, Scheduler};
 use muster_core::plugins::registry::exemptions;
 use muster_lint::Linter;
 use pulse::Pulse;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use turn::Turn;
 
 /// How long binds may take to finish at the end: longer than one is tried. What is in doubt then the next
 /// instance reads.
@@ -94,30 +97,20 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> Result<(),
     let alarm = Alarm::default();
     let checking = access::keep_checking(options.reader.clone(), Arc::clone(&health));
     checks.spawn(alarm.guard("the check of permissions", checking));
-    let fence = options.fence.clone();
-    let mut lease = options.lease.clone().map(|(client, lease)| {
-        let health = Arc::clone(&health);
-        Lease::new(client, lease, fence.clone(), health)
-    });
-    if let Some(lease) = &mut lease {
-        tokio::select! {
-            acquired = lease.acquire() => acquired?,
-            who = alarm.rung() => return Err(Error::TaskPanicked(who)),
-            () = &mut stop => return Ok(()),
-        }
-    }
-    let result = lead(options, lease.as_mut(), &alarm, stop).await;
-    fence.close();
-    if let (Some(lease), Ok(())) = (lease, &result) {
-        lease.release().await;
-    }
+    let (fence, lease) = (options.fence.clone(), options.lease.clone());
+    let turn = Turn::wait(lease, &fence, &health, &alarm, stop.as_mut()).await?;
+    let Some(mut turn) = turn else {
+        return Ok(());
+    };
+    let result = lead(options, &mut turn, &alarm, stop).await;
+    turn.end(&result).await;
     result
 }
 
 /// Schedules while the lease is ours, or until told to stop.
 async fn lead(
     options: Options,
-    lease: Option<&mut Lease>,
+    turn: &mut Turn,
     alarm: &Alarm,
     mut stop: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<(), Error> {
@@ -168,7 +161,7 @@ async fn lead(
         linter,
     };
     let mut engine = engine.start().map_err(Error::EngineStart)?;
-    let mut hold = pin!(hold(lease));
+    let mut hold = pin!(turn.lost());
     let result = tokio::select! {
         () = &mut stop => Ok(()),
         lost = &mut hold => Err(lost.into()),
@@ -194,12 +187,4 @@ async fn wind_down(lanes: &Lanes, fence: &Fence) {
     lanes.drain(BINDS_WITHIN, EVENTS_WITHIN).await;
     fence.close();
     fence.quiet().await;
-}
-
-/// How the lease was lost; without one it never is.
-async fn hold(lease: Option<&mut Lease>) -> muster_cluster::Error {
-    match lease {
-        Some(lease) => lease.hold().await,
-        None => pending().await,
-    }
 }

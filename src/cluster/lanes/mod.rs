@@ -19,7 +19,9 @@ mod slow;
 
 pub use ask::Answerers;
 pub use evict::eviction;
+pub use pace::{Slot, Slots};
 pub use requests::{Made, bind as binding};
+pub use send::send;
 
 use super::encoding::Encodings;
 use super::words::Word;
@@ -31,7 +33,6 @@ use kube::Client;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
 use muster_model::{Effect, Evict};
-use pace::Slots;
 use pending::Pending;
 use slow::SlowLane;
 use std::sync::Arc;

@@ -106,7 +106,7 @@ impl Pace {
 
 /// Slots for requests, in a number that follows what came back.
 #[derive(Clone, Debug)]
-pub(super) struct Slots {
+pub struct Slots {
     free: Arc<Semaphore>,
     state: Arc<Mutex<State>>,
     /// Shows how many there are.
@@ -124,14 +124,15 @@ struct State {
 
 /// A slot; free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub struct Slot {
     permit: Option<OwnedSemaphorePermit>,
     slots: Slots,
 }
 
 impl Slots {
     /// At most so many, and at least one; `gauge` shows how many.
-    pub(super) fn new(most: usize, gauge: Option<IntGauge>) -> Self {
+    #[must_use]
+    pub fn new(most: usize, gauge: Option<IntGauge>) -> Self {
         let count = most.max(1);
         let state = State {
             pace: Pace::new(count),
@@ -158,7 +159,7 @@ impl Slots {
     }
 
     /// A slot, once one is free.
-    pub(super) async fn take(&self) -> Slot {
+    pub async fn take(&self) -> Slot {
         let permit = Arc::clone(&self.free).acquire_owned().await;
         Slot {
             // It is never closed.
@@ -168,7 +169,7 @@ impl Slots {
     }
 
     /// Takes what came back for a request.
-    pub(super) fn answered(&self, answer: &Answer, sent: Time, now: Time) {
+    pub fn answered(&self, answer: &Answer, sent: Time, now: Time) {
         let mut state = self.state();
         state.pace.answered(answer, sent, now);
         let (limit, effective) = (state.pace.limit(), state.count - state.surplus);

@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::requests::Made;
+use crate::Fence;
 use crate::attempt::Answer;
 use crate::encoding::Encoding;
 use crate::fence::WRITE_ENDS_WITHIN;
@@ -38,26 +39,36 @@ pub(super) async fn write_in(context: &Context, make: impl Fn(Encoding) -> Made)
 
 /// Sends a write, if one may be sent. 2xx is [`Answer::Accepted`].
 pub(super) async fn write(context: &Context, request: Made) -> Answer {
-    let Some(sending) = context.fence.begin() else {
-        return Answer::Lost;
-    };
-    let sent = context.clock.now();
-    let answer = match exchange(&context.client, request).await {
+    match send(&context.client, &context.fence, request).await {
+        Ok(_) => Answer::Accepted,
+        Err(answer) => answer,
+    }
+}
+
+/// Sends a write, if one may be sent; returns the body of what came back for one that was done.
+///
+/// # Errors
+/// What came back for one that was not, or [`Answer::Lost`].
+pub async fn send(client: &Client, fence: &Fence, request: Made) -> Result<Vec<u8>, Answer> {
+    let sending = fence.begin().ok_or(Answer::Lost)?;
+    let sent = fence.clock().now();
+    let result = match exchange(client, request).await {
         Ok((code, retry_after, body)) => {
             // Behind a server's error, the write may still be on its way.
             if code < 500 {
                 sending.ended();
             }
             if (200..300).contains(&code) {
-                Answer::Accepted
+                Ok(body)
             } else {
-                status(code, retry_after, &body)
+                Err(status(code, retry_after, &body))
             }
         }
-        Err(answer) => answer,
+        Err(answer) => Err(answer),
     };
-    context.fence.written(&answer, sent);
-    answer
+    let answer = result.as_ref().err().unwrap_or(&Answer::Accepted);
+    fence.written(answer, sent);
+    result
 }
 
 /// Reads a pod and compares its uid.

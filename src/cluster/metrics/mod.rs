@@ -50,6 +50,18 @@ const ANSWERS: [&str; 4] = ["yes", "no", "failed", "unsent"];
 const NOTE_RESULTS: [&str; 5] = ["written", "retried", "failed", "dropped", "gone"];
 const NOTE_KINDS: [&str; 3] = ["status", "condition", "event"];
 
+/// Values of the labels `deed` and `result` of the controllers' writes.
+const DEEDS: [&str; 3] = ["create", "patch", "delete"];
+const DEED_RESULTS: [&str; 7] = [
+    "done",
+    "conflict",
+    "not_found",
+    "already_exists",
+    "refused",
+    "throttled",
+    "lost",
+];
+
 /// Values of the label `result` of questions to plugins in other processes.
 const PLUGIN_RESULTS: [&str; 5] = ["answered", "failed", "late", "wrong", "left_alone"];
 
@@ -108,6 +120,8 @@ pub struct Metrics {
     /// Writes of the slow lane by kind (`status`, `condition`, `event`) and result (`written`,
     /// `retried`, `failed`, `dropped`, `gone`).
     pub notes: IntCounterVec,
+    /// Writes of the controllers by deed (`create`, `patch`, `delete`) and result.
+    pub controller_writes: IntCounterVec,
     /// Watches that had to be started anew with a full list, by kind.
     pub watch_restarts: IntCounterVec,
     /// Objects that could not be read, by kind.
@@ -234,6 +248,11 @@ impl Metrics {
                 "Statuses, conditions and events by result.",
                 &["kind", "result"],
             )?,
+            controller_writes: make.counters(
+                "controller_writes_total",
+                "Writes of the controllers by result.",
+                &["deed", "result"],
+            )?,
             watch_restarts: make.counters(
                 "watch_restarts_total",
                 "Watches started anew with a full list.",
@@ -304,6 +323,11 @@ impl Metrics {
             self.evictions.with_label_values(&[result]);
         }
         self.core.show(&Stats::default());
+        for deed in DEEDS {
+            for result in DEED_RESULTS {
+                self.controller_writes.with_label_values(&[deed, result]);
+            }
+        }
         for kind in NOTE_KINDS {
             for result in NOTE_RESULTS {
                 self.notes.with_label_values(&[kind, result]);

@@ -4,30 +4,32 @@
 //! what a new list lacks, a list that stalls, how long to wait after failures, and what `/readyz`
 //! says. Nothing here decides anything. kube's watcher would do some of it, but in JSON only.
 
+mod audience;
 mod codec;
 mod frames;
 mod known;
 mod source;
 mod unreadable;
 
+pub use audience::Audience;
 pub use known::Known;
 use muster_model::units::Doubling;
 use muster_model::units::Millis;
 
 use super::encoding::Encodings;
 use super::health::{Health, Watched, problem};
-use super::{Alarm, Metrics, News, NewsSender, error_text};
+use super::{Alarm, Metrics, News, error_text};
 use codec::Came;
 use futures::StreamExt;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use muster_api::Reading;
 use muster_api::kinds::{self, Identity, Kind, Row, Visitor, Watchable};
-use muster_model::Event;
 use source::{Source, meta};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use unreadable::Unreadable;
@@ -49,10 +51,10 @@ const WAITS: Doubling = Doubling {
 };
 
 /// Where a watch reports to.
-#[derive(Clone, Debug)]
-pub struct Outlet {
+#[derive(Debug)]
+pub struct Outlet<N = News> {
     /// What changed.
-    pub news: NewsSender,
+    pub news: mpsc::Sender<N>,
     /// How the watch is doing, for `/readyz`.
     pub health: Arc<Health>,
     /// How often it had to start anew.
@@ -61,6 +63,18 @@ pub struct Outlet {
     pub encodings: Encodings,
     /// Told of a watch that panics.
     pub alarm: Alarm,
+}
+
+impl<N> Clone for Outlet<N> {
+    fn clone(&self) -> Self {
+        Self {
+            news: self.news.clone(),
+            health: Arc::clone(&self.health),
+            metrics: Arc::clone(&self.metrics),
+            encodings: self.encodings.clone(),
+            alarm: self.alarm.clone(),
+        }
+    }
 }
 
 /// Starts the watches of all kinds. They run until the set is dropped.
@@ -95,18 +109,22 @@ impl Visitor for Starting<'_> {
 }
 
 /// Tells of all objects of one kind, for as long as somebody listens.
-pub async fn follow<K: Watchable>(api: Api<K>, reading: Arc<Reading>, outlet: Outlet) {
+pub async fn follow<K: Watchable, A: Audience<K>>(
+    api: Api<K>,
+    audience: Arc<A>,
+    outlet: Outlet<A::News>,
+) {
     let mut source = Source::new(api, outlet.encodings.clone());
-    let mut follower = Follower::new(reading, outlet);
+    let mut follower = Follower::new(audience, outlet);
     while follower.follow_once(&mut source).await.is_ok() {}
 }
 
 /// Nobody listens any more.
 struct Deaf;
 
-struct Follower {
-    reading: Arc<Reading>,
-    outlet: Outlet,
+struct Follower<A, N> {
+    audience: Arc<A>,
+    outlet: Outlet<N>,
     known: Known,
     unreadable: Unreadable,
     /// A list is under way.
@@ -121,10 +139,10 @@ struct Follower {
     failed_at: Instant,
 }
 
-impl Follower {
-    fn new(reading: Arc<Reading>, outlet: Outlet) -> Self {
+impl<A, N> Follower<A, N> {
+    fn new(audience: Arc<A>, outlet: Outlet<N>) -> Self {
         Self {
-            reading,
+            audience,
             outlet,
             known: Known::default(),
             unreadable: Unreadable::default(),
@@ -138,7 +156,10 @@ impl Follower {
     }
 
     /// One list and the watches after it, until a new list is needed.
-    async fn follow_once<K: Watchable>(&mut self, source: &mut Source<K>) -> Result<(), Deaf> {
+    async fn follow_once<K: Watchable>(&mut self, source: &mut Source<K>) -> Result<(), Deaf>
+    where
+        A: Audience<K, News = N>,
+    {
         let mut stream = pin!(source.events());
         self.listing = true;
         loop {
@@ -149,7 +170,7 @@ impl Follower {
             match next {
                 Ok(Some(Ok(event))) => self.told::<K>(event).await?,
                 Ok(Some(Err(error))) => {
-                    let relist = self.failed(K::KIND, &error).await?;
+                    let relist = self.failed(&error).await?;
                     if relist {
                         return Ok(());
                     }
@@ -176,7 +197,10 @@ impl Follower {
         }
     }
 
-    async fn told<K: Watchable>(&mut self, event: watcher::Event<Came<K>>) -> Result<(), Deaf> {
+    async fn told<K: Watchable>(&mut self, event: watcher::Event<Came<K>>) -> Result<(), Deaf>
+    where
+        A: Audience<K, News = N>,
+    {
         match event {
             watcher::Event::Init => {
                 self.begins(K::KIND);
@@ -214,9 +238,11 @@ impl Follower {
         }
     }
 
-    async fn exists<K: Watchable>(&mut self, object: Came<K>) -> Result<(), Deaf> {
+    async fn exists<K: Watchable>(&mut self, object: Came<K>) -> Result<(), Deaf>
+    where
+        A: Audience<K, News = N>,
+    {
         let id = Identity::of(meta(&object));
-        let says = object.as_ref().ok().and_then(|one| one.says(&self.reading));
         match object.as_ref().map(Watchable::unreadable) {
             Ok(None) => self.can_be_read(K::KIND, &id),
             Ok(Some(error)) => self.cannot_be_read(K::KIND, &id, error),
@@ -224,16 +250,12 @@ impl Follower {
             Err(_) => {}
         }
         let found = object.map_err(|invalid| invalid.error);
-        match found.and_then(|object| object.exists(&self.reading)) {
-            Ok(found) => {
+        match found.and_then(|object| self.audience.is(object)) {
+            Ok(news) => {
                 if let Some(before) = self.known.exists(&id) {
                     self.gone::<K>(before).await?;
                 }
-                self.tell(News::Event(Event::Is(found))).await?;
-                match K::subject(&id.uid).filter(|_| says.is_some()) {
-                    Some(subject) => self.tell(News::Says(subject, says)).await,
-                    None => Ok(()),
-                }
+                self.tell_all(news).await
             }
             Err(error) => {
                 self.cannot_be_read(K::KIND, &id, &error);
@@ -278,18 +300,18 @@ impl Follower {
         }
     }
 
-    async fn gone<K: Watchable>(&self, object: Identity) -> Result<(), Deaf> {
-        let subject = K::subject(&object.uid);
-        let gone = Event::Gone(K::gone(object));
-        self.tell(News::Event(gone)).await?;
-        match subject {
-            Some(subject) => self.tell(News::Says(subject, None)).await,
-            None => Ok(()),
-        }
+    async fn gone<K: Watchable>(&self, object: Identity) -> Result<(), Deaf>
+    where
+        A: Audience<K, News = N>,
+    {
+        self.tell_all(self.audience.gone(object)).await
     }
 
     /// A list is complete: what it lacks is gone.
-    async fn listed<K: Watchable>(&mut self) -> Result<(), Deaf> {
+    async fn listed<K: Watchable>(&mut self) -> Result<(), Deaf>
+    where
+        A: Audience<K, News = N>,
+    {
         for object in self.known.sweep() {
             self.gone::<K>(object).await?;
         }
@@ -299,7 +321,7 @@ impl Follower {
         self.show_unreadable(K::KIND);
         if !self.synced {
             self.synced = true;
-            self.tell(News::Synced(K::KIND)).await?;
+            self.tell(self.audience.synced()).await?;
         }
         // Where watching failed, a list alone does not show that it works again.
         if !matches!(self.state, Watched::Failing(_)) {
@@ -309,7 +331,11 @@ impl Follower {
     }
 
     /// Notes an error, waits, and says whether to list anew.
-    async fn failed(&mut self, kind: Kind, error: &watcher::Error) -> Result<bool, Deaf> {
+    async fn failed<K: Watchable>(&mut self, error: &watcher::Error) -> Result<bool, Deaf>
+    where
+        A: Audience<K, News = N>,
+    {
+        let kind = K::KIND;
         self.count_failure();
         let code = status_code(error);
         // Where there was nothing to watch, that the server cannot be reached changes nothing:
@@ -337,7 +363,7 @@ impl Follower {
             self.set_health(kind, state);
             if kind.is_optional() && blocked && !self.synced {
                 self.synced = true;
-                self.tell(News::Synced(kind)).await?;
+                self.tell(self.audience.synced()).await?;
             }
         }
         let absent = kind.is_optional() && code == Some(404);
@@ -378,7 +404,14 @@ impl Follower {
         self.state = state;
     }
 
-    async fn tell(&self, news: News) -> Result<(), Deaf> {
+    async fn tell_all(&self, news: impl IntoIterator<Item = Option<N>>) -> Result<(), Deaf> {
+        for one in news.into_iter().flatten() {
+            self.tell(one).await?;
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, news: N) -> Result<(), Deaf> {
         self.outlet.news.send(news).await.map_err(|_| Deaf)
     }
 }
