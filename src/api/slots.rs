@@ -1,7 +1,7 @@
 //! What a Testbed asks for, and what a pod claims of it: read once, for whoever holds slots and whoever
 //! places pods on them.
 
-use super::convert::{amounts, selector_of};
+use super::written::{amounts, offered, selector_of};
 use super::{crd, names, requests, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::{Amounts, LabelSelector, Labels};
@@ -130,7 +130,7 @@ pub fn asks_for(pod: &slim::Pod) -> Amounts {
 /// What a node has to give, in the core's units.
 #[must_use]
 pub fn allocatable(node: &slim::Node) -> Amounts {
-    super::convert::node(node, &super::Reading::default()).allocatable
+    offered(node)
 }
 
 #[cfg(test)]

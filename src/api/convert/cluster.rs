@@ -1,7 +1,8 @@
 //! Nodes, namespaces and priority classes.
 
 use super::Reading;
-use crate::requests::{Reader, in_core_units};
+use crate::requests::Reader;
+use crate::written::offered;
 use crate::{names, slim};
 use muster_model::{
     NamespaceSpec, NodeFeatures, NodeImage, NodeSpec, PriorityClassSpec, Taint, TaintEffect,
@@ -15,11 +16,6 @@ pub(super) const NEVER: &str = "Never";
 #[must_use]
 pub fn node(node: &slim::Node, reading: &Reading) -> NodeSpec {
     let status = &node.status;
-    let offered = if status.allocatable.is_empty() {
-        &status.capacity
-    } else {
-        &status.allocatable
-    };
     NodeSpec {
         name: node.metadata.name.clone().unwrap_or_default(),
         labels: node.metadata.labels.clone().unwrap_or_default(),
@@ -31,7 +27,7 @@ pub fn node(node: &slim::Node, reading: &Reading) -> NodeSpec {
             .fold(NodeFeatures::NONE, |all, name| {
                 all.and(NodeFeatures::named(name))
             }),
-        allocatable: in_core_units(&Reader::default().bag("status.allocatable", offered)),
+        allocatable: offered(node),
         images: if reading.any().images {
             images(status)
         } else {

@@ -24,7 +24,6 @@ pub use gang::{muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;
-pub(crate) use queue::{amounts, selector_of};
 pub use storage::{
     attachment, capacity, claim, csi_driver, csi_node, storage_class, unreadable_sizes, volume,
 };

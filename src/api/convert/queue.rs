@@ -1,18 +1,11 @@
 //! Queues.
 
 use super::filled;
-use crate::requests::{Reader, in_core_units};
-use crate::slim::Text;
+use crate::written::{amounts, selector_of};
 use crate::{crd, duration};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 use muster_model::resources::CORE;
 use muster_model::units::{self as quantity, Time};
-use muster_model::{
-    Amounts, DEFAULT_OVER_SHARE, DEFAULT_RESERVE_AFTER, LabelCondition, LabelRequirement,
-    LabelSelector, QueueOrder, QueueSpec, Reservation,
-};
-use std::collections::BTreeMap;
+use muster_model::{DEFAULT_OVER_SHARE, DEFAULT_RESERVE_AFTER, QueueOrder, QueueSpec, Reservation};
 
 /// Milliseconds of a minute, and millionths of a core: a core-minute in the core's units.
 const CORE_MINUTE: u64 = 60_000;
@@ -99,57 +92,6 @@ fn thousandths(factor: f64) -> u64 {
         return DEFAULT_OVER_SHARE;
     }
     (factor.clamp(1.0, 1e6) * 1_000.0).round() as u64
-}
-
-pub(crate) fn amounts(
-    field: &str,
-    amounts: &BTreeMap<String, Quantity>,
-    problems: &mut Vec<String>,
-) -> Amounts {
-    let texts = amounts.iter();
-    let texts = texts.map(|(name, quantity)| (name.clone(), Text(quantity.0.clone())));
-    let mut reader = Reader::default();
-    let bag = reader.bag(field, &texts.collect());
-    problems.extend(reader.finish());
-    let mut all = in_core_units(&bag);
-    // Here nothing is something: a limit of none.
-    for name in bag.keys() {
-        if !all.iter().any(|(one, _)| one == name) {
-            all.push((name.clone(), 0));
-        }
-    }
-    all
-}
-
-pub(crate) fn selector_of(
-    selector: &v1::LabelSelector,
-    problems: &mut Vec<String>,
-) -> LabelSelector {
-    let labels = selector.match_labels.iter().flatten();
-    let equal = labels.map(|(key, value)| LabelRequirement {
-        key: key.clone(),
-        holds: LabelCondition::In(vec![value.clone()]),
-    });
-    let mut requirements: Vec<LabelRequirement> = equal.collect();
-    for one in selector.match_expressions.iter().flatten() {
-        let values = one.values.clone().unwrap_or_default();
-        let holds = match one.operator.as_str() {
-            "In" => LabelCondition::In(values),
-            "NotIn" => LabelCondition::NotIn(values),
-            "Exists" => LabelCondition::Exists,
-            "DoesNotExist" => LabelCondition::DoesNotExist,
-            other => {
-                problems.push(format!(
-                    "spec.namespaceSelector: operator {other:?} is none of In, NotIn, Exists, \
-                     DoesNotExist"
-                ));
-                continue;
-            }
-        };
-        let key = one.key.clone();
-        requirements.push(LabelRequirement { key, holds });
-    }
-    LabelSelector { requirements }
 }
 
 #[cfg(test)]

@@ -227,7 +227,9 @@ mod tests {
     impl Visitor for ToldAs {
         fn visit<R: Row>(&mut self) {
             let meta = json!({"namespace": "of", "name": "one", "uid": "1"});
-            let value = json!({"metadata": meta, "spec": {}});
+            // What a Testbed cannot be without.
+            let spec = json!({"nodeLabel": "l", "slotsPerNode": 1, "resourcesPerSlot": {}});
+            let value = json!({"metadata": meta, "spec": spec});
             let object = serde_json::from_value::<R>(value).unwrap();
             let gone = R::gone(Identity::of(object.meta()));
             let object = object.exists(&Reading::default()).unwrap();
