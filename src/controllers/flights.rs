@@ -10,11 +10,11 @@ const WAITS: Doubling = Doubling {
     longest: Millis(30_000),
 };
 
-/// The writes of one machine, at most one an object.
+/// The writes of one machine, at most one an object. Of each is noted which object it is of, and what was sent.
 #[derive(Debug)]
-pub(crate) struct Flights<K> {
+pub(crate) struct Flights<K, W> {
     next: u64,
-    in_flight: BTreeMap<Ticket, K>,
+    in_flight: BTreeMap<Ticket, (K, W)>,
     objects: BTreeMap<K, Object>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum May {
     From(Time),
 }
 
-impl<K> Default for Flights<K> {
+impl<K, W> Default for Flights<K, W> {
     fn default() -> Self {
         Self {
             next: 0,
@@ -47,7 +47,7 @@ impl<K> Default for Flights<K> {
     }
 }
 
-impl<K: Ord + Clone> Flights<K> {
+impl<K: Ord + Clone, W> Flights<K, W> {
     pub(crate) fn may(&self, object: &K, now: Time) -> May {
         match self.objects.get(object) {
             Some(one) if one.in_flight => May::OnceAnswered,
@@ -57,21 +57,21 @@ impl<K: Ord + Clone> Flights<K> {
     }
 
     /// A write of it is sent.
-    pub(crate) fn begin(&mut self, object: K) -> Ticket {
+    pub(crate) fn begin(&mut self, object: K, what: W) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
         self.objects.entry(object.clone()).or_default().in_flight = true;
-        self.in_flight.insert(ticket, object);
+        self.in_flight.insert(ticket, (object, what));
         ticket
     }
 
-    /// A write is answered; of which object, if it was in flight.
-    pub(crate) fn land(&mut self, ticket: Ticket) -> Option<K> {
-        let object = self.in_flight.remove(&ticket)?;
+    /// A write is answered; of which object, and what was sent, if it was in flight.
+    pub(crate) fn land(&mut self, ticket: Ticket) -> Option<(K, W)> {
+        let (object, what) = self.in_flight.remove(&ticket)?;
         if let Some(one) = self.objects.get_mut(&object) {
             one.in_flight = false;
         }
-        Some(object)
+        Some((object, what))
     }
 
     /// What was to be done is done, or not wanted any more.
@@ -103,12 +103,12 @@ mod tests {
     fn an_object_has_one_write_in_flight_and_waits_longer_after_each_failure() {
         let mut flights = Flights::default();
         let now = Time(1_000);
-        let ticket = flights.begin("a");
+        let ticket = flights.begin("a", 7);
         assert_eq!(flights.may(&"a", now), May::OnceAnswered);
         assert_eq!(flights.may(&"b", now), May::Now);
         flights.settle(&"a");
         assert_eq!(flights.may(&"a", now), May::OnceAnswered);
-        assert_eq!(flights.land(ticket), Some("a"));
+        assert_eq!(flights.land(ticket), Some(("a", 7)));
         assert_eq!(flights.land(ticket), None, "a second answer");
         assert_eq!(flights.failed(&"a", now), Time(1_100));
         assert_eq!(flights.may(&"a", now), May::From(Time(1_100)));

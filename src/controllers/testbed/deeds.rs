@@ -1,9 +1,9 @@
 //! What is to be written now, and what an answer means.
 
 use super::ghosts::{Ghost, Hold, body};
-use super::{Alarm, Target, Testbeds, status};
+use super::{Alarm, Sent, Target, Testbeds, status};
 use crate::flights::May;
-use crate::{Answer, Deed, ObjectName, Resource, Write};
+use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use muster_api::crd::SlotState;
 use muster_model::units::{Millis, Time};
 
@@ -89,7 +89,7 @@ impl Testbeds {
             operations,
         };
         Some(Write {
-            ticket: self.flights.begin(target),
+            ticket: self.flights.begin(target, Sent::Other),
             on: ObjectName {
                 resource: Resource::Testbeds,
                 namespace: String::new(),
@@ -121,8 +121,12 @@ impl Testbeds {
         if !self.may(&target, now) {
             return None;
         }
+        let sent = match &deed {
+            Deed::Delete { uid } => Sent::Delete(uid.clone()),
+            Deed::Create(_) | Deed::PatchStatus { .. } => Sent::Other,
+        };
         Some(Write {
-            ticket: self.flights.begin(target),
+            ticket: self.flights.begin(target, sent),
             on: ObjectName {
                 resource: Resource::Pods,
                 namespace: self.settings.ghost_namespace.clone(),
@@ -178,14 +182,14 @@ impl Testbeds {
     }
 
     /// Takes the answer to a write of this.
-    pub(super) fn take(&mut self, target: &Target, answer: Answer, now: Time) {
+    pub(super) fn take(&mut self, target: &Target, sent: &Sent, answer: Answer, now: Time) {
         match target {
             Target::Status(bed) => {
                 self.said(target, answer, now);
                 self.marked.statuses.insert(bed.clone());
             }
             Target::Ghost(name) => {
-                self.held(target, answer, now);
+                self.held(target, sent, answer, now);
                 self.marked.ghosts.insert(name.clone());
             }
         }
@@ -193,13 +197,18 @@ impl Testbeds {
 
     fn said(&mut self, target: &Target, answer: Answer, now: Time) {
         match answer {
-            Answer::Done(Some(news)) => {
+            Answer::Done(Some(Observation::Testbed(testbed))) => {
                 self.flights.settle(target);
-                self.see(news);
+                let meta = &testbed.metadata;
+                let known = meta.name.as_ref().and_then(|name| self.beds.get(name));
+                // Of one that is gone by now, the answer is of before.
+                if known.is_some_and(|bed| meta.uid.as_ref() == Some(&bed.uid)) {
+                    self.testbed_is(&testbed);
+                }
             }
             Answer::Throttled { until } => self.flights.wait_until(target, until),
             // News of the Testbed ends the wait.
-            Answer::Done(None)
+            Answer::Done(_)
             | Answer::Conflict
             | Answer::NotFound
             | Answer::AlreadyExists
@@ -208,39 +217,41 @@ impl Testbeds {
         }
     }
 
-    fn held(&mut self, target: &Target, answer: Answer, now: Time) {
+    fn held(&mut self, target: &Target, sent: &Sent, answer: Answer, now: Time) {
         let Target::Ghost(name) = target else {
             return;
         };
-        let before = self.ghosts.get(name).map(|ghost| ghost.uid.clone());
-        let refused = match answer {
-            Answer::Done(news) => {
+        let refused = match (answer, sent) {
+            (Answer::Done(news), sent) => {
+                let known = self.ghosts.get(name).map(|ghost| ghost.uid.clone());
                 match news {
                     Some(news) => self.see(news),
                     None => _ = self.flights.failed(target, now),
                 }
-                self.note(name, before.as_deref(), now);
+                self.note(name, sent, known.as_deref(), now);
                 None
             }
-            Answer::NotFound if before.is_some() => {
-                self.ghost_gone(name);
+            (Answer::NotFound, Sent::Delete(uid)) => {
+                if self.ghosts.get(name).is_some_and(|ghost| ghost.uid == *uid) {
+                    self.ghost_gone(name);
+                }
                 None
             }
-            Answer::Throttled { until } => {
+            (Answer::Throttled { until }, _) => {
                 self.flights.wait_until(target, until);
                 return;
             }
-            Answer::Conflict | Answer::Lost => {
+            (Answer::Conflict | Answer::Lost, _) => {
                 self.flights.failed(target, now);
                 return;
             }
-            Answer::NotFound => {
+            (Answer::NotFound, Sent::Other) => {
                 let namespace = &self.settings.ghost_namespace;
                 Some(format!("there is no namespace {namespace}"))
             }
             // Ours is told soon. Else somebody has the name.
-            Answer::AlreadyExists => Some(format!("another pod has the name {name}")),
-            Answer::Refused { message } => Some(message),
+            (Answer::AlreadyExists, _) => Some(format!("another pod has the name {name}")),
+            (Answer::Refused { message }, _) => Some(message),
         };
         if let Some((bed, _)) = self.slot_of.get(name)
             && let Some(bed_is) = self.beds.get_mut(bed)
@@ -264,19 +275,23 @@ impl Testbeds {
         }
     }
 
-    /// Notes that a ghost was made or deleted, until somebody tells what became of it.
-    fn note(&mut self, name: &str, before: Option<&str>, now: Time) {
+    /// Notes that a ghost was made or deleted, until somebody tells what became of it: who knew it before the
+    /// answer to its creation came was told.
+    fn note(&mut self, name: &str, sent: &Sent, known: Option<&str>, now: Time) {
         let Some(ghost) = self.ghosts.get_mut(name) else {
             return;
         };
-        match before {
-            Some(uid) if ghost.uid == uid => {
+        match sent {
+            Sent::Delete(uid) if ghost.uid == *uid => {
                 ghost.terminating = true;
                 ghost.untold = Some(now);
                 // One that did not suit is not made again and again in a hurry.
                 self.flights.failed(&Target::Ghost(name.to_owned()), now);
             }
-            _ => ghost.untold = Some(now),
+            // Another one has its name by now.
+            Sent::Delete(_) => {}
+            Sent::Other if known == Some(&ghost.uid) => {}
+            Sent::Other => ghost.untold = Some(now),
         }
         self.mark_ghost(name.to_owned());
     }

@@ -68,6 +68,15 @@ enum Target {
     Ghost(String),
 }
 
+/// What was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Sent {
+    /// Anything but a delete.
+    Other,
+    /// The delete of the object of this uid.
+    Delete(String),
+}
+
 /// What is to be looked at at a time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
@@ -111,7 +120,7 @@ pub struct Testbeds {
     /// Of each ghost that there may be, its Testbed and slot.
     slot_of: BTreeMap<String, (String, u32)>,
     claimants: Claimants,
-    flights: Flights<Target>,
+    flights: Flights<Target, Sent>,
     alarms: BTreeSet<(Time, Alarm)>,
     marked: Marked,
 }
@@ -412,8 +421,8 @@ impl Machine for Testbeds {
     }
 
     fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {
-        if let Some(target) = self.flights.land(ticket) {
-            self.take(&target, answer, now);
+        if let Some((target, sent)) = self.flights.land(ticket) {
+            self.take(&target, &sent, answer, now);
         }
     }
 

@@ -68,6 +68,32 @@ fn a_ghost_that_somebody_deletes_comes_back() {
 }
 
 #[test]
+fn a_ghost_of_which_the_watch_tells_before_the_answer_to_its_creation_is_left_alone() {
+    let mut world = World::new();
+    world.node("node-a", Some("1"), 8);
+    world.testbed("bed", spec(2, "1"));
+    let mut deletes = 0;
+    for _ in 0..300 {
+        let writes = world.machine.due(world.now, 9);
+        for write in writes {
+            deletes += usize::from(matches!(write.deed, Deed::Delete { .. }));
+            let answer = world.carry_out(&write);
+            while world.hear(Resource::Pods) || world.hear(Resource::Testbeds) {}
+            world.machine.answered(write.ticket, answer, world.now);
+        }
+        world.bind_ghosts();
+        while world.hear(Resource::Nodes) || world.hear(Resource::Pods) {}
+        while world.hear(Resource::Testbeds) {}
+        world.now = world.now + Millis(500);
+    }
+    assert_eq!(deletes, 0);
+    assert_eq!(world.slots("bed"), ["0 node-a/0 Free", "1 node-a/1 Free"]);
+    let creates = world.written.iter().filter(|(_, word)| *word == "create");
+    assert_eq!(creates.count(), 2);
+    assert_eq!(world.ready("bed").0, "Held");
+}
+
+#[test]
 fn an_occupied_slot_has_no_ghost_until_its_pod_ends() {
     let mut world = world();
     let pod = world.take("p", 2);

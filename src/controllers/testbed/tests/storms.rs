@@ -27,6 +27,8 @@ enum Act {
     Hear(u8, u8),
     List(u8),
     Due(u8),
+    /// A write happens; its answer comes later.
+    CarryOut(u8),
     Answer(u8, u8),
     Twice(u8),
     Wait(u16),
@@ -50,6 +52,7 @@ fn act() -> impl Strategy<Value = Act> {
         8 => (0u8..4, 1u8..5).prop_map(|(of, count)| Hear(of, count)),
         1 => (0u8..4).prop_map(List),
         8 => (1u8..6).prop_map(Due),
+        5 => any::<u8>().prop_map(CarryOut),
         10 => (any::<u8>(), 0u8..16).prop_map(|(which, how)| Answer(which, how)),
         1 => any::<u8>().prop_map(Twice),
         3 => (1u16..3_000).prop_map(Wait),
@@ -66,8 +69,8 @@ const RESOURCES: [Resource; 4] = [
 
 struct Storm {
     world: World,
-    /// Sent and not answered.
-    flying: Vec<Write>,
+    /// Sent and not answered; with the answer that is on its way.
+    flying: Vec<(Write, Option<Answer>)>,
     answered: Vec<Write>,
     pods: u32,
     /// By ghost, the number that a status gave its slot first; while it was there.
@@ -163,9 +166,18 @@ impl Storm {
             Act::List(of) => world.list(RESOURCES[usize::from(of)]),
             Act::Due(most) => {
                 let writes = world.machine.due(world.now, most.into());
-                self.flying.extend(writes);
-                let objects: BTreeSet<_> = self.flying.iter().map(|one| &one.on).collect();
+                self.flying
+                    .extend(writes.into_iter().map(|one| (one, None)));
+                let objects: BTreeSet<_> = self.flying.iter().map(|(one, _)| &one.on).collect();
                 assert_eq!(objects.len(), self.flying.len(), "two writes of one object");
+            }
+            Act::CarryOut(which) => {
+                if !self.flying.is_empty() {
+                    let index = usize::from(which) % self.flying.len();
+                    let (write, answer) = self.flying[index].clone();
+                    let answer = answer.unwrap_or_else(|| self.carry_out(&write));
+                    self.flying[index].1 = Some(answer);
+                }
             }
             Act::Answer(which, how) => self.answer(which, how),
             Act::Twice(which) => {
@@ -180,8 +192,8 @@ impl Storm {
             Act::Wait(span) => world.now = world.now + Millis(span.into()),
             Act::Restart => {
                 // What was sent may still happen.
-                for write in std::mem::take(&mut self.flying) {
-                    if write.ticket.0 % 2 == 0 {
+                for (write, answer) in std::mem::take(&mut self.flying) {
+                    if answer.is_none() && write.ticket.0 % 2 == 0 {
                         self.carry_out(&write);
                     }
                 }
@@ -230,23 +242,24 @@ impl Storm {
         if self.flying.is_empty() {
             return;
         }
-        let write = self.flying.remove(usize::from(which) % self.flying.len());
+        let (write, came) = self.flying.remove(usize::from(which) % self.flying.len());
         let until = self.world.now + Millis(700);
         let answer = match how {
             0 => Answer::Lost,
             1 => {
-                self.carry_out(&write);
+                came.unwrap_or_else(|| self.carry_out(&write));
                 Answer::Lost
             }
-            2 => Answer::Refused {
+            // What happened is not refused.
+            2 if came.is_none() => Answer::Refused {
                 message: "no".to_owned(),
             },
-            3 => Answer::Throttled { until },
-            4 => match self.carry_out(&write) {
+            3 if came.is_none() => Answer::Throttled { until },
+            4 => match came.unwrap_or_else(|| self.carry_out(&write)) {
                 Answer::Done(_) => Answer::Done(None),
                 other => other,
             },
-            _ => self.carry_out(&write),
+            _ => came.unwrap_or_else(|| self.carry_out(&write)),
         };
         let now = self.world.now;
         self.world.machine.answered(write.ticket, answer, now);
@@ -286,8 +299,8 @@ impl Storm {
     /// Everything goes well from here on: then ghosts are those of the slots that are not occupied, and every slot
     /// of every node that has the label is there.
     fn end(mut self) {
-        for write in std::mem::take(&mut self.flying) {
-            let answer = self.carry_out(&write);
+        for (write, answer) in std::mem::take(&mut self.flying) {
+            let answer = answer.unwrap_or_else(|| self.carry_out(&write));
             let now = self.world.now;
             self.world.machine.answered(write.ticket, answer, now);
         }
