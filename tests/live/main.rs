@@ -35,6 +35,7 @@ mod promises;
 mod protobuf;
 mod scenarios;
 mod smoke;
+mod testbed;
 mod unreadable;
 mod upstream;
 mod whose;

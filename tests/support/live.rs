@@ -6,8 +6,9 @@ use muster::cluster::lanes::Answerers;
 use muster::cluster::lease::LeaseOptions;
 use muster::cluster::{Explanations, Fence, Health, Metrics};
 use muster::config::SchedulerConfiguration;
+use muster::controllers::testbed::Settings;
 use muster::core::engine::{Policy, Priorities};
-use muster::live::{self, Options};
+use muster::live::{self, Options, controllers};
 use muster_devcluster::{ControlPlane, fake_node};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -200,6 +201,49 @@ impl Cluster {
     /// Starts Muster as somebody.
     pub(crate) fn muster_as(&self, kubeconfig: &Path, lease: Option<LeaseOptions>) -> Muster {
         self.muster_with(kubeconfig, lease, |_| {})
+    }
+
+    /// Starts the controllers as somebody.
+    pub(crate) fn controllers_as(&self, kubeconfig: &Path, lease: Option<LeaseOptions>) -> Muster {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let config = runtime
+            .block_on(client::kube_config(Some(kubeconfig)))
+            .unwrap();
+        let health = Arc::new(Health::of(controllers::WATCHED));
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = {
+            let _inside = runtime.enter();
+            let fence = if lease.is_some() {
+                Fence::shut()
+            } else {
+                Fence::open()
+            };
+            let options = controllers::Options {
+                reader: client::reader(&config, ANSWER_WITHIN).unwrap(),
+                writer: client::writer(&config, ANSWER_WITHIN, &fence).unwrap(),
+                fence,
+                lease: lease.map(|lease| (client::lease(&config).unwrap(), lease)),
+                settings: Settings::default(),
+                in_flight: 16,
+                health: Arc::clone(&health),
+                metrics: Arc::clone(&metrics),
+            };
+            runtime.spawn(controllers::run(options, async {
+                let _ = stopped.await;
+            }))
+        };
+        Muster {
+            health,
+            metrics,
+            stop,
+            task,
+            runtime,
+        }
     }
 
     /// Starts Muster as somebody, with other options than usual.
