@@ -3,14 +3,15 @@
 use super::advise::{self, Advised};
 use super::agenda::{Awaited, Block, Want};
 use super::charges::note_charged;
-use super::claims::{reserved, returning};
+use super::claims::{nominated, reserved, returning};
 use super::company::{hope_by_others, wake_by_company};
+use super::given::{Given, ask_for_room, ask_the_books, ask_the_queue, taken_by};
 use super::next::queue_or_wait;
 use super::notes::{Short, Stage};
 use super::order::order_key;
 use super::park::{park, park_without_room, want_of};
 use super::{Cycle, admit, asks, finish, moves, preempt, reservation};
-use crate::fairness::{self, Blocked, Contest};
+use crate::fairness::{Blocked, Contest};
 use crate::framework::{Preemption, Profile, Reason};
 use crate::placement::Confined;
 use crate::placement::Demand;
@@ -129,12 +130,12 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     let (now, note) = (cx.now, cx.agenda.note_mut(gang_id));
     note.history.tried_at = Some(now);
     note.forget_try();
-    let Asked { charge, amounts } = match ask_the_queue(cx, gang_id) {
-        Ok(asked) => asked,
+    let mut given = match ask_the_queue(cx, gang_id) {
+        Ok(given) => given,
         Err(blocked) => return hold_back(cx, gang_id, &blocked),
     };
     if !cx.agenda.note(gang_id).admitted {
-        return try_to_admit(cx, gang_id);
+        return try_to_admit(cx, gang_id, given);
     }
     match advise::advise(cx, gang_id) {
         Advised::Waits(why) => return advise::wait_for_answers(cx, gang_id, why),
@@ -156,30 +157,33 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         let shortage = known.shortage_of(cx, gang_id, want);
         note_shortage(cx, gang_id, &shortage, &Arc::clone(&known.shortage));
         let why = explain(cx.state, gang_id, &shortage);
-        return find_room_later(cx, gang_id, charge, why);
+        return find_room_later(cx, gang_id, given, why);
     }
-    let (mut charge, mut placed) = (charge, place(cx, gang_id, amounts.as_ref()));
-    if let Err(Refusal::More(taken)) = &placed {
+    let mut placed = place(cx, gang_id, &given);
+    if let Err(Refusal::More(taken)) = placed {
         // Others than those who would be first have a place.
-        charge = match ask_the_books(cx.state, gang_id, taken) {
+        given.charge = match ask_the_books(cx, gang_id, &taken) {
             Ok(charge) => charge,
             Err(blocked) => return hold_back(cx, gang_id, &blocked),
         };
-        let taken = taken.clone();
-        placed = place(cx, gang_id, Some(&taken));
+        given.amounts = Some(taken);
+        placed = place(cx, gang_id, &given);
     }
     match placed {
         Ok(()) => {
-            if charge > 0 {
-                cx.state.charge_budget(gang_id, charge);
+            if given.charge > 0 {
+                cx.state.charge_budget(gang_id, given.charge);
             }
             note_charged(cx, gang_id);
             cx.agenda.seated(gang_id);
         }
         Err(Refusal::Own(why)) => park(cx, gang_id, why),
         Err(Refusal::Ghosts(room)) => {
+            if let Err(blocked) = ask_for_room(cx, gang_id, &room, &mut given) {
+                return hold_back(cx, gang_id, &blocked);
+            }
             let why = preempt::take_place(cx, gang_id, &room);
-            await_leaving(cx, gang_id, charge);
+            await_leaving(cx, gang_id, given.charge);
             park_without_room(cx, gang_id, None, why);
         }
         // It was asked for what they take.
@@ -194,7 +198,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
             let shortage = Arc::new(shortage);
             note_shortage(cx, gang_id, &shortage, &shortage);
             let why = explain(cx.state, gang_id, &shortage);
-            find_room_later(cx, gang_id, charge, why);
+            find_room_later(cx, gang_id, given, why);
             if let Some(Want {
                 shape, size, limit, ..
             }) = want
@@ -213,7 +217,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
 
 /// Lets a gang in if there is room for its members that are not there yet; what it can be tried for now comes
 /// next. It is charged when it starts.
-fn try_to_admit(cx: &mut Cycle<'_>, gang_id: GangId) {
+fn try_to_admit(cx: &mut Cycle<'_>, gang_id: GangId, given: Given) {
     cx.state.show(reservation::view_of(cx, gang_id));
     match admit::admit(cx, gang_id) {
         Ok(()) => {
@@ -223,7 +227,7 @@ fn try_to_admit(cx: &mut Cycle<'_>, gang_id: GangId) {
             queue_or_wait(cx, gang_id);
         }
         Err(why) => {
-            find_room_later(cx, gang_id, 0, why);
+            find_room_later(cx, gang_id, given, why);
             let note = cx.agenda.note_mut(gang_id);
             note.not_admitted.clone_from(&note.why);
         }
@@ -247,10 +251,15 @@ fn note_shortage(cx: &mut Cycle<'_>, gang_id: GangId, own: &Shortage, shared: &A
 }
 
 /// A gang found no room: others make some for it, or its place is reserved, or it just waits.
-fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128, mut why: Why) {
-    let leaving = preempt::make_room(cx, gang_id);
-    if let Some(leaving) = leaving.or_else(|| moves::make_room(cx, gang_id)) {
-        await_leaving(cx, gang_id, charge);
+fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, mut given: Given, mut why: Why) {
+    let leaving = preempt::make_room(cx, gang_id, &mut given);
+    let leaving = leaving.or_else(|| moves::make_room(cx, gang_id, &mut given));
+    let leaving = match leaving.transpose() {
+        Ok(leaving) => leaving,
+        Err(blocked) => return hold_back(cx, gang_id, &blocked),
+    };
+    if let Some(leaving) = leaving {
+        await_leaving(cx, gang_id, given.charge);
         why = match cx.agenda.note(gang_id).search.by_node.as_deref() {
             Some(words) => Why::new(
                 leaving.reason,
@@ -287,57 +296,6 @@ fn await_leaving(cx: &mut Cycle<'_>, gang_id: GangId, charge: u128) {
     reserved::cancel(cx, gang_id);
 }
 
-/// What a gang's queue gives it.
-struct Asked {
-    /// What it is charged.
-    charge: u128,
-    /// What it was asked for; `None`: whatever it takes.
-    amounts: Option<Tally>,
-}
-
-/// Whether its queue gives a gang what it asks for, as if nothing were held for it. One that has to be completed
-/// was let in before, but for what its minimum was raised by.
-fn ask_the_queue(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<Asked, Blocked> {
-    let gang = &cx.state[gang_id];
-    if gang.has_to_be_completed() && gang.min_available() <= cx.agenda.note(gang_id).let_in {
-        return Ok(Asked {
-            charge: 0,
-            amounts: None,
-        });
-    }
-    if cx.claims.nominated.contains(&gang_id) {
-        // It was let in when the room was found, and what is held counts already.
-        let queue = cx.state.queues().get(cx.state.queue_of(gang_id));
-        return Ok(Asked {
-            charge: queue.map_or(0, |queue| queue.account.charge_of(gang_id)),
-            amounts: None,
-        });
-    }
-    let amounts = if cx.agenda.note(gang_id).admitted {
-        Demand::amounts(cx.state, gang_id)
-    } else {
-        cx.state.room_wanted(gang_id)
-    };
-    let charge = ask_the_books(cx.state, gang_id, &amounts)?;
-    // Of equal members all take the same, whichever have a place.
-    let may_differ = cx.state[gang_id].pending.only_class().is_none();
-    Ok(Asked {
-        charge,
-        amounts: may_differ.then_some(amounts),
-    })
-}
-
-/// Whether its queue gives a gang so much, as if nothing were held for it; what it is charged.
-fn ask_the_books(
-    state: &mut ClusterState,
-    gang_id: GangId,
-    amounts: &Tally,
-) -> Result<u128, Blocked> {
-    let mut statement = Statement::new(state);
-    statement.hold_room(gang_id, None);
-    fairness::check(statement.state(), gang_id, amounts)
-}
-
 /// Leaves a gang at the head of its queue, of which nobody is tried before the books change; one that
 /// has begun and wants more, or that asks for more than the queue may ever give, stands in nobody's way.
 fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
@@ -349,6 +307,9 @@ fn hold_back(cx: &mut Cycle<'_>, gang_id: GangId, blocked: &Blocked) {
         note.not_admitted = Some(why.clone());
     }
     reserved::cancel(cx, gang_id);
+    if cx.claims.nominated.contains(&gang_id) {
+        nominated::give_up(cx, gang_id);
+    }
     let gang = &cx.state[gang_id];
     let has_begun = gang.missing() == 0 || gang.has_to_be_completed();
     let apart = match blocked.by {
@@ -399,8 +360,8 @@ fn block(
     }
 }
 
-/// Places members of a gang, which together take no more than this.
-fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result<(), Refusal> {
+/// Places members of a gang, which together take no more than its queue gives it.
+fn place(cx: &mut Cycle<'_>, gang_id: GangId, given: &Given) -> Result<(), Refusal> {
     let demand = if cx.state[gang_id].missing() > 0 {
         Demand::minimum(cx.state, gang_id)
     } else {
@@ -408,7 +369,7 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result
     };
     let profile = cx.profile_of(gang_id);
     let key = order_key(cx, gang_id);
-    let nominated = cx.state.nominations(gang_id);
+    let room = cx.state.nominations(gang_id);
     let mut statement = Statement::new(cx.state);
     let held = statement.lift_claims(gang_id);
     let start = statement.checkpoint();
@@ -424,9 +385,10 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result
         found.map_err(Refusal::Shortage)?;
     }
     line_up(&mut statement, profile, gang_id);
-    if let Some(most) = at_most {
-        let taken = taken_in(&statement);
-        if taken.iter().any(|(one, amount)| amount > most.get(one)) {
+    if given.amounts.is_some() {
+        let placed = statement.assumed().map(|one| one.pod);
+        let taken = taken_by(statement.state(), placed);
+        if !given.covers(&taken) {
             return Err(Refusal::More(taken));
         }
     }
@@ -453,24 +415,12 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, at_most: Option<&Tally>) -> Result
     cx.orders.onto_kept.extend(onto_kept);
     if cx.claims.nominated.remove(&gang_id) {
         // It may have found another place than was held for it.
-        cx.state
-            .note_room(nominated.into_iter().map(|(_, node)| node));
+        cx.state.note_room(room.into_iter().map(|(_, node)| node));
     }
     reserved::cancel(cx, gang_id);
     returning::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;
     finish::begin(cx, gang_id, committed).map_err(Refusal::Own)
-}
-
-/// What those take together who have a place.
-fn taken_in(statement: &Statement<'_>) -> Tally {
-    let mut taken = Tally::default();
-    for one in statement.assumed() {
-        if let Some(shape) = statement.state().shape_of(one.pod) {
-            taken.add(&shape.request);
-        }
-    }
-    taken
 }
 
 /// Puts a pod without a gang on the node that its `status.nominatedNodeName` names, if it fits there, whatever

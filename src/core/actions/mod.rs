@@ -15,6 +15,7 @@ mod company;
 mod decision;
 mod finish;
 mod ghosts;
+mod given;
 mod grant;
 mod heads;
 mod leaving;

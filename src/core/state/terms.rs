@@ -49,14 +49,20 @@ impl ClusterState {
     /// Looks at the books as if a gang held nothing, and had been charged nothing.
     pub fn as_if_it_held_nothing<T>(&mut self, id: GangId, look: impl FnOnce(&Self) -> T) -> T {
         let account = self.close_account(id);
+        let found = self.without_its_charge(id, |state| look(state));
+        if let Some((queue, lifetime)) = account {
+            self.open_account(id, queue, lifetime);
+        }
+        found
+    }
+
+    /// Looks at the books as if a gang had been charged nothing.
+    pub fn without_its_charge<T>(&mut self, id: GangId, look: impl FnOnce(&mut Self) -> T) -> T {
         let queue = self.gangs[id].queue;
         let charge = queue.and_then(|queue| self.queues.charge(queue, id, None));
         let found = look(self);
         if let Some(queue) = queue {
             self.queues.charge(queue, id, charge);
-        }
-        if let Some((queue, lifetime)) = account {
-            self.open_account(id, queue, lifetime);
         }
         found
     }

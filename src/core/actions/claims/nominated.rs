@@ -35,7 +35,7 @@ pub(in crate::actions) fn nominate(cx: &mut Cycle<'_>, gang_id: GangId, room: &R
 /// Holds nothing for a gang any more.
 pub(in crate::actions) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
     let note = cx.agenda.note_mut(gang_id);
-    (note.search.room, note.search.asked) = (None, None);
+    (note.search.room, note.search.asked, note.search.given) = (None, None, None);
     if cx.claims.nominated.remove(&gang_id) {
         let nodes = cx.state.drop_nominations(gang_id);
         cx.state.note_room(nodes);

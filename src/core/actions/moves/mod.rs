@@ -12,9 +12,11 @@ mod search;
 mod who;
 
 use super::claims::{MoveLimits, Reserved, nominated, returning};
+use super::given::{Given, ask_for_room};
 use super::heads::heads_its_queue;
 use super::preempt::Spending;
 use super::{Cycle, release, reservation};
+use crate::fairness::Blocked;
 use crate::state::{GangId, NodeId, View};
 use muster_model::RoomNote;
 use muster_model::explanation::Lost;
@@ -28,8 +30,13 @@ const PACE: Millis = Millis(5_000);
 /// The same where no node has changed: who may be moved changes with time, too.
 const AGAIN: Millis = Millis(30_000);
 
-/// Moves others so that a gang that found no room has some, if that can be done. Says so.
-pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
+/// Moves others so that a gang that found no room has some, if that can be done. Says so; or who does not give it
+/// that room.
+pub(super) fn make_room(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    given: &mut Given,
+) -> Option<Result<Why, Blocked>> {
     let limits = cx.claims.moves.limits?;
     if !may_benefit(cx, gang_id, &limits) {
         return None;
@@ -55,7 +62,8 @@ pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
     let plan = search::find(cx, gang_id, &candidates, limits.max_pods);
     cx.state.show(reservation::view_of(cx, gang_id));
     let plan = plan.filter(|plan| is_allowed(cx, plan))?;
-    Some(carry_out(cx, gang_id, &plan, &limits))
+    let asked = ask_for_room(cx, gang_id, &plan.room, given);
+    Some(asked.map(|()| carry_out(cx, gang_id, &plan, &limits)))
 }
 
 /// Whether others may be moved for a gang now.

@@ -5,6 +5,7 @@ use crate::fairness::Blocked;
 use crate::placement::Shortage;
 use crate::state::{Gang, NodeId, Outage, PodId, QueueId, Terms};
 use muster_model::explanation::{Asked, Disruption, KeptFor};
+use muster_model::resources::Tally;
 use muster_model::units::Time;
 use muster_model::{Lifetime, LostSums, RoomNote, Why};
 use std::collections::BTreeSet;
@@ -47,6 +48,8 @@ pub struct Search {
     pub room: Option<RoomNote>,
     /// Who was asked to make room for it then.
     pub asked: Option<Box<Asked>>,
+    /// What its queue lets it have of the room that is held for it.
+    pub given: Option<Box<Tally>>,
     /// What kube-scheduler would say of it, where room is made as it does.
     pub by_node: Option<Arc<str>>,
     /// No place could be found for it, whoever of those that are ours had gone.

@@ -25,9 +25,11 @@ pub use spared::SparedGangs;
 pub(crate) use victims::surplus;
 
 use super::claims::nominated::{give_up, nominate};
+use super::given::{Given, ask_for_room};
 use super::leaving::leaving;
 use super::partial::repairs_until;
 use super::{Cycle, ghosts, release};
+use crate::fairness::Blocked;
 use crate::framework::Preemption;
 use crate::placement::Room;
 use crate::state::{Eviction, GangId, PodId};
@@ -54,8 +56,13 @@ const PAUSES: Doubling = Doubling {
 /// So many of those who go are noted by name.
 const MAX_NAMES: usize = 5;
 
-/// Makes room for a gang that found none, if others may be taken off their nodes for it. Says so.
-pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
+/// Makes room for a gang that found none, if others may be taken off their nodes for it. Says so; or who does not
+/// give it that room.
+pub(super) fn make_room(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    given: &mut Given,
+) -> Option<Result<Why, Blocked>> {
     let gang = &cx.state[gang_id];
     // Who is in part is whole again or gone in a moment; but for one that is repaired there is time.
     let in_time = !gang.is_partly_bound() || repairs_until(cx.state, cx.agenda, gang_id).is_some();
@@ -65,8 +72,12 @@ pub(super) fn make_room(cx: &mut Cycle<'_>, gang_id: GangId) -> Option<Why> {
     }
     let note = match look_for_room(cx, gang_id) {
         Ok(plan) => {
+            if let Err(blocked) = ask_for_room(cx, gang_id, &plan.room, given) {
+                give_up(cx, gang_id);
+                return Some(Err(blocked));
+            }
             cx.agenda.note_mut(gang_id).search.room = Some(RoomNote::Found);
-            return Some(carry_out(cx, gang_id, &plan));
+            return Some(Ok(carry_out(cx, gang_id, &plan)));
         }
         Err(note) => note?,
     };

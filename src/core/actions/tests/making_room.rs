@@ -1,6 +1,7 @@
 //! Who may have to go for a gang, in which order, and how little of it is asked for.
 
 use super::*;
+use crate::actions::given::Given;
 use crate::actions::preempt::make_room;
 use muster_model::EvictCause;
 
@@ -79,8 +80,8 @@ fn what_was_asked_once_is_not_asked_again_while_it_leaves() {
     let mut world = world();
     assert_eq!(evicted_for(&mut world, 2).len(), 2);
     let gang = world.id("new");
-    let (why, orders) = world.act(|cx| make_room(cx, gang));
+    let (why, orders) = world.act(|cx| make_room(cx, gang, &mut Given::default()));
     assert!(orders.evictions.is_empty());
-    assert!(why.is_some_and(|why| why.reason == "Preempting"));
+    assert_eq!(why.unwrap().unwrap().reason, "Preempting");
     assert!(world.claims.nominated.contains(&gang));
 }
