@@ -11,7 +11,7 @@ use crate::framework::Profile;
 use crate::state::{ClusterState, NodeId, NodeSet};
 use crate::transaction::Assumed;
 use muster_exact::Effort;
-use muster_model::resources::Dimension;
+use muster_model::resources::{Dimension, Request};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -51,15 +51,15 @@ impl Placer {
         for one in placed {
             *on.entry(one.node).or_default() += 1;
         }
-        // Those that they filled are none any more.
-        if self
-            .find_candidates(state, profile, first, domain)
-            .is_none()
-        {
+        let needed = placed.len() as u64;
+        let smaller =
+            |nodes: &mut NodeSet| leave_out_too_large(state, &shape.request, needed, nodes);
+        let found = self.find_candidates_of(state, profile, first, domain, smaller);
+        if found.is_none() {
             self.candidates = NodeSet::default();
         }
+        // Those that they filled are none any more.
         on.keys().for_each(|node| self.candidates.insert(*node));
-        let needed = placed.len() as u64;
         let mut rooms = Rooms::default();
         let column = |one| (state.nodes().free_column(one), shape.request.get(one), one);
         let columns: Vec<_> = state.dimensions().iter().map(column).collect();
@@ -86,6 +86,19 @@ impl Placer {
         let moved = moved.map(|(one, node)| Assumed { pod: one.pod, node });
         Some(moved.collect())
     }
+}
+
+/// Takes those out that nobody uses and so many members do not fill, all at once: mostly that is nearly all of
+/// them.
+fn leave_out_too_large(state: &ClusterState, request: &Request, members: u64, from: &mut NodeSet) {
+    let nodes = state.nodes();
+    let more = i64::try_from(members).unwrap_or(i64::MAX).saturating_add(1);
+    let mut too_large = from.clone();
+    too_large.subtract(nodes.in_use());
+    for (dimension, amount) in request.iter().filter(|(_, amount)| *amount > 0) {
+        nodes.retain_with_room(&mut too_large, dimension, amount.saturating_mul(more));
+    }
+    from.subtract(&too_large);
 }
 
 /// What is free of a resource, how much of it a member asks for, and which one it is.

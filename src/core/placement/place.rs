@@ -622,6 +622,18 @@ impl Placer {
         pod_id: PodId,
         domain: &Domain,
     ) -> Option<()> {
+        self.find_candidates_of(state, profile, pod_id, domain, |_| {})
+    }
+
+    /// The same of those that are left when some were taken out, before it is looked at what is on each.
+    pub(super) fn find_candidates_of(
+        &mut self,
+        state: &ClusterState,
+        profile: &Profile,
+        pod_id: PodId,
+        domain: &Domain,
+        take_out: impl FnOnce(&mut NodeSet),
+    ) -> Option<()> {
         let cx = Context::new(state, &self.store, pod_id)?;
         let allowed = self.masks.allowed(&profile.filter, &cx);
         self.candidates.copy_from(allowed);
@@ -629,6 +641,7 @@ impl Placer {
         if let Some(among) = narrow(profile, &cx, domain)? {
             self.candidates.intersect(&among);
         }
+        take_out(&mut self.candidates);
         for filter in profile.asked_each_time(cx.shape) {
             filter.retain(&cx, &mut self.candidates);
         }

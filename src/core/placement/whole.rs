@@ -108,7 +108,7 @@ impl Placer {
         let max_nodes = if uniform { EXACT_NODES } else { IMPROVED_NODES };
         let state = statement.state();
         let among = domain.nodes().unwrap_or_else(|| state.nodes().present());
-        let many = uniform && among.len() > max_nodes;
+        let many = uniform && among.has_more_than(max_nodes);
         let on_fewer = uniform && lost.opportunity == 0 && lost.nodes > 1;
         // Who avoids a node is equal to nobody.
         if on_fewer && !demand.anybody_avoids() && self.may_look_at(among.len(), many) {

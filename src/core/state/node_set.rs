@@ -95,6 +95,18 @@ impl NodeSet {
         self.0.count_ones(..)
     }
 
+    /// Whether more than so many are: not all are counted for that.
+    #[must_use]
+    pub fn has_more_than(&self, count: usize) -> bool {
+        let mut left = count;
+        self.0.as_slice().iter().any(|bits| {
+            let here = bits.count_ones() as usize;
+            let more = here > left;
+            left = left.saturating_sub(here);
+            more
+        })
+    }
+
     /// The nodes by rising id.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.0.ones().map(NodeId::from_index)
@@ -167,6 +179,9 @@ mod tests {
             assert_eq!(nodes.nth(index), Some(node));
         }
         assert_eq!(nodes.nth(6), None);
+        for count in 0..8 {
+            assert_eq!(nodes.has_more_than(count), nodes.len() > count);
+        }
     }
 
     #[test]

@@ -75,7 +75,9 @@ pub struct Nodes {
     /// How many pods take room on a node.
     pods: u32,
     /// How many pods are on each node that are not on every node.
-    in_use: Vec<u32>,
+    in_use_by: Vec<u32>,
+    /// The nodes with any such pod.
+    in_use: NodeSet,
     /// How many pods want their node for their gang.
     exclusive: u32,
     /// How often a node looks taken as a whole.
@@ -113,7 +115,7 @@ impl Nodes {
         for column in &mut self.columns {
             column.resize(capacity);
         }
-        self.in_use.resize(capacity, 0);
+        self.in_use_by.resize(capacity, 0);
         id
     }
 
@@ -210,7 +212,7 @@ impl Nodes {
         }
         self.holders ^= held_by(node, takes.edition);
         self.pods += 1;
-        self.in_use[node.index()] += u32::from(!takes.daemon);
+        self.count_in_use(node, |pods| pods + u32::from(!takes.daemon));
         self.exclusive += u32::from(takes.exclusive);
         self.appeal.count_unsaid(node, takes.unsaid, true);
         self.touched.note(node);
@@ -232,7 +234,7 @@ impl Nodes {
     ) {
         self.holders ^= held_by(node, takes.edition);
         self.pods -= 1;
-        self.in_use[node.index()] -= u32::from(!takes.daemon);
+        self.count_in_use(node, |pods| pods - u32::from(!takes.daemon));
         self.exclusive -= u32::from(takes.exclusive);
         self.appeal.count_unsaid(node, takes.unsaid, false);
         self.touched.note(node);
@@ -251,6 +253,14 @@ impl Nodes {
         }
         self.rows[node.index()].pods = staying;
         self.free_slot_if_unused(node);
+    }
+
+    fn count_in_use(&mut self, node: NodeId, change: impl FnOnce(u32) -> u32) {
+        let pods = &mut self.in_use_by[node.index()];
+        let before = std::mem::replace(pods, change(*pods));
+        if (before > 0) != (*pods > 0) {
+            self.in_use.set(node, before == 0);
+        }
     }
 
     /// One pod more on a node wants it for its gang, or one less.
@@ -406,7 +416,13 @@ impl Nodes {
     /// How many of the pods on a node are not such as are on every node.
     #[must_use]
     pub fn in_use_by(&self, node: NodeId) -> u32 {
-        self.in_use.get(node.index()).copied().unwrap_or(0)
+        self.in_use_by.get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// The nodes with a pod that is not on every node.
+    #[must_use]
+    pub const fn in_use(&self) -> &NodeSet {
+        &self.in_use
     }
 
     /// Whether a pod on a node wants it for its gang.
@@ -536,6 +552,13 @@ impl Nodes {
         });
         if holders != self.holders {
             return Err("the nodes' mark is not that of who holds room on them".to_owned());
+        }
+        for (index, pods) in self.in_use_by.iter().enumerate() {
+            if self.in_use.contains(NodeId::from_index(index)) != (*pods > 0) {
+                return Err(format!(
+                    "node {index}: {pods} pods use it, and it is noted otherwise"
+                ));
+            }
         }
         let mut by_label = LabelIndex::default();
         for (index, row) in self.rows.iter().enumerate() {
