@@ -130,8 +130,10 @@ impl ClusterState {
 
     /// Holds nothing for a gang any more, and those who wait for room may have it.
     pub fn give_up_room(&mut self, gang: GangId) {
-        self.held_room.had.remove(&gang);
-        self.drop_hold(gang);
+        let had = self.held_room.had.remove(&gang).is_some();
+        if had || self.held_for(gang).is_some() {
+            self.drop_hold(gang);
+        }
     }
 
     /// The same, of which it is known still what its members had.
@@ -157,7 +159,10 @@ impl ClusterState {
 
     /// A gang is admitted: what its members have from now on is not asked for again.
     pub fn begin_to_have(&mut self, gang: GangId) {
-        self.held_room.had.entry(gang).or_default();
+        // Who asks for nothing has nothing of it.
+        if !self[gang].min_resources.is_empty() {
+            self.held_room.had.entry(gang).or_default();
+        }
     }
 
     /// Some members of a gang got nodes, while what is held for it was thought away: what they left of it is
@@ -249,7 +254,8 @@ impl ClusterState {
     #[must_use]
     pub fn room_wanted(&self, id: GangId) -> Tally {
         let mut wanted = Tally::default();
-        let Some(gang) = self.gangs.get(id).filter(|gang| !has_ended(gang)) else {
+        let asks = |gang: &&super::Gang| !gang.min_resources.is_empty() && !has_ended(gang);
+        let Some(gang) = self.gangs.get(id).filter(asks) else {
             return wanted;
         };
         let had = self.held_room.had.get(&id);
@@ -264,7 +270,8 @@ impl ClusterState {
     /// The same beyond its members that wait as well: what those ask they ask as pods.
     #[must_use]
     pub fn room_for_others_of(&self, id: GangId) -> Request {
-        let Some(gang) = self.gangs.get(id) else {
+        let asks = |gang: &&super::Gang| !gang.min_resources.is_empty();
+        let Some(gang) = self.gangs.get(id).filter(asks) else {
             return Request::default();
         };
         let mut there = Tally::default();
