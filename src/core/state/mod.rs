@@ -460,20 +460,21 @@ impl ClusterState {
 
     fn upsert_definition(&mut self, mut spec: GangSpec) {
         let (key, granted) = (spec.key.clone(), spec.granted.take());
-        match self.find_gang(&spec.key) {
+        let gang = match self.find_gang(&spec.key) {
             Some(id) => {
                 self.define(id, spec);
                 self.give_up_if_not_ours(id);
+                self.find_gang(&key)
             }
             None => self.define_other(spec),
-        }
-        if let Some(gang) = self.find_gang(&key).and_then(|id| self.gangs.get_mut(id)) {
+        };
+        if let Some(gang) = gang.and_then(|id| self.gangs.get_mut(id)) {
             // What is said of it later we say ourselves.
             gang.recalled = granted.filter(|_| !self.has_begun);
         }
     }
 
-    fn define(&mut self, id: GangId, spec: GangSpec) {
+    pub(super) fn define(&mut self, id: GangId, spec: GangSpec) {
         let Some(gang) = self.gangs.get_mut(id) else {
             return;
         };
@@ -565,9 +566,14 @@ impl ClusterState {
 
     /// The gang of a key, made now if need be.
     fn gang_slot(&mut self, key: &GangKey) -> GangId {
-        if let Some(id) = self.find_gang(key) {
-            return id;
+        match self.find_gang(key) {
+            Some(id) => id,
+            None => self.new_gang(key),
         }
+    }
+
+    /// The gang of a key, of which there is none.
+    fn new_gang(&mut self, key: &GangKey) -> GangId {
         let id = self.gangs.insert(Gang::new(key.clone(), self.arrivals));
         self.arrivals += 1;
         self.gangs_by_key.insert(key.clone(), id);

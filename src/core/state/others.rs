@@ -89,11 +89,18 @@ impl ClusterState {
         self.is_ours_with(false, &gang.key, gang.definition())
     }
 
-    /// A PodGroup of a group that is not ours.
-    pub(super) fn define_other(&mut self, spec: GangSpec) {
+    /// A PodGroup of a group that is no gang; the gang, where it is one with that.
+    pub(super) fn define_other(&mut self, spec: GangSpec) -> Option<GangId> {
         let key = spec.key.clone();
+        // Who is ours from the first is never here.
+        if !self.others.groups.contains_key(&key) && self.is_ours_with(false, &key, Some(&spec)) {
+            let id = self.new_gang(&key);
+            self.define(id, spec);
+            return Some(id);
+        }
         define(&mut self.others.group(&key).definitions, spec);
         self.take_over_if_ours(&key);
+        self.find_gang(&key)
     }
 
     /// A PodGroup of a group that is not ours is gone.

@@ -9,7 +9,7 @@ use super::volumes::PodVolumesOf;
 use super::{ClusterState, Occupant};
 use indexmap::{Equivalent, IndexMap};
 use muster_model::resources::Dimension;
-use muster_model::{BindOutcome, EvictOutcome, GangKey, GangRef, PodKey, PodPhase, PodSpec};
+use muster_model::{BindOutcome, EvictOutcome, GangRef, PodKey, PodPhase, PodSpec};
 
 /// Pods by namespace and name.
 pub(super) type PodNames = IndexMap<(String, String), PodId>;
@@ -77,7 +77,8 @@ impl ClusterState {
             std::mem::take(&mut spec.other_scheduler),
         );
         let volumes = PodVolumesOf::new(&mut spec);
-        self.narrow(&mut spec, gang_key.as_ref());
+        let known = gang_key.as_ref().and_then(|key| self.find_gang(key));
+        self.narrow(&mut spec, known);
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let rules = self.rules_of(&spec);
         let (shape, no_room_for) = self
@@ -118,7 +119,7 @@ impl ClusterState {
         self.note_ghost(id, true);
         self.take_room(id);
         if let Some(key) = gang_key {
-            let gang = self.gang_slot(&key);
+            let gang = known.unwrap_or_else(|| self.new_gang(&key));
             self.join_gang(id, gang, None);
             self.note_start(id, spec.bound_at);
             self.touch(gang);
@@ -129,9 +130,10 @@ impl ClusterState {
 
     /// Fills in what its gang wants of all its nodes, so that news of a pod does not look as if it
     /// had another shape.
-    fn narrow(&self, spec: &mut PodSpec, gang: Option<&GangKey>) {
-        let gang = gang.and_then(|key| self.gang(self.find_gang(key)?));
-        let Some(gang) = gang else { return };
+    fn narrow(&self, spec: &mut PodSpec, gang: Option<GangId>) {
+        let Some(gang) = gang.and_then(|id| self.gang(id)) else {
+            return;
+        };
         let constraints = &mut spec.shape.constraints;
         if let Some(selector) = gang.node_selector() {
             constraints.gang_selector = selector.clone();
@@ -149,7 +151,8 @@ impl ClusterState {
         );
         self.fill_in_volumes(id, &mut spec);
         let volumes = PodVolumesOf::new(&mut spec);
-        self.narrow(&mut spec, gang_key.as_ref());
+        let known = gang_key.as_ref().and_then(|key| self.find_gang(key));
+        self.narrow(&mut spec, known);
         let rules = self.rules_of(&spec);
         let rules_after = rules.clone();
         let (shape, no_room_for) = self
@@ -161,8 +164,7 @@ impl ClusterState {
         facts.unsupported.extend(no_room_for);
         let Some(pod) = self.pods.get(id) else { return };
         // Room is held for it as a member of its gang.
-        let gang_after = gang_key.as_ref().and_then(|key| self.find_gang(key));
-        let nominated = pod.nominated.filter(|_| gang_after == pod.gang);
+        let nominated = pod.nominated.filter(|_| known == pod.gang);
         let node_after = node
             .or(pod.place.node())
             .or(nominated)
