@@ -369,7 +369,10 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, given: &Given) -> Result<(), Refus
     };
     let profile = cx.profile_of(gang_id);
     let key = order_key(cx, gang_id);
-    let room = cx.state.nominations(gang_id);
+    let room = match cx.claims.nominated.contains(&gang_id) {
+        true => cx.state.nominations(gang_id),
+        false => Vec::new(),
+    };
     let mut statement = Statement::new(cx.state);
     let held = statement.lift_claims(gang_id);
     let start = statement.checkpoint();

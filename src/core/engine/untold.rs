@@ -16,7 +16,7 @@ const PAUSE: Millis = Millis(100);
 /// Those gangs, and the queues of which some have to be looked at.
 #[derive(Debug, Default)]
 pub(super) struct Untold {
-    queue_of: BTreeMap<GangId, QueueId>,
+    queue_of: Vec<Option<QueueId>>,
     gangs: BTreeSet<(QueueId, GangId)>,
     /// Queues that were blocked, and up to whom they were looked at since.
     blocked: BTreeMap<QueueId, Option<GangId>>,
@@ -26,10 +26,10 @@ pub(super) struct Untold {
 impl Untold {
     /// Nobody knows what becomes of a gang in this queue, or something is known, or it is gone.
     pub(super) fn note(&mut self, gang: GangId, queue: Option<QueueId>) {
-        let before = match queue {
-            Some(queue) => self.queue_of.insert(gang, queue),
-            None => self.queue_of.remove(&gang),
-        };
+        if self.queue_of.len() <= gang.index() {
+            self.queue_of.resize(gang.index() + 1, None);
+        }
+        let before = std::mem::replace(&mut self.queue_of[gang.index()], queue);
         if before == queue {
             return;
         }

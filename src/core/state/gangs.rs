@@ -310,14 +310,15 @@ impl Gang {
     /// Whether some members are bound, and fewer than the minimum: what the promise is about.
     #[must_use]
     pub fn is_partly_bound(&self) -> bool {
-        self.unsecured() > 0 && self.counts().bound() > 0
+        // Mostly that is known at once.
+        self.counts().bound() > 0 && self.unsecured() > 0
     }
 
     /// Whether it is partly bound and what it lacks has no place yet: it has to be completed, whoever is in
     /// the way. One whose minimum is on its way only grows by what else it gets.
     #[must_use]
     pub fn has_to_be_completed(&self) -> bool {
-        self.missing() > 0 && self.is_partly_bound()
+        self.is_partly_bound() && self.missing() > 0
     }
 
     /// What is below its minimum when members are counted so, subgroup by subgroup and then as a

@@ -22,24 +22,27 @@ pub(super) struct Lines {
 impl Lines {
     /// Puts a gang where it belongs.
     pub(super) fn enter(&mut self, key: OrderKey) {
-        if self.places.get(&key.gang) == Some(&key) {
-            return;
+        match self.places.insert(key.gang, key) {
+            Some(before) if before == key => return,
+            Some(before) => self.take_out(&before),
+            None => {}
         }
-        self.leave(key.gang);
-        self.places.insert(key.gang, key);
         self.queues.entry(key.queue).or_default().insert(key);
         self.changed.insert(key.queue);
     }
 
     /// Takes a gang out, if it is in one.
     pub(super) fn leave(&mut self, gang: GangId) {
-        let Some(key) = self.places.remove(&gang) else {
-            return;
-        };
+        if let Some(key) = self.places.remove(&gang) {
+            self.take_out(&key);
+        }
+    }
+
+    fn take_out(&mut self, key: &OrderKey) {
         self.changed.insert(key.queue);
         self.left.insert(key.queue);
         if let Some(line) = self.queues.get_mut(&key.queue) {
-            line.remove(&key);
+            line.remove(key);
             if line.is_empty() {
                 // Nobody is left whose position could have changed.
                 self.queues.remove(&key.queue);

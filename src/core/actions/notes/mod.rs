@@ -135,11 +135,17 @@ impl Notes {
     }
 
     /// The notes on a gang, to change.
+    #[inline]
     pub(in crate::actions) fn of_mut(&mut self, gang: GangId) -> &mut Note {
         if self.0.len() <= gang.index() {
-            self.0.resize_with(gang.index() + 1, Note::default);
+            self.make_room_for(gang);
         }
         &mut self.0[gang.index()]
+    }
+
+    #[cold]
+    fn make_room_for(&mut self, gang: GangId) {
+        self.0.resize_with(gang.index() + 1, Note::default);
     }
 
     /// Takes a gang out of its stage, on the way to another.
