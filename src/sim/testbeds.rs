@@ -63,8 +63,8 @@ impl Testbeds {
         if value["metadata"]["resourceVersion"] != version {
             return Err(Answer::Conflict);
         }
-        let patch: json_patch::Patch = Deserialize::deserialize(patch).map_err(refused)?;
-        json_patch::patch(&mut value, &patch).map_err(refused)?;
+        let patch: json_patch::Patch = Deserialize::deserialize(patch).map_err(|error| refused(&error))?;
+        json_patch::patch(&mut value, &patch).map_err(|error| refused(&error))?;
         Ok(self.write(name, value))
     }
 
@@ -86,7 +86,7 @@ fn read(value: &Value) -> Option<crd::Testbed> {
     crd::Testbed::deserialize(value).ok()
 }
 
-fn refused(error: impl ToString) -> Answer {
+fn refused(error: &impl ToString) -> Answer {
     let message = error.to_string();
     Answer::Refused { message }
 }

@@ -75,6 +75,7 @@ pub(crate) fn lent() -> Scenario {
 
 const fn scenario(entries: Vec<Entry>) -> Scenario {
     Scenario {
+        ghost_namespace: String::new(),
         entries,
         warnings: Vec::new(),
     }

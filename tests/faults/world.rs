@@ -76,6 +76,7 @@ pub(crate) fn world(random: &mut Random) -> World {
     }
     World {
         scenario: Scenario {
+            ghost_namespace: String::new(),
             entries,
             warnings: Vec::new(),
         },

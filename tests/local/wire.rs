@@ -257,7 +257,7 @@ async fn a_refusal_for_good_is_not_tried_again_and_keeps_its_message() {
 #[tokio::test(start_paused = true)]
 async fn a_bind_to_a_slot_carries_its_number() {
     let (api, client) = FakeApi::start(script([]));
-    let mut rig = Rig::new(client);
+    let rig = Rig::new(client);
     rig.lanes.submit(Effect::Bind(Bind {
         pod: pod(),
         node: "node-7".to_owned(),
@@ -271,7 +271,7 @@ async fn a_bind_to_a_slot_carries_its_number() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_bind_that_fails_and_fails_ends_unbound_after_its_budget() {
     let (api, client) = FakeApi::start(|asked: &Asked| {
         if asked.line == POD {

@@ -1,8 +1,8 @@
 //! What the core is told can be written down and read again, as records of it will need.
 
 use crate::expect::split;
-use muster::model::{Event, HyperNodeSpec, NodeChoice, Object};
 use muster::api::convert;
+use muster::model::{Event, HyperNodeSpec, NodeChoice, Object};
 use muster::sim::scenario::{Played, Source, load};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
