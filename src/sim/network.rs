@@ -526,6 +526,16 @@ impl Network {
         self.fate(&Request::Read(PodKey::default()), now)
     }
 
+    /// When the controllers die, to start anew: a few times while there are faults.
+    pub fn deaths_of_controllers(&mut self, now: Time) -> Vec<Time> {
+        let left = self.calm_from.since(now);
+        if left == Millis(0) {
+            return Vec::new();
+        }
+        let count = self.random.below(4);
+        (0..count).map(|_| now + self.some_of(left)).collect()
+    }
+
     /// How many binds may be under way at once.
     #[must_use]
     pub fn bind_slots(&self, now: Time) -> usize {

@@ -63,7 +63,8 @@ impl Testbeds {
         if value["metadata"]["resourceVersion"] != version {
             return Err(Answer::Conflict);
         }
-        let patch: json_patch::Patch = Deserialize::deserialize(patch).map_err(|error| refused(&error))?;
+        let patch: json_patch::Patch =
+            Deserialize::deserialize(patch).map_err(|error| refused(&error))?;
         json_patch::patch(&mut value, &patch).map_err(|error| refused(&error))?;
         Ok(self.write(name, value))
     }

@@ -1,15 +1,18 @@
 //! The controllers of our kinds, on virtual time: the same machines as on a cluster, told what the simulated
-//! API server holds, and what they write is carried out at once.
+//! API server holds. While there are faults their news is late, their writes are refused and lost as all others
+//! are, and they die and start anew.
 
 use super::{Driver, Happening};
+use crate::network::Request;
 use crate::scenario::{OnEviction, PodPlan, Run};
 use crate::server::{Pod, Stream};
 use muster_api::convert::{self, Reading};
 use muster_api::kinds::Identity;
 use muster_api::{names, slim};
+use muster_cluster::attempt;
 use muster_controllers::testbed::{Settings, Testbeds};
-use muster_controllers::{Answer, Deed, Machine, Observation, Resource, Write};
-use muster_model::units::Time;
+use muster_controllers::{Answer, Deed, Machine, Observation, Resource, Ticket, Write};
+use muster_model::units::{Millis, Time};
 use muster_model::{Amounts, Event, Object, ObjectKey, PodKey, PodPhase, PodSpec};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -31,6 +34,26 @@ pub(super) struct Controllers {
     told: BTreeSet<(String, String)>,
     /// Its next look is foreseen.
     planned: Option<Time>,
+    /// How often it started: what was on its way for another goes nowhere.
+    starts: u64,
+    /// News arrives in its order, the last by then.
+    news_until: Time,
+}
+
+/// Something on its way to or from the controllers.
+#[derive(Debug)]
+pub(super) struct Courier {
+    /// To which start of them.
+    starts: u64,
+    what: Errand,
+}
+
+#[derive(Debug)]
+enum Errand {
+    News(Observation),
+    /// A write, and when its sender hears what came of it, if at all.
+    Write(Write, Option<Time>),
+    Answer(Ticket, Answer),
 }
 
 impl Controllers {
@@ -50,17 +73,23 @@ impl Controllers {
             made: BTreeMap::new(),
             told: BTreeSet::new(),
             planned: None,
+            starts: 0,
+            news_until: Time::ZERO,
         }
     }
 
-    /// Takes what a watch would deliver.
-    fn hear(&mut self, event: &Event, testbed: impl Fn(&str) -> Option<Value>, now: Time) {
-        let news = match event {
+    /// What a watch would deliver.
+    fn news(
+        &mut self,
+        event: &Event,
+        testbed: impl Fn(&str) -> Option<Value>,
+    ) -> Option<Observation> {
+        match event {
             Event::Is(Object::Pod(spec)) => {
                 let name = (spec.key.namespace.clone(), spec.key.name.clone());
                 let concerns = spec.ghost_of.is_some() || spec.shape.claim.is_some();
                 if !concerns && !self.told.contains(&name) {
-                    return;
+                    return None;
                 }
                 let made = self.made.get(&name);
                 let pod = observed(&pod(spec, made));
@@ -86,9 +115,6 @@ impl Controllers {
             }
             Event::Gone(key) => self.gone(key),
             _ => None,
-        };
-        if let Some(news) = news {
-            self.machine.observe(news, now);
         }
     }
 
@@ -199,27 +225,48 @@ const fn phase(phase: PodPhase) -> &'static str {
 }
 
 impl Driver {
-    /// There is something for controllers from now on: they are told what there is.
+    /// There is something for controllers from now on: they start, and may die on the way.
     fn begin_to_control(&mut self) {
         if self.controllers.is_some() {
             return;
         }
-        let mut controllers = Box::new(Controllers::new(&self.ghost_namespace));
+        self.controllers = Some(Box::new(Controllers::new(&self.ghost_namespace)));
+        self.list_for_controllers();
+        for at in self.network.deaths_of_controllers(self.now) {
+            self.heap.push(at, Happening::RestartControllers);
+        }
+    }
+
+    /// Controllers start anew, and know nothing.
+    pub(super) fn restart_controllers(&mut self) {
+        if let Some(before) = self.controllers.take() {
+            let mut anew = Box::new(Controllers::new(&self.ghost_namespace));
+            // What it made is a part of what is observed.
+            anew.made = before.made;
+            anew.starts = before.starts + 1;
+            self.controllers = Some(anew);
+            self.list_for_controllers();
+        }
+    }
+
+    /// Controllers that start are told what there is.
+    fn list_for_controllers(&mut self) {
+        let Some(controllers) = &mut self.controllers else {
+            return;
+        };
         for told in Stream::ALL
             .into_iter()
             .flat_map(|stream| self.server.list(stream))
         {
-            controllers.hear(
-                &told.event,
-                |name| self.server.testbed(name).cloned(),
-                self.now,
-            );
+            let testbed = |name: &str| self.server.testbed(name).cloned();
+            if let Some(news) = controllers.news(&told.event, testbed) {
+                controllers.machine.observe(news, self.now);
+            }
         }
         for resource in controllers.machine.needs() {
             let synced = Observation::Synced(*resource);
             controllers.machine.observe(synced, self.now);
         }
-        self.controllers = Some(controllers);
     }
 
     /// A Testbed is created, or changed but for its status.
@@ -228,46 +275,127 @@ impl Driver {
         self.server.put_testbed(testbed, self.now);
     }
 
-    /// Controllers take news.
+    /// Controllers take news, late while there are faults.
     pub(super) fn tell_controllers(&mut self, event: &Event) {
-        if let Some(controllers) = &mut self.controllers {
-            let testbed = |name: &str| self.server.testbed(name).cloned();
-            controllers.hear(event, testbed, self.now);
+        let Some(controllers) = &mut self.controllers else {
+            return;
+        };
+        let testbed = |name: &str| self.server.testbed(name).cloned();
+        let Some(news) = controllers.news(event, testbed) else {
+            return;
+        };
+        let at = self.now + self.network.lag(Stream::Others, self.now);
+        let at = at.max(controllers.news_until);
+        controllers.news_until = at;
+        if at <= self.now {
+            return controllers.machine.observe(news, self.now);
         }
+        let courier = Courier {
+            starts: controllers.starts,
+            what: Errand::News(news),
+        };
+        self.heap
+            .push(at, Happening::ForControllers(Box::new(courier)));
     }
 
-    /// Carries out what controllers want now; whether that was anything.
+    /// Has controllers say what they want now; whether that was anything.
     pub(super) fn control(&mut self) -> bool {
-        let Some(mut controllers) = self.controllers.take() else {
+        let Some(controllers) = &mut self.controllers else {
             return false;
         };
         let writes = controllers.machine.due(self.now, WRITES);
         let acts = !writes.is_empty();
+        let starts = controllers.starts;
         for write in writes {
-            let ticket = write.ticket;
             if self.trace {
                 eprintln!("{:>9} controllers: {write:?}", self.now.0);
             }
-            let answer = self.carry_out_write(write, &mut controllers);
-            controllers.machine.answered(ticket, answer, self.now);
+            self.send_for_controllers(starts, write);
         }
-        let wakes_at = controllers.machine.wakes_at().map(|at| at.max(self.now));
-        if let Some(at) = wakes_at.filter(|_| !acts)
-            && controllers
-                .planned
-                .is_none_or(|planned| planned > at || planned < self.now)
+        if let Some(controllers) = &mut self.controllers
+            && let Some(at) = controllers.machine.wakes_at().filter(|_| !acts)
         {
-            controllers.planned = Some(at);
-            self.heap.push(at, Happening::Control);
+            let at = at.max(self.now + Millis(1));
+            let planned = controllers.planned.filter(|planned| *planned > self.now);
+            if planned.is_none_or(|planned| at < planned) {
+                controllers.planned = Some(at);
+                self.heap.push(at, Happening::Control);
+            }
         }
-        self.controllers = Some(controllers);
         acts
     }
 
-    /// It is time for controllers to look.
-    pub(super) fn control_in_time(&mut self) {
-        if let Some(controllers) = &mut self.controllers {
-            controllers.planned = None;
+    /// Sends a write, of which anything may become while there are faults.
+    fn send_for_controllers(&mut self, starts: u64, write: Write) {
+        let any = Request::Read(PodKey::default());
+        let fate = self.network.fate(&any, self.now);
+        let at = |span: Millis| self.now + span;
+        let ticket = write.ticket;
+        let (answers_at, instead) = (
+            at(fate.answers_in),
+            fate.instead.map(|one| heard(one, self.now)),
+        );
+        let Some(lands_at) = fate.lands_in.map(at) else {
+            let answer = instead.unwrap_or(Answer::Lost);
+            let what = Errand::Answer(ticket, answer);
+            let courier = Box::new(Courier { starts, what });
+            return self
+                .heap
+                .push(answers_at, Happening::ForControllers(courier));
+        };
+        let mut answers = Some(answers_at.max(lands_at));
+        if let Some(answer) = instead {
+            // Nobody hears what came of it.
+            let what = Errand::Answer(ticket, answer);
+            let courier = Box::new(Courier { starts, what });
+            self.heap
+                .push(answers_at, Happening::ForControllers(courier));
+            answers = None;
+        }
+        let what = Errand::Write(write, answers);
+        let courier = Courier { starts, what };
+        if lands_at <= self.now {
+            return self.run_for_controllers(courier);
+        }
+        self.heap
+            .push(lands_at, Happening::ForControllers(Box::new(courier)));
+    }
+
+    /// Brings what is on its way to or from controllers where it goes.
+    pub(super) fn run_for_controllers(&mut self, courier: Courier) {
+        let Courier { starts, what } = courier;
+        let same = self
+            .controllers
+            .as_ref()
+            .is_some_and(|one| one.starts == starts);
+        match what {
+            // It is carried out, whoever sent it is dead.
+            Errand::Write(write, answers) => {
+                let ticket = write.ticket;
+                let Some(mut controllers) = self.controllers.take() else {
+                    return;
+                };
+                let answer = self.carry_out_write(write, &mut controllers);
+                self.controllers = Some(controllers);
+                let Some(at) = answers else { return };
+                let what = Errand::Answer(ticket, answer);
+                let courier = Courier { starts, what };
+                if at <= self.now {
+                    return self.run_for_controllers(courier);
+                }
+                self.heap
+                    .push(at, Happening::ForControllers(Box::new(courier)));
+            }
+            Errand::News(news) => {
+                if let Some(controllers) = self.controllers.as_mut().filter(|_| same) {
+                    controllers.machine.observe(news, self.now);
+                }
+            }
+            Errand::Answer(ticket, answer) => {
+                if let Some(controllers) = self.controllers.as_mut().filter(|_| same) {
+                    controllers.machine.answered(ticket, answer, self.now);
+                }
+            }
         }
     }
 
@@ -342,5 +470,16 @@ impl Driver {
         });
         let made = self.server.pod_named(&name.0, &name.1);
         Answer::Done(made.and_then(|made| controllers.told(made)))
+    }
+}
+
+/// What a client makes of an answer.
+fn heard(answer: attempt::Answer, now: Time) -> Answer {
+    match answer {
+        attempt::Answer::Status { code: 429, .. } => Answer::Throttled {
+            until: now + Millis(1_000),
+        },
+        attempt::Answer::Status { code, message, .. } if code < 500 => Answer::Refused { message },
+        _ => Answer::Lost,
     }
 }

@@ -25,7 +25,7 @@ use crate::scenario::{Entry, PodPlan, Scenario};
 use crate::server::{Server, Stream, Told};
 use asks::Inquiry;
 use calls::Flight;
-use controllers::Controllers;
+use controllers::{Controllers, Courier};
 use muster_cluster::attempt::Answer;
 use muster_cluster::lease::election::{self, Record};
 use muster_core::engine::Policy;
@@ -77,6 +77,10 @@ enum Happening {
     ReturnNode(String),
     /// The controllers of our kinds look.
     Control,
+    /// Something for them.
+    ForControllers(Box<Courier>),
+    /// They die, and start anew.
+    RestartControllers,
     /// The controllers of storage look at what changed.
     SettleStorage,
     /// Claims that a scheduler has bound may be, or it has waited for too long.
@@ -408,7 +412,10 @@ impl Driver {
             Happening::CollectPods(node) => self.collect_pods(&node),
             Happening::ReturnNode(name) => self.return_node(&name),
             Happening::LookAtClaims => self.look_at_claims(),
-            Happening::Control => self.control_in_time(),
+            // They are asked whenever something happened.
+            Happening::Control => {}
+            Happening::ForControllers(courier) => self.run_for_controllers(*courier),
+            Happening::RestartControllers => self.restart_controllers(),
             Happening::SettleStorage => {
                 self.storage_is_looked_at = false;
                 let (network, now) = (&mut self.network, self.now);
