@@ -43,7 +43,8 @@ impl Cluster {
     }
 
     fn testbed(&self, per_node: u32, cpu: &str) {
-        let testbed = testbed(json!({"slotsPerNode": per_node, "resourcesPerSlot": {"cpu": cpu}}));
+        let more = json!({"slotsPerNode": per_node, "resourcesPerSlot": {"cpu": cpu}});
+        let testbed = testbed(&more);
         eventually("the Testbed is taken", || {
             let taken = self.plane.kubectl_apply_stdin(&testbed.to_string());
             taken.is_ok()
@@ -92,7 +93,7 @@ impl Cluster {
     }
 }
 
-fn testbed(more: Value) -> Value {
+fn testbed(more: &Value) -> Value {
     let mut testbed = json!({
         "apiVersion": "muster.dev/v1alpha1", "kind": "Testbed", "metadata": {"name": "bed"},
         "spec": {"nodeLabel": "bed"},
@@ -277,10 +278,7 @@ fn a_spec_that_makes_no_sense_is_refused_with_a_sentence() {
     ];
     cluster.testbed(1, "1");
     for (spec, words) in odd {
-        let refused = cluster
-            .plane
-            .post(TESTBEDS, &testbed(spec.clone()))
-            .unwrap_err();
+        let refused = cluster.plane.post(TESTBEDS, &testbed(&spec)).unwrap_err();
         assert!(refused.to_string().contains(words), "{spec}: {refused}");
     }
 }
