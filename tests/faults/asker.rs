@@ -107,7 +107,7 @@ pub(crate) fn nothing_is_left_behind(driver: &Driver, with_askers: bool) -> Resu
     if !with_askers {
         return Ok(());
     }
-    for pod in server.pods().filter(|pod| pod.spec.ours) {
+    for pod in server.pods().filter(|pod| pod.spec.ours && !pod.is_ghost()) {
         let Some(node) = &pod.spec.node else { continue };
         let key = &pod.spec.key;
         for (who, point) in ASKERS {

@@ -17,6 +17,7 @@ mod lives;
 mod oracle;
 mod outages;
 mod pods;
+mod slots;
 #[path = "../support/small/mod.rs"]
 mod small;
 mod told;

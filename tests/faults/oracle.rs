@@ -2,6 +2,7 @@
 //! thinks.
 
 use crate::fits::what_fits_is_placed;
+use crate::slots::slots_are_in_order;
 use muster::api::kinds::Subject;
 use muster::api::status::Status;
 use muster::core::state::Queue;
@@ -75,6 +76,7 @@ pub(crate) fn at_rest(driver: &Driver, has_limits: bool, until: Time) -> Result<
         return Err(format!("no rest: words up to {:?}", driver.last_word()));
     }
     brain.scheduler().audit()?;
+    slots_are_in_order(driver)?;
     nothing_is_lost(driver)?;
     every_word_is_true(driver)?;
     // Room may be kept for the head of a queue.

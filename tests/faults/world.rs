@@ -3,6 +3,7 @@
 
 use crate::lives;
 use crate::pods::{db, duration, habits, pod};
+use crate::slots;
 use crate::small::lot::Lot;
 use crate::small::{self, CLASS, NS, RACK, key, nearness, offers};
 use crate::volumes::volumes;
@@ -73,6 +74,9 @@ pub(crate) fn world(random: &mut Random) -> World {
     }
     for index in 0..random.below(3) {
         others(random, index, &mut entries);
+    }
+    if random.per_mille(250) {
+        slots::testbed(random, &mut entries);
     }
     World {
         scenario: Scenario {

@@ -5,6 +5,7 @@ use super::claimants::Claimant;
 use super::occupancy::{Seat, Sitter, seats};
 use super::{Alarm, Testbeds, slots};
 use muster_api::crd::{Slot, SlotState};
+use muster_model::Labels;
 use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;
 
@@ -81,8 +82,10 @@ impl Testbeds {
         if let Err(why) = &one.claim.slots {
             return Some(why.clone());
         }
-        let chosen = self.namespaces.get(namespace);
-        if !chosen.is_some_and(|labels| bed.asked.may_claim(labels)) {
+        // One that is not known says nothing of itself.
+        let none = Labels::new();
+        let labels = self.namespaces.get(namespace).unwrap_or(&none);
+        if !bed.asked.may_claim(labels) {
             return Some(format!("pods of namespace {namespace} may not claim"));
         }
         if fits && let Some(name) = bed.asked.lacks(&one.asks_for) {

@@ -53,6 +53,13 @@ fn not_its(account: &Account, pod: &Pod, key: &SlotKey, node: &str) -> Option<St
     if let Some(ghost) = ghosts.next() {
         return Some(format!("ghost {} is on slot {position}", ghost.key));
     }
+    not_free(account, pod, key)
+}
+
+/// Why a pod may not have a slot, whether its ghost is there or not.
+fn not_free(account: &Account, pod: &Pod, key: &SlotKey) -> Option<String> {
+    let (name, position) = key;
+    let here = |other: &&Pod| other.key != pod.key && other.is_there();
     let sits = account
         .slots
         .sits(key)
@@ -80,6 +87,29 @@ fn not_its(account: &Account, pod: &Pod, key: &SlotKey, node: &str) -> Option<St
     } else {
         larger.map(|(resource, _)| format!("it asks for more {resource} than a slot has"))
     }
+}
+
+/// The first of the slots on a node that a pod claims and may have, as one that is there; but for these.
+pub(super) fn may_be_had(
+    account: &Account,
+    pod: &PodKey,
+    node: &str,
+    taken: &[SlotKey],
+) -> Option<SlotKey> {
+    let pod = account.pod(pod)?;
+    let claim = pod.claim.as_ref()?;
+    let mut keys = claim
+        .positions
+        .iter()
+        .map(|position| (claim.testbed.clone(), *position));
+    keys.find(|key| {
+        let slot = account.slots.slot(key);
+        let is_ghost = |other: &Pod| slot_of_ghost(account, other).as_ref() == Some(key);
+        slot.is_some_and(|slot| slot.node == node)
+            && !taken.contains(key)
+            && (account.slots.is_held(key) || account.pods_on(node).any(is_ghost))
+            && not_free(account, pod, key).is_none()
+    })
 }
 
 /// Takes down which slot a bind takes.

@@ -3,10 +3,11 @@
 
 use super::Note;
 use super::account::Account;
-use super::books::Labels;
+use super::books::{Labels, SlotKey};
 use super::checks;
 use super::company::{in_company, may_be_first, too_near};
 use super::places::near_enough;
+use super::slots;
 use super::spread::Spreads;
 use muster_model::{Bind, Exemptions, GangKey, PodKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,8 @@ pub struct Trial {
     /// Those that were the first of their kind when they took their places.
     firsts: BTreeSet<PodKey>,
     taken: Vec<Bind>,
+    /// The slots of those of them that claim some.
+    slots: Vec<SlotKey>,
 }
 
 impl Trial {
@@ -28,6 +31,7 @@ impl Trial {
             exempt,
             firsts: BTreeSet::new(),
             taken: Vec::new(),
+            slots: Vec::new(),
         }
     }
 
@@ -40,6 +44,14 @@ impl Trial {
             slot: None,
             asks: None,
         };
+        let mut exempt = self.exempt.clone();
+        let claims = self.account.pod(pod).is_some_and(|pod| pod.claim.is_some());
+        let slot = slots::may_be_had(&self.account, pod, node, &self.slots);
+        if claims && slot.is_none() {
+            return Some(format!("{pod} may have no slot on {node}"));
+        }
+        // Its room is its slot's.
+        exempt.overcommit |= claims;
         let wrong = checks::bind(&self.account, &order);
         // Counted anew for each: there are few.
         let wrong = wrong.or_else(|| Spreads::default().look(&self.account, pod, node));
@@ -50,14 +62,16 @@ impl Trial {
             self.firsts.insert(pod.clone());
         }
         self.place(pod, Some(node));
-        let mut notes = checks::place(&self.account, &order, &self.exempt);
+        let mut notes = checks::place(&self.account, &order, &exempt);
         notes.extend(too_near(&self.account, pod, node));
+        notes.extend(slots::respected(&self.account, &[(pod, node)]));
         if let Some(note) = notes.into_iter().next() {
             self.place(pod, None);
             self.firsts.remove(pod);
             return Some(note);
         }
         self.taken.push(order);
+        self.slots.extend(slot);
         None
     }
 
@@ -66,6 +80,13 @@ impl Trial {
         if let Some(last) = self.taken.pop() {
             self.firsts.remove(&last.pod);
             self.place(&last.pod, None);
+            let claims = self
+                .account
+                .pod(&last.pod)
+                .is_some_and(|pod| pod.claim.is_some());
+            if claims {
+                self.slots.pop();
+            }
         }
     }
 

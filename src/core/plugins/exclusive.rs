@@ -47,7 +47,12 @@ pub fn keeps_apart(state: &ClusterState, shape: &Shape, node: NodeId) -> bool {
     let nodes = state.nodes();
     let wanted = state.shapes().constraints(shape.constraints);
     let own = wanted.and_then(|wanted| wanted.housemates.as_ref());
-    let takes_from_others = own.is_some_and(|own| own.exclusive) && nodes.in_use_by(node) > 0;
+    let alone = own.is_some_and(|own| own.exclusive);
+    if alone && state.has_slots_on(node) {
+        // The room of a slot is its own while nobody is there, too.
+        return true;
+    }
+    let takes_from_others = alone && nodes.in_use_by(node) > 0;
     if !nodes.is_exclusive(node) && !takes_from_others {
         return false;
     }

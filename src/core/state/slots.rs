@@ -276,13 +276,27 @@ impl ClusterState {
             return slot.held;
         };
         let is_free = |(one, amount)| amount <= self.nodes.free(node, one);
-        let fits = testbed.request.iter().all(is_free);
+        // Who has a node for itself has its slots, too.
+        let fits = !self.nodes.is_exclusive(node) && testbed.request.iter().all(is_free);
         if fits && let Some(slot) = self.slots.get_mut(id) {
             slot.held = true;
             self.recount_slot(id);
             self.changes.nodes.insert(node);
         }
         fits
+    }
+
+    /// Whether slots have room of a node.
+    #[must_use]
+    pub fn has_slots_on(&self, node: NodeId) -> bool {
+        let here = self
+            .slots
+            .on
+            .get(self.nodes.name(node))
+            .into_iter()
+            .flatten();
+        let mut here = here.filter_map(|id| self.slots.get(*id));
+        here.any(|slot| slot.held && slot.node == Some(node))
     }
 
     /// The ghost of a slot that may be bound now: it waits, the room is held, and nobody has it.

@@ -36,6 +36,13 @@ impl SlotBook {
         };
         self.held.retain(&same);
         self.sits.retain(|key, _| same(key));
+        // Who sat there before this book was opened.
+        for slot in spec.slots.iter().filter(|slot| !slot.occupant.is_empty()) {
+            let key = (spec.name.clone(), slot.position);
+            if !self.sits.contains_key(&key) {
+                self.take(key, Some(&slot.occupant));
+            }
+        }
     }
 
     pub(crate) fn gone(&mut self, name: &str) {
@@ -75,9 +82,16 @@ impl SlotBook {
     /// A pod, or a ghost, is bound to a slot.
     pub(crate) fn take(&mut self, key: SlotKey, sits: Option<&str>) {
         if let Some(uid) = sits {
+            // It sits on one, whatever became of a bind before.
+            self.sits.retain(|_, known| known != uid);
             self.sits.insert(key.clone(), uid.to_owned());
         }
         self.held.insert(key);
+    }
+
+    /// Whether the room of a slot has been its own.
+    pub(crate) fn is_held(&self, key: &SlotKey) -> bool {
+        self.held.contains(key)
     }
 
     /// The uid of the pod that was bound to a slot last.
