@@ -134,7 +134,10 @@ pub(crate) fn slots_are_in_order(driver: &Driver) -> Result<(), String> {
                 }
                 let bound =
                     ghost.is_some_and(|ghost| ghost.spec.node.as_deref() == Some(&slot.node_name));
-                if known.is_held() && !bound {
+                let apart = known
+                    .node()
+                    .is_some_and(|node| state.nodes().is_exclusive(node));
+                if known.is_held() && !bound && !apart {
                     return Err(format!("slot {position} has no ghost, and room"));
                 }
             }

@@ -26,8 +26,8 @@ pub struct Sitter<'a> {
 /// For each pod, in the order in which they come, the index of its seat; seats in the order of their numbers.
 ///
 /// First those whom the status names keep their seat. Of the others each gets, among those that it claims
-/// and that nobody has, a ghost or another pod: the one that its binding told, else the first. Who finds none
-/// sits nowhere.
+/// and that nobody has, a ghost or another pod: the one that its binding told, and if that told none of those
+/// here, the first. Who finds none sits nowhere.
 #[must_use]
 pub fn seats(seats: &[Seat<'_>], sitters: &[Sitter<'_>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; seats.len()];
@@ -41,7 +41,10 @@ pub fn seats(seats: &[Seat<'_>], sitters: &[Sitter<'_>]) -> Vec<Option<usize>> {
     }
     for by_word in [true, false] {
         for (index, sitter) in sitters.iter().enumerate() {
-            if found[index].is_some() {
+            // Whose binding named a seat that has its ghost still, for all that is known, waits for that.
+            let word = sitter.told.filter(|told| sitter.claimed.contains(told));
+            let named = word.is_some_and(|word| seats.iter().any(|seat| seat.number == word));
+            if found[index].is_some() || named && !by_word {
                 continue;
             }
             let suits = |(at, seat): (usize, &Seat<'_>)| {

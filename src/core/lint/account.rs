@@ -101,6 +101,11 @@ impl Pod {
         self.place().is_some()
     }
 
+    /// Whether that is this node.
+    pub(super) fn is_on(&self, node: &str) -> bool {
+        self.place().is_some_and(|place| place == node)
+    }
+
     /// The node it uses something of, or will, or may.
     fn place(&self) -> Option<&String> {
         let place = self.node.as_ref().or(self.ordered.as_ref());

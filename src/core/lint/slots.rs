@@ -59,7 +59,8 @@ fn not_its(account: &Account, pod: &Pod, key: &SlotKey, node: &str) -> Option<St
 /// Why a pod may not have a slot, whether its ghost is there or not.
 fn not_free(account: &Account, pod: &Pod, key: &SlotKey) -> Option<String> {
     let (name, position) = key;
-    let here = |other: &&Pod| other.key != pod.key && other.is_there();
+    let node = account.slots.slot(key).map(|slot| slot.node.as_str());
+    let here = |other: &&Pod| other.key != pod.key && node.is_some_and(|node| other.is_on(node));
     let sits = account
         .slots
         .sits(key)
@@ -156,9 +157,10 @@ pub(super) fn respected(account: &Account, taken: &[(&PodKey, &str)]) -> Vec<Not
             if slots == 0 {
                 return None;
             }
+            // Who claims one has its room there; on which it is, is said when it is bound.
             let on_slot = |pod: &&Pod| {
-                let sits = |(key, _): &(&SlotKey, i64)| account.slots.sits(key) == Some(&pod.key.uid);
-                is_ghost(account, pod) || held.iter().any(sits)
+                let ghost = slot_of_ghost(account, pod);
+                pod.claim.is_some() || held.iter().any(|(key, _)| ghost.as_ref() == Some(*key))
             };
             let others = account.pods_on(node).filter(|pod| !on_slot(pod));
             let others: i128 = others.map(|pod| i128::from(pod.requests(resource))).sum();

@@ -44,6 +44,8 @@ pub struct Slot {
     seat: Option<PodId>,
     /// Whether its room is its own.
     held: bool,
+    /// Its ghost and its pod are both on the node, each with room of its own: one came that was not known.
+    crowded: bool,
     /// What of its room nobody takes.
     filler: Tally,
 }
@@ -264,7 +266,8 @@ impl ClusterState {
         news
     }
 
-    /// Holds the room of a slot from now on, if it is free; whether it is held.
+    /// Holds the room of a slot from now on, if it is free but for those who are there; whether it is held. Never
+    /// while anybody is thought away.
     pub fn hold_slot(&mut self, id: SlotId) -> bool {
         let Some(testbed) = self.slots.testbeds.get(&id.testbed) else {
             return false;
@@ -275,9 +278,19 @@ impl ClusterState {
         let Some(node) = slot.node.filter(|_| !slot.held) else {
             return slot.held;
         };
-        let is_free = |(one, amount)| amount <= self.nodes.free(node, one);
+        let has = |one| {
+            let there = [slot.ghost, slot.seat].into_iter().flatten();
+            let shapes = there.filter_map(|pod| self.shape_of(pod));
+            shapes.map(|shape| shape.request.get(one)).sum::<i64>()
+        };
+        let is_free = |(one, amount)| {
+            let rest: i64 = amount - has(one);
+            rest.max(0) <= self.nodes.free(node, one)
+        };
         // Who has a node for itself has its slots, too.
-        let fits = !self.nodes.is_exclusive(node) && testbed.request.iter().all(is_free);
+        let is_empty = slot.ghost.is_none() && slot.seat.is_none();
+        let others = is_empty && self.nodes.is_exclusive(node);
+        let fits = !others && testbed.request.iter().all(is_free);
         if fits && let Some(slot) = self.slots.get_mut(id) {
             slot.held = true;
             self.recount_slot(id);
@@ -310,6 +323,9 @@ impl ClusterState {
         let waits = pod.place == Place::None && !pod.departs() && pod.uses_room();
         let free = slot.held && slot.seat.is_none() && slot.ghost.is_none();
         let node = slot.node.filter(|_| waits && free)?;
+        if self.nodes.is_exclusive(node) {
+            return None;
+        }
         Some((ghost, node))
     }
 
@@ -405,7 +421,8 @@ impl ClusterState {
                     self.slots.occupied.remove(&before);
                 }
                 if !now.is_empty() {
-                    self.slots.occupied.insert(now, id);
+                    self.slots.occupied.insert(now.clone(), id);
+                    return self.follow_the_table(id, &now);
                 }
             }
             return false;
@@ -427,6 +444,7 @@ impl ClusterState {
             ghost: None,
             seat: None,
             held: false,
+            crowded: false,
             filler: Tally::default(),
         };
         testbed.slots.insert(id.position, slot);
@@ -435,6 +453,45 @@ impl ClusterState {
         if let Some(ghost) = self.slots.ghosts.get(&name).copied() {
             self.sit_down(ghost);
         }
+        true
+    }
+
+    /// The reconciler saw somebody on a slot that another has, for all that is known here: so it is. Whether that
+    /// makes a difference.
+    fn follow_the_table(&mut self, id: SlotId, uid: &str) -> bool {
+        let Some((node, seat)) = self
+            .slots
+            .get(id)
+            .and_then(|slot| Some((slot.node?, slot.seat)))
+        else {
+            return false;
+        };
+        let sits = |pod: &&PodId| {
+            let pod = self.pods.get(**pod);
+            pod.is_some_and(|pod| pod.key.uid == uid && pod.holds_node())
+        };
+        let Some(pod) = self.nodes.pods(node).iter().find(sits).copied() else {
+            return false;
+        };
+        if seat == Some(pod) {
+            return false;
+        }
+        let leaves = self.slots.seats.remove(&pod);
+        if let Some(slot) = leaves.and_then(|slot| self.slots.get_mut(slot)) {
+            slot.seat = None;
+        }
+        self.slots.news.extend(leaves);
+        leaves.into_iter().for_each(|slot| self.recount_slot(slot));
+        if let Some(other) = seat {
+            self.slots.seats.remove(&other);
+            self.slots.hints.remove(&other);
+            self.slots.unseated.insert(other);
+        }
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.seat = None;
+        }
+        self.slots.hints.insert(pod, id);
+        self.sit_down(pod);
         true
     }
 
@@ -541,8 +598,10 @@ impl ClusterState {
                     .get_mut(slot)
                     .filter(|one| one.node == Some(node))
             {
+                let placed = known.seat.and_then(|pod| self.pods.get(pod)?.place.node());
                 known.ghost = Some(id);
-                known.held = true;
+                known.crowded = placed.is_some();
+                self.slots.news.insert(slot);
                 self.recount_slot(slot);
             }
             return;
@@ -557,6 +616,7 @@ impl ClusterState {
         {
             return;
         }
+        let is_bound = matches!(pod.place, Place::Bound(_));
         let Some(slot) = self.choose_slot(id, node) else {
             if claims {
                 self.slots.unseated.insert(id);
@@ -568,8 +628,10 @@ impl ClusterState {
         self.slots.hints.insert(id, slot);
         if let Some(known) = self.slots.get_mut(slot) {
             known.seat = Some(id);
-            known.held = true;
+            // Who was only tried here has the ghost go first.
+            known.crowded = is_bound && known.ghost.is_some();
         }
+        self.slots.news.insert(slot);
         self.recount_slot(slot);
     }
 
@@ -584,6 +646,7 @@ impl ClusterState {
         let Some(known) = self.slots.get_mut(slot) else {
             return;
         };
+        let was_ghost = known.ghost == Some(id);
         if known.seat == Some(id) {
             known.seat = None;
         } else if known.ghost == Some(id) {
@@ -591,8 +654,17 @@ impl ClusterState {
         } else {
             return;
         }
+        let node = known.node.filter(|_| was_ghost && known.seat.is_none());
+        known.crowded = false;
         self.slots.news.insert(slot);
         self.recount_slot(slot);
+        // Somebody may be there of whom it was not known that the ghost had gone for them.
+        let here = |pod: &&PodId| {
+            let pod = self.pods.get(**pod).filter(|_| **pod != id);
+            pod.is_some_and(|pod| node.is_some() && pod.room() == node)
+        };
+        let waiting: Vec<PodId> = self.slots.unseated.iter().filter(here).copied().collect();
+        waiting.into_iter().for_each(|pod| self.sit_down(pod));
     }
 
     /// Which slot on its node a pod has: the one it had, which its reconciler saw it on, which it says, else
@@ -624,10 +696,15 @@ impl ClusterState {
             .hints
             .get(&id)
             .filter(|slot| claimed.contains(slot));
-        let says = claimed
-            .iter()
-            .find(|slot| Some(slot.position) == pod.facts.slot);
-        meant.or(says).or(claimed.first()).copied()
+        let word = pod.facts.slot.filter(|_| !ordered);
+        let mut here = self
+            .slots_claimed(claim)
+            .filter(|(_, known)| known.node == Some(node));
+        if word.is_some() && here.any(|(slot, _)| Some(slot.position) == word) {
+            // Where its ghost is still, for all that is known, that is to be known first.
+            return claimed.into_iter().find(|slot| Some(slot.position) == word);
+        }
+        meant.or(claimed.first()).copied()
     }
 
     /// Brings what a slot takes of its node up to what it is to take.
@@ -647,7 +724,23 @@ impl ClusterState {
         let mut wanted = Tally::default();
         if slot.held && slot.node.is_some() {
             wanted.add(&testbed.request);
-            for part in parts.into_iter().flatten() {
+            let mut together = Tally::default();
+            parts
+                .into_iter()
+                .flatten()
+                .for_each(|part| together.add(part));
+            let largest = if slot.crowded {
+                vec![together]
+            } else {
+                let parts = parts.into_iter().flatten();
+                let alone = |part: &Request| {
+                    let mut alone = Tally::default();
+                    alone.add(part);
+                    alone
+                };
+                parts.map(alone).collect()
+            };
+            for part in &largest {
                 for (dimension, amount) in part.iter() {
                     let more = amount - wanted.get(dimension);
                     wanted.add_amount(dimension, more.max(0));
