@@ -118,16 +118,6 @@ pub(crate) fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
             let says = why.map(|why| why.condition.message);
             let waiting = members.waiting.len();
             let places = &search.places;
-            for pod in server.pods() {
-                eprintln!(
-                    "ZZ {} {:?} {:?} {:?}",
-                    pod.spec.key, pod.spec.node, pod.spec.shape.requests, pod.spec.phase
-                );
-            }
-            let state = driver.brain().unwrap().scheduler().state();
-            for (_, id, slot) in state.all_slots() {
-                eprintln!("ZZ {id:?} {slot:?}");
-            }
             return Err(format!(
                 "{key}: of {waiting} pods that wait these would fit: {places:?}, and it says: {says:?}"
             ));

@@ -167,26 +167,6 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
             break;
         }
         if let Some(violation) = driver.ledger().violations.first() {
-            if trace {
-                let state = driver.brain().unwrap().scheduler().state();
-                for (_, pod) in state.pods() {
-                    if pod.room().is_some() || pod.nominated.is_some() {
-                        eprintln!(
-                            "ZZ {} {:?} nom {:?} {:?} evict {:?} term {} req {:?}",
-                            pod.key,
-                            pod.place,
-                            pod.nominated,
-                            pod.facts.phase,
-                            pod.eviction,
-                            pod.terminating,
-                            state.shapes().get(pod.shape).map(|one| one.request.clone())
-                        );
-                    }
-                }
-                for (_, id, slot) in state.all_slots() {
-                    eprintln!("ZZ {id:?} {slot:?}");
-                }
-            }
             return Err(violation.clone());
         }
         whole_or_nothing(&driver, FAULTS)?;

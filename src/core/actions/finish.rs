@@ -372,9 +372,10 @@ fn order(cx: &mut Cycle<'_>, step: Assumed) -> Option<Bind> {
         let place = std::slice::from_ref(&place);
         Arc::new(cx.claims.questions.word_about(place, ask))
     };
-    let asks = asks.map(&mut word);
-    let AskedPlace { pod, node } = place;
     let slot = cx.state.slot_of(step.pod).map(SlotId::position);
+    // Which slot it gets is written with the bind, which nobody else would.
+    let asks = asks.filter(|_| slot.is_none()).map(&mut word);
+    let AskedPlace { pod, node } = place;
     Some(Bind {
         pod,
         node,

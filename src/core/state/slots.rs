@@ -221,9 +221,17 @@ impl ClusterState {
         let node = slot.node.ok_or(NoSlot::NotThere)?;
         match slot.seat {
             Some(other) if other != pod => Err(NoSlot::Taken(other)),
-            _ if !slot.held => Err(NoSlot::NoRoom),
+            _ if !slot.held || self.is_overfull(pod, node) => Err(NoSlot::NoRoom),
             _ => Ok(node),
         }
+    }
+
+    /// Whether more is in use on a node than it offers, of what a pod asks for: somebody is there who was not
+    /// known.
+    fn is_overfull(&self, pod: PodId, node: NodeId) -> bool {
+        let shape = self.shape_of(pod).map(|shape| shape.request.iter());
+        let mut asked = shape.into_iter().flatten();
+        asked.any(|(one, _)| self.nodes.free(node, one) < 0)
     }
 
     /// The slot that a pod had last, or is to have.
@@ -323,7 +331,11 @@ impl ClusterState {
         let waits = pod.place == Place::None && !pod.departs() && pod.uses_room();
         let free = slot.held && slot.seat.is_none() && slot.ghost.is_none();
         let node = slot.node.filter(|_| waits && free)?;
-        if self.nodes.is_exclusive(node) {
+        // While a testbed is resized the table has the ghosts of before.
+        let shape = self.shapes.get(pod.shape)?;
+        let mut asked = shape.request.iter();
+        let larger = asked.any(|(one, amount)| amount > testbed.request.get(one));
+        if larger || self.nodes.is_exclusive(node) {
             return None;
         }
         Some((ghost, node))

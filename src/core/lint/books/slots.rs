@@ -36,12 +36,10 @@ impl SlotBook {
         };
         self.held.retain(&same);
         self.sits.retain(|key, _| same(key));
-        // Who sat there before this book was opened.
+        // Who sits there, for all that was seen.
         for slot in spec.slots.iter().filter(|slot| !slot.occupant.is_empty()) {
             let key = (spec.name.clone(), slot.position);
-            if !self.sits.contains_key(&key) {
-                self.take(key, Some(&slot.occupant));
-            }
+            self.take(key, Some(&slot.occupant));
         }
     }
 
