@@ -260,6 +260,42 @@ fn the_same_input_and_seed_give_the_same_bytes() {
 }
 
 #[test]
+fn the_example_of_slots_has_who_claims_them_on_them() {
+    let example = include_str!("../../examples/slots.yaml");
+    let output = simulate(example, &[]);
+    assert_eq!(
+        (output.status.code(), stderr(&output)),
+        (Some(0), String::new())
+    );
+    let report = json(example, &["--until", "30s"]);
+    let slots = report["testbeds"][0]["slots"].as_array().unwrap();
+    let seen: Vec<_> = slots
+        .iter()
+        .map(|slot| {
+            let of = |field: &str| slot[field].as_str().unwrap().to_owned();
+            (of("node"), of("state"))
+        })
+        .collect();
+    let slot = |node: &str, state: &str| (node.to_owned(), state.to_owned());
+    assert_eq!(
+        seen,
+        [
+            slot("n0", "Occupied"),
+            slot("n1", "Occupied"),
+            slot("n0", "Free"),
+            slot("n1", "Free")
+        ]
+    );
+    let held: Vec<_> = slots.iter().map(|slot| &slot["pod"]).collect();
+    assert_eq!(held[0], "default/run-1-executor-0");
+    let ghosts = report["pods"].as_array().unwrap().iter();
+    let ghosts = ghosts.filter(|pod| pod["ghost"] == true);
+    assert!(ghosts.clone().all(|ghost| ghost["queue"].is_null()));
+    assert_eq!(ghosts.count(), 4);
+    assert_eq!(report["metrics"]["evictions"], 0);
+}
+
+#[test]
 fn the_quickstart_plays_without_a_warning_in_a_hundred_columns() {
     let example = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
