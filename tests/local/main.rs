@@ -36,6 +36,7 @@ mod queue_edits;
 mod scenarios;
 mod simulate_cli;
 mod simulate_html;
+mod simulate_input;
 mod simulate_svg;
 mod whose;
 mod why_cli;

@@ -2,44 +2,11 @@
 //! room of their slots is held and nobody has these, and go for a pod that claims one, and for nobody else.
 
 use super::Cycle;
+use super::claims::GHOST_PAUSES;
 use super::wake::queue_if_parked;
-use crate::placement::Room;
-use crate::state::{Eviction, GangId, NodeId, PodId, SlotId};
-use muster_model::units::{Doubling, Millis, Time};
-use muster_model::{Bind, Evict, EvictCause, GangKey};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-/// A ghost whose bind or eviction came back is tried again after so long, longer each time.
-const PAUSES: Doubling = Doubling {
-    first: Millis(1_000),
-    longest: Millis(300_000),
-};
-
-/// Ghosts whose binds came back: how often, and when they are tried again.
-#[derive(Clone, Debug, Default)]
-pub struct Refused(BTreeMap<PodId, (u32, Option<Time>)>);
-
-impl Refused {
-    /// When the next is due.
-    #[must_use]
-    pub fn due(&self) -> Option<Time> {
-        self.0.values().filter_map(|(_, at)| *at).min()
-    }
-
-    /// Whether a ghost that came back so often may be tried now.
-    fn may_try(&mut self, ghost: PodId, setbacks: u32, now: Time) -> bool {
-        let Some(times) = setbacks.checked_sub(1) else {
-            self.0.remove(&ghost);
-            return true;
-        };
-        let known = self.0.entry(ghost).or_default();
-        if known.0 != setbacks {
-            *known = (setbacks, Some(now + PAUSES.after(times)));
-        }
-        known.1.is_none()
-    }
-}
+use crate::state::{Eviction, NodeId, PodId, SlotId};
+use muster_model::Bind;
+use std::collections::BTreeSet;
 
 /// Holds the room of slots that is free; on these nodes something is free that was not. Returns the slots of
 /// which something changed.
@@ -96,40 +63,11 @@ fn look_after_its_pod(cx: &mut Cycle<'_>, slot: SlotId) {
     let gang = waits.filter(|pod| pod.is_only_nominated());
     if let Some((ghost, gang)) = ghost.zip(gang.and_then(|pod| pod.gang)) {
         match ghost.eviction {
-            Eviction::CameBack(at) => cx.agenda.at(at + PAUSES.first, gang),
+            Eviction::CameBack(at) => cx.agenda.at(at + GHOST_PAUSES.first, gang),
             Eviction::None if ghost.holds_node() && !ghost.terminating => {
                 queue_if_parked(cx, gang);
             }
             _ => {}
         }
-    }
-}
-
-/// Sends the ghosts away that are on the slots of a gang.
-pub(super) fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, room: &Room) {
-    let title = cx.state.gang_title(gang_id);
-    let beneficiary: GangKey = cx.state[gang_id].key.clone();
-    for (_, slot) in &room.seats {
-        let ghost = cx.state.slot(*slot).and_then(|slot| slot.ghost());
-        let Some((id, pod)) = ghost.and_then(|id| Some((id, cx.state.pod(id)?))) else {
-            continue;
-        };
-        let wait = match pod.eviction {
-            Eviction::CameBack(at) => cx.now < at + PAUSES.first,
-            one => one.is_under_way(),
-        };
-        // One that is on its way is asked to go when it is there.
-        if wait || pod.terminating || !pod.holds_node() {
-            continue;
-        }
-        let message = format!("slot {} is for {title}", slot.position());
-        cx.orders.evictions.push(Evict {
-            pod: pod.key.clone(),
-            cause: EvictCause::Preemption,
-            beneficiary: Some(beneficiary.clone()),
-            message: Arc::from(message),
-            again: matches!(pod.eviction, Eviction::CameBack(_)),
-        });
-        cx.state.set_eviction(id, Eviction::Ordered);
     }
 }

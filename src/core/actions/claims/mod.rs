@@ -11,6 +11,7 @@
 //! Actions make them; here is what they are, and their ways out. No file here knows an action.
 
 mod decided;
+mod ghosts;
 pub(super) mod held;
 mod list;
 pub(super) mod nominated;
@@ -21,6 +22,8 @@ mod views;
 
 pub use decided::Hold;
 pub(super) use decided::on_node;
+pub(super) use ghosts::GHOST_PAUSES;
+pub(super) use ghosts::RefusedGhosts;
 pub use questions::Questions;
 pub(super) use reserved::Renewal;
 pub use reserved::Reserved;
@@ -29,7 +32,6 @@ pub(super) use views::{Claimant, Stay, Views};
 
 use super::Cycle;
 use super::notes::Stage;
-use crate::actions::ghosts::Refused;
 use crate::framework::WaitingGangs;
 use crate::state::{ClusterState, GangId, View};
 use muster_model::units::Time;
@@ -55,7 +57,7 @@ pub struct Claims {
     /// Those of them that are to be tried again, in their order.
     pub(super) to_renew: BTreeMap<(Reverse<i32>, u64), (GangId, Renewal)>,
     /// Ghosts whose binds came back.
-    pub ghosts: Refused,
+    pub ghosts: RefusedGhosts,
     /// How many reservations were made.
     reservations: u64,
 }

@@ -8,6 +8,7 @@
 
 mod budgets;
 mod by_node;
+mod ghosts;
 mod judge;
 mod plan;
 mod shares;
@@ -28,7 +29,7 @@ use super::claims::nominated::{give_up, nominate};
 use super::given::{Given, ask_for_room};
 use super::leaving::leaving;
 use super::partial::repairs_until;
-use super::{Cycle, ghosts, release};
+use super::{Cycle, release};
 use crate::fairness::Blocked;
 use crate::framework::Preemption;
 use crate::placement::Room;
