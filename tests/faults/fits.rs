@@ -129,7 +129,8 @@ pub(crate) fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
 /// Some of a resource on a node.
 type Held = (String, String, i64);
 
-/// What the scheduler holds for members of other gangs that are not there yet.
+/// What the scheduler holds for members of other gangs that are not there yet, and of slots what those who have
+/// them leave of it.
 fn held_for_others(driver: &Driver, key: &GangKey) -> Vec<Held> {
     let Some(brain) = driver.brain() else {
         return Vec::new();
@@ -138,7 +139,10 @@ fn held_for_others(driver: &Driver, key: &GangKey) -> Vec<Held> {
     let own = state.find_gang(key);
     let held = state.all_held().filter(|(gang, _)| Some(*gang) != own);
     let on = held.flat_map(|(_, held)| &held.on);
-    let amounts = on.flat_map(|(node, room)| room.iter().map(move |one| (*node, one)));
+    let taken = state.all_slots().filter(|(.., slot)| slot.seat().is_some());
+    let beside = taken.filter_map(|(.., slot)| Some((slot.node()?, slot.filler())));
+    let on = on.map(|(node, room)| (*node, room)).chain(beside);
+    let amounts = on.flat_map(|(node, room)| room.iter().map(move |one| (node, one)));
     let named = amounts.map(|(node, (dimension, amount))| {
         let (node, name) = (state.nodes().name(node), state.dimensions().name(dimension));
         (node.to_owned(), name.to_owned(), amount)

@@ -70,10 +70,13 @@ fn gang(random: &mut Random, entries: &mut Vec<Entry>) {
     let habits = habits(random);
     for index in 0..size {
         let mut plan = pod(format!("{name}-{index}"), Some(name), 500, duration);
+        let mut other = plan.clone();
+        habits(&mut other);
         if index > 0 || random.per_mille(500) {
+            plan.spec.shape.constraints.profile = other.spec.shape.constraints.profile;
             claim(random, &mut plan);
         } else {
-            habits(&mut plan);
+            plan = other;
         }
         let at = at + random.below(1_000);
         entries.push(entry(at, Played::Pod(Box::new(plan))));

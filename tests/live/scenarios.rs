@@ -5,7 +5,7 @@
 
 use crate::admin::Admin;
 use crate::expect::{Expect, Observed, ObservedGang, ObservedPod, short_name, split};
-use crate::live::{Cluster, LIMIT, condition, eventually, text};
+use crate::live::{Cluster, LIMIT, Muster, condition, eventually, text};
 use muster::api::{Reading, duration};
 use muster::sim::scenario::{Source, stamped};
 use serde_json::{Value, json};
@@ -166,9 +166,21 @@ impl<'a> Play<'a> {
         })
     }
 
+    /// The controllers, if the file has anything for them to do.
+    fn controllers(&self) -> Option<Muster> {
+        let kinds = self.acts.iter().map(|act| &act.object["kind"]);
+        let has_some = kinds.into_iter().any(|kind| kind == "Testbed");
+        has_some.then(|| {
+            self.cluster.apply(FOR_GHOSTS);
+            let kubeconfig = self.cluster.plane.kubeconfig();
+            self.cluster.controllers_as(&kubeconfig, None)
+        })
+    }
+
     /// Plays the file; says what does not hold.
     #[expect(clippy::disallowed_methods, reason = "plays in real time")]
     fn run(mut self, expect: &Expect) -> Vec<String> {
+        let controllers = self.controllers();
         let mut acts = std::mem::take(&mut self.acts).into_iter().peekable();
         while let Some(act) = acts.next_if(|act| act.at.is_zero()) {
             self.act(&act);
@@ -201,6 +213,10 @@ impl<'a> Play<'a> {
             sleep(LOOK);
         }
         muster.stop();
+        if let Some(controllers) = controllers {
+            controllers.stop();
+            self.let_ghosts_go();
+        }
         self.clean_up();
         wrong
     }
@@ -417,6 +433,14 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// Nobody collects garbage here.
+    fn let_ghosts_go(&self) {
+        for ghost in self.list(GHOSTS) {
+            self.admin
+                .delete(&format!("{GHOSTS}/{}", text(&ghost, "/metadata/name")));
+        }
+    }
+
     fn clean_up(&self) {
         for (path, object) in &self.created {
             if object["kind"] == "Namespace" {
@@ -473,6 +497,20 @@ const STORAGE: [&str; 6] = [
 const CLAIMS: &str = "/api/v1/persistentvolumeclaims";
 const VOLUMES: &str = "/api/v1/persistentvolumes";
 
+/// What has to be there before ghosts are; the rest of `deploy/` is of no use here.
+const FOR_GHOSTS: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: muster-system}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: muster-ghost}
+value: -1000000000
+preemptionPolicy: Never
+";
+const GHOSTS: &str = "/api/v1/namespaces/muster-system/pods";
+
 const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
 const TOPOLOGIES: [&str; 4] = [
     "/apis/muster.dev/v1alpha1/topologies",
@@ -494,6 +532,7 @@ fn path(object: &Value) -> String {
         "Namespace" => format!("{base}/namespaces"),
         "PriorityClass" => format!("{base}/priorityclasses"),
         "Queue" => format!("{base}/queues"),
+        "Testbed" => format!("{base}/testbeds"),
         "Topology" => format!("{base}/topologies"),
         "HyperNode" => format!("{base}/hypernodes"),
         "Pod" => scoped("pods"),

@@ -383,6 +383,50 @@ fn another_process_finds_who_sits_where() {
     assert_eq!(slots_of(&story.seat()), [("new", Some(2))]);
 }
 
+/// Somebody who says that it sits where the reconciler saw another.
+#[test]
+fn who_was_seen_on_a_slot_has_it_and_not_who_came_first() {
+    let mut story = Story::new();
+    story.node("n0", 2);
+    for name in ["says", "seen"] {
+        let mut spec = PodSpec {
+            node: Some("n0".to_owned()),
+            phase: PodPhase::Running,
+            ..claimant(name, None, &[0])
+        };
+        spec.key.uid = format!("a/{name}");
+        story.submit(spec);
+    }
+    let mut table = lab(&["n0"]);
+    table.slots[0].occupant = "a/seen".to_owned();
+    story.tell(Event::is(table));
+    let mut gone = claimant("says", None, &[0]);
+    gone.key.uid = "a/says".to_owned();
+    story.tell(Event::Gone(ObjectKey::Pod(gone.key)));
+    story.submit(claimant("new", None, &[0]));
+    assert_eq!(story.step(), (vec![], vec![]), "seen sits there still");
+}
+
+/// Somebody came to the node of whom nothing was known when the room of the slot was held.
+#[test]
+fn a_ghost_comes_to_no_node_on_which_more_is_than_was_known() {
+    let mut story = Story::new();
+    story.node("n0", 1);
+    story.tell(Event::is(lab(&["n0"])));
+    assert_eq!(story.binds(), []);
+    let other = PodSpec {
+        node: Some("n0".to_owned()),
+        phase: PodPhase::Running,
+        ours: false,
+        ..plain_pod("other", None, 1)
+    };
+    story.submit(other.clone());
+    story.submit(ghost(0));
+    assert_eq!(story.binds(), [], "its room is held, and in use");
+    story.submit(ended(other, "n0"));
+    assert_eq!(names(&story.run()), ["ghost-0"]);
+}
+
 #[test]
 fn a_ghost_that_may_not_go_keeps_its_slot_and_is_asked_again() {
     let mut story = Story::with_lab(&["n0"], 1, &["n0"]);

@@ -39,7 +39,7 @@ impl SlotBook {
         // Who sits there, for all that was seen.
         for slot in spec.slots.iter().filter(|slot| !slot.occupant.is_empty()) {
             let key = (spec.name.clone(), slot.position);
-            self.take(key, Some(&slot.occupant));
+            self.sit(key, &slot.occupant);
         }
     }
 
@@ -80,11 +80,16 @@ impl SlotBook {
     /// A pod, or a ghost, is bound to a slot.
     pub(crate) fn take(&mut self, key: SlotKey, sits: Option<&str>) {
         if let Some(uid) = sits {
-            // It sits on one, whatever became of a bind before.
-            self.sits.retain(|_, known| known != uid);
-            self.sits.insert(key.clone(), uid.to_owned());
+            self.sit(key.clone(), uid);
         }
         self.held.insert(key);
+    }
+
+    /// Who sits on a slot, whose room may be smaller than a slot's is by now.
+    fn sit(&mut self, key: SlotKey, uid: &str) {
+        // It sits on one, whatever became of a bind before.
+        self.sits.retain(|_, known| known != uid);
+        self.sits.insert(key, uid.to_owned());
     }
 
     /// Whether the room of a slot has been its own.

@@ -73,6 +73,12 @@ impl Slot {
         self.seat
     }
 
+    /// What of its room nobody takes.
+    #[must_use]
+    pub const fn filler(&self) -> &Tally {
+        &self.filler
+    }
+
     /// Whether its room is its own, whoever is there.
     #[must_use]
     pub const fn is_held(&self) -> bool {
@@ -264,7 +270,7 @@ impl ClusterState {
         let shape = self.shapes.get(pod.shape)?;
         let mut asked = shape.request.iter();
         let larger = asked.any(|(one, amount)| amount > testbed.request.get(one));
-        if larger || self.nodes.is_exclusive(node) {
+        if larger || self.nodes.is_exclusive(node) || self.is_overfull(ghost, node) {
             return None;
         }
         Some((ghost, node))

@@ -1,6 +1,6 @@
 //! Who sits on which slot: worked out whenever a pod takes room, gives it back, or the table says otherwise.
 
-use super::{SlotId, ghost_name};
+use super::{Slot, SlotId, ghost_name};
 use crate::state::ClusterState;
 use crate::state::ids::{NodeId, PodId};
 use crate::state::pods::{Place, Pod};
@@ -172,6 +172,16 @@ impl ClusterState {
         waiting.into_iter().for_each(|pod| self.sit_down(pod));
     }
 
+    /// Whether the reconciler saw somebody else on a slot who is on its node still.
+    fn another_was_seen_on(&self, slot: &Slot, pod: PodId, node: NodeId) -> bool {
+        let occupant = &slot.spec.occupant;
+        let is_here = |other: &PodId| {
+            let other = self.pods.get(*other).filter(|_| *other != pod);
+            other.is_some_and(|other| other.key.uid == *occupant && other.holds_node())
+        };
+        !occupant.is_empty() && self.nodes.pods(node).iter().any(is_here)
+    }
+
     /// Which slot on its node a pod has: the one it had, which its reconciler saw it on, which it says, else
     /// the first of those it claims that is free to it.
     fn choose_slot(&self, id: PodId, node: NodeId) -> Option<SlotId> {
@@ -193,7 +203,9 @@ impl ClusterState {
         let ordered = !matches!(pod.place, Place::Bound(_));
         let claimed = self.slots_claimed(claim).filter(|(slot, known)| {
             let ghost = known.ghost.and_then(|ghost| self.pods.get(ghost));
-            free(*slot).is_some() && (ordered || ghost.is_none_or(Pod::departs))
+            free(*slot).is_some()
+                && (ordered || ghost.is_none_or(Pod::departs))
+                && !self.another_was_seen_on(known, id, node)
         });
         let claimed: Vec<SlotId> = claimed.map(|(slot, _)| slot).collect();
         let meant = self
