@@ -4,8 +4,10 @@
 //! what came back. So a cluster and virtual time run the same ones. docs/controllers.md has the
 //! protocol, and how to write another one.
 
+mod all;
 mod flights;
 mod machine;
 pub mod testbed;
 
-pub use machine::{Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write};
+pub use all::All;
+pub use machine::{Answer, Deed, Machine, ObjectName, Observation, Other, Resource, Ticket, Write};

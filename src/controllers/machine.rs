@@ -4,6 +4,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_api::kinds::Identity;
 use muster_api::{crd, slim};
 use muster_model::units::Time;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A controller.
@@ -14,7 +16,7 @@ use serde_json::{Value, json};
 pub trait Machine {
     /// Of which resources it has to be told. Nothing is due before all of them are
     /// [synced](Observation::Synced).
-    fn needs(&self) -> &'static [Resource];
+    fn needs(&self) -> Vec<Resource>;
 
     /// Takes news. The same news twice, and news that is older than what is known, change nothing.
     fn observe(&mut self, news: Observation, now: Time);
@@ -41,6 +43,46 @@ pub enum Resource {
     Namespaces,
     /// `muster.dev` Testbeds.
     Testbeds,
+    /// `muster.dev` BatchJobs.
+    BatchJobs,
+    /// `muster.dev` Schedulings.
+    Schedulings,
+    /// `muster.dev` PodGroups.
+    PodGroups,
+    /// `batch/v1` Jobs.
+    Jobs,
+    /// `sparkoperator.k8s.io/v1beta2` SparkApplications.
+    SparkApplications,
+    /// `flink.apache.org/v1beta1` FlinkDeployments.
+    FlinkDeployments,
+}
+
+impl Resource {
+    /// Where its objects of a namespace are on an API server.
+    #[must_use]
+    pub fn path(self, namespace: &str) -> String {
+        let (group, namespaced, plural) = match self {
+            Self::Pods => ("/api/v1", true, "pods"),
+            Self::Nodes => ("/api/v1", false, "nodes"),
+            Self::Namespaces => ("/api/v1", false, "namespaces"),
+            Self::Testbeds => ("/apis/muster.dev/v1alpha1", false, "testbeds"),
+            Self::BatchJobs => ("/apis/muster.dev/v1alpha1", true, "batchjobs"),
+            Self::Schedulings => ("/apis/muster.dev/v1alpha1", true, "schedulings"),
+            Self::PodGroups => ("/apis/muster.dev/v1alpha1", true, "podgroups"),
+            Self::Jobs => ("/apis/batch/v1", true, "jobs"),
+            Self::SparkApplications => (
+                "/apis/sparkoperator.k8s.io/v1beta2",
+                true,
+                "sparkapplications",
+            ),
+            Self::FlinkDeployments => ("/apis/flink.apache.org/v1beta1", true, "flinkdeployments"),
+        };
+        if namespaced {
+            format!("{group}/namespaces/{namespace}/{plural}")
+        } else {
+            format!("{group}/{plural}")
+        }
+    }
 }
 
 /// One piece of news.
@@ -54,10 +96,66 @@ pub enum Observation {
     Namespace(Box<slim::Namespace>),
     /// A Testbed is so.
     Testbed(Box<crd::Testbed>),
+    /// A BatchJob is so.
+    BatchJob(Box<crd::BatchJob>),
+    /// A Scheduling is so.
+    Scheduling(Box<crd::Scheduling>),
+    /// An object of a kind that has no type here is so.
+    Other(Resource, Box<Other>),
     /// An object does not exist any more.
     Gone(Resource, Identity),
     /// All objects of this resource that exist have been told.
     Synced(Resource),
+}
+
+impl Observation {
+    /// An object as an API server sends it; `None`: it cannot be read.
+    #[must_use]
+    pub fn read(resource: Resource, object: Value) -> Option<Self> {
+        fn from<T: DeserializeOwned>(object: Value) -> Option<Box<T>> {
+            serde_json::from_value(object).ok().map(Box::new)
+        }
+        match resource {
+            Resource::Pods => from(object).map(Self::Pod),
+            Resource::Nodes => from(object).map(Self::Node),
+            Resource::Namespaces => from(object).map(Self::Namespace),
+            Resource::Testbeds => from(object).map(Self::Testbed),
+            Resource::BatchJobs => from(object).map(Self::BatchJob),
+            Resource::Schedulings => from(object).map(Self::Scheduling),
+            Resource::PodGroups
+            | Resource::Jobs
+            | Resource::SparkApplications
+            | Resource::FlinkDeployments => from(object).map(|one| Self::Other(resource, one)),
+        }
+    }
+
+    /// Of which resource it is.
+    #[must_use]
+    pub const fn resource(&self) -> Resource {
+        match self {
+            Self::Pod(_) => Resource::Pods,
+            Self::Node(_) => Resource::Nodes,
+            Self::Namespace(_) => Resource::Namespaces,
+            Self::Testbed(_) => Resource::Testbeds,
+            Self::BatchJob(_) => Resource::BatchJobs,
+            Self::Scheduling(_) => Resource::Schedulings,
+            Self::Other(resource, _) | Self::Gone(resource, _) | Self::Synced(resource) => {
+                *resource
+            }
+        }
+    }
+}
+
+/// An object of a kind that has no type here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Other {
+    /// What all objects have.
+    pub metadata: ObjectMeta,
+    /// What it is to be.
+    pub spec: Value,
+    /// What it is.
+    pub status: Value,
 }
 
 /// Which object is written.
@@ -98,6 +196,15 @@ pub enum Deed {
         /// Its `resourceVersion`.
         version: String,
         /// Operations of RFC 6902 on the object, all below `/status`.
+        operations: Vec<Value>,
+    },
+    /// Something but its status is changed, if it is the object of this uid and version.
+    Patch {
+        /// Its uid.
+        uid: String,
+        /// Its `resourceVersion`.
+        version: String,
+        /// Operations of RFC 6902 on the object, none of them below `/status`.
         operations: Vec<Value>,
     },
     /// It is deleted, if it is the object of this uid.

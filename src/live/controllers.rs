@@ -22,7 +22,6 @@ use muster_cluster::{Alarm, Fence, Metrics, NEWS_BOUND, access};
 use muster_controllers::testbed::{Settings, Testbeds};
 use muster_controllers::{Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write};
 use muster_model::units::{Millis, Time};
-use serde_json::Value;
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::future::Future;
@@ -318,6 +317,11 @@ fn request(write: &Write) -> Made {
             uid,
             version,
             operations,
+        }
+        | Deed::Patch {
+            uid,
+            version,
+            operations,
         } => {
             let patch = Deed::json_patch(uid, version, operations);
             (Method::PATCH, "application/json-patch+json", patch)
@@ -345,15 +349,11 @@ fn path(on: &ObjectName, deed: &Deed) -> String {
         namespace,
         name,
     } = on;
-    let all = match resource {
-        Resource::Pods => format!("/api/v1/namespaces/{namespace}/pods"),
-        Resource::Nodes => "/api/v1/nodes".to_owned(),
-        Resource::Namespaces => "/api/v1/namespaces".to_owned(),
-        Resource::Testbeds => "/apis/muster.dev/v1alpha1/testbeds".to_owned(),
-    };
+    let all = resource.path(namespace);
     match deed {
         Deed::Create(_) => format!("{all}?fieldManager=muster"),
         Deed::PatchStatus { .. } => format!("{all}/{name}/status?fieldManager=muster"),
+        Deed::Patch { .. } => format!("{all}/{name}?fieldManager=muster"),
         Deed::Delete { .. } => format!("{all}/{name}"),
     }
 }
@@ -378,7 +378,7 @@ fn answer(write: &Write, reply: Result<Vec<u8>, Reply>, now: Time) -> Answer {
         (409, Deed::Create(_)) if message.ends_with("already exists") => Answer::AlreadyExists,
         (409, _) => Answer::Conflict,
         // An index of the list, or the uid, is of another version.
-        (422, Deed::PatchStatus { .. }) => Answer::Conflict,
+        (422, Deed::PatchStatus { .. } | Deed::Patch { .. }) => Answer::Conflict,
         (400..500, _) if code != 408 => Answer::Refused { message },
         _ => Answer::Lost,
     }
@@ -389,19 +389,13 @@ fn seen(write: &Write, body: &[u8]) -> Option<Observation> {
     if matches!(write.deed, Deed::Delete { .. }) {
         return None;
     }
-    let value: Value = serde_json::from_slice(body).ok()?;
-    match write.on.resource {
-        Resource::Pods => Some(Observation::Pod(serde_json::from_value(value).ok()?)),
-        Resource::Nodes => Some(Observation::Node(serde_json::from_value(value).ok()?)),
-        Resource::Namespaces => Some(Observation::Namespace(serde_json::from_value(value).ok()?)),
-        Resource::Testbeds => Some(Observation::Testbed(serde_json::from_value(value).ok()?)),
-    }
+    Observation::read(write.on.resource, serde_json::from_slice(body).ok()?)
 }
 
 fn word_of(deed: &Deed) -> &'static str {
     match deed {
         Deed::Create(_) => "create",
-        Deed::PatchStatus { .. } => "patch",
+        Deed::PatchStatus { .. } | Deed::Patch { .. } => "patch",
         Deed::Delete { .. } => "delete",
     }
 }
@@ -436,7 +430,7 @@ mod tests {
 
     #[test]
     fn every_answer_of_the_api_server_means_one_thing() {
-        let create = write(Deed::Create(Value::Null));
+        let create = write(Deed::Create(serde_json::Value::Null));
         let delete = write(Deed::Delete {
             uid: "u".to_owned(),
         });

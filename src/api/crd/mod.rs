@@ -3,17 +3,27 @@
 //! A spec has only what this version honours, and CEL rules refuse what could never be valid:
 //! at the API server, and by the same rules in [`validate`] where there is none.
 
+mod batch_job;
 mod pod_group;
 mod queue;
+mod scheduling;
 mod schema;
 mod testbed;
 mod topology;
 
+pub use batch_job::{
+    BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, CreationRequest, Run,
+    SchedulingReference,
+};
 pub use pod_group::{
     Disruption, DisruptionPolicy, Granted, PodGroup, PodGroupSpec, PodGroupStatus, Subgroup,
 };
 pub use queue::{
     Queue, QueueOrder, QueuePreemption, QueueReservation, QueueSpec, QueueState, QueueStatus,
+};
+pub use scheduling::{
+    PlacedJob, QueuedJob, ScheduledJob, ScheduledJobState, Scheduling, SchedulingSpec,
+    SchedulingState, SchedulingStatus, SlotBased, SlotMode,
 };
 pub use testbed::{NodeProblem, Slot, SlotState, Testbed, TestbedSpec, TestbedStatus};
 pub use topology::{
@@ -32,8 +42,10 @@ use std::sync::LazyLock;
 /// When a definition cannot be written as YAML.
 pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
     [
+        BatchJob::crd(),
         PodGroup::crd(),
         Queue::crd(),
+        Scheduling::crd(),
         Testbed::crd(),
         Topology::crd(),
     ]
@@ -91,6 +103,22 @@ pub fn validate_testbed(testbed: &Testbed) -> Result<(), Vec<String>> {
     none(problems)
 }
 
+/// Checks a BatchJob as the API server would.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its field path.
+pub fn validate_batch_job(job: &BatchJob) -> Result<(), Vec<String>> {
+    none(BATCH_JOB.problems(job))
+}
+
+/// Checks a Scheduling as the API server would.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its field path.
+pub fn validate_scheduling(scheduling: &Scheduling) -> Result<(), Vec<String>> {
+    none(SCHEDULING.problems(scheduling))
+}
+
 /// Checks a Topology as the API server would.
 ///
 /// # Errors
@@ -107,8 +135,10 @@ fn none(problems: Vec<String>) -> Result<(), Vec<String>> {
     }
 }
 
+static BATCH_JOB: LazyLock<Rules> = LazyLock::new(Rules::of::<BatchJob>);
 static POD_GROUP: LazyLock<Rules> = LazyLock::new(Rules::of::<PodGroup>);
 static QUEUE: LazyLock<Rules> = LazyLock::new(Rules::of::<Queue>);
+static SCHEDULING: LazyLock<Rules> = LazyLock::new(Rules::of::<Scheduling>);
 static TESTBED: LazyLock<Rules> = LazyLock::new(Rules::of::<Testbed>);
 static TOPOLOGY: LazyLock<Rules> = LazyLock::new(Rules::of::<Topology>);
 

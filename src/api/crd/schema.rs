@@ -17,3 +17,11 @@ pub(super) fn quantities(_: &mut SchemaGenerator) -> Schema {
         },
     })
 }
+
+/// An object of which others say what may be in it.
+pub(super) fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": true,
+    })
+}

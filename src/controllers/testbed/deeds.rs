@@ -123,7 +123,7 @@ impl Testbeds {
         }
         let sent = match &deed {
             Deed::Delete { uid } => Sent::Delete(uid.clone()),
-            Deed::Create(_) | Deed::PatchStatus { .. } => Sent::Other,
+            Deed::Create(_) | Deed::PatchStatus { .. } | Deed::Patch { .. } => Sent::Other,
         };
         Some(Write {
             ticket: self.flights.begin(target, sent),

@@ -358,6 +358,8 @@ impl Testbeds {
                     self.testbed_gone(&object.name);
                 }
             }
+            // Of these it is not told.
+            _ => {}
         }
     }
 
@@ -373,6 +375,8 @@ impl Testbeds {
             Observation::Testbed(testbed) => self.testbed_is(&testbed),
             Observation::Gone(resource, object) => self.gone(resource, &object),
             Observation::Synced(resource) => _ = self.unsynced.remove(&resource),
+            // Of these it is not told.
+            Observation::BatchJob(_) | Observation::Scheduling(_) | Observation::Other(..) => {}
         }
     }
 
@@ -403,8 +407,8 @@ impl Testbeds {
 }
 
 impl Machine for Testbeds {
-    fn needs(&self) -> &'static [Resource] {
-        &NEEDS
+    fn needs(&self) -> Vec<Resource> {
+        NEEDS.to_vec()
     }
 
     fn observe(&mut self, news: Observation, _: Time) {

@@ -264,7 +264,7 @@ impl Driver {
             }
         }
         for resource in controllers.machine.needs() {
-            let synced = Observation::Synced(*resource);
+            let synced = Observation::Synced(resource);
             controllers.machine.observe(synced, self.now);
         }
     }

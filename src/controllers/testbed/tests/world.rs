@@ -133,12 +133,7 @@ impl World {
                 },
             );
         }
-        match key.0 {
-            Resource::Pods => Observation::Pod(serde_json::from_value(value).unwrap()),
-            Resource::Nodes => Observation::Node(serde_json::from_value(value).unwrap()),
-            Resource::Namespaces => Observation::Namespace(serde_json::from_value(value).unwrap()),
-            Resource::Testbeds => Observation::Testbed(serde_json::from_value(value).unwrap()),
-        }
+        Observation::read(key.0, value).unwrap()
     }
 
     /// The machine hears the next news of a resource; whether there was any.
@@ -215,6 +210,11 @@ impl World {
                 ("delete", false)
             }
             Deed::PatchStatus {
+                uid,
+                version,
+                operations,
+            }
+            | Deed::Patch {
                 uid,
                 version,
                 operations,
