@@ -8,6 +8,8 @@ mod all;
 mod flights;
 mod machine;
 pub mod testbed;
+#[cfg(test)]
+mod testing;
 
 pub use all::All;
 pub use machine::{Answer, Deed, Machine, ObjectName, Observation, Other, Resource, Ticket, Write};

@@ -1,44 +1,18 @@
-//! An API server of a few lines with everything that may go wrong between it and a machine: news that
-//! comes late, watches that miss what happens, answers that are lost.
+//! A world of Testbeds: nodes, ghosts that are bound as by a scheduler, pods that claim slots.
 
 use crate::testbed::{Settings, Testbeds};
-use crate::{Answer, Deed, Machine, ObjectName, Observation, Resource, Write};
+use crate::{Deed, Resource, testing};
 use muster_api::crd::{SlotState, Testbed, TestbedStatus};
-use muster_api::kinds::Identity;
-use muster_model::units::{Millis, Time};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
-pub(super) type Key = (Resource, String, String);
+pub(super) use crate::testing::Key;
 
 /// The node of a ghost in its spec.
 const NODE: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
     /nodeSelectorTerms/0/matchFields/0/values/0";
 
-/// All the resources.
-const ALL: [Resource; 4] = [
-    Resource::Namespaces,
-    Resource::Nodes,
-    Resource::Testbeds,
-    Resource::Pods,
-];
-
-pub(super) struct World {
-    pub(super) objects: BTreeMap<Key, Value>,
-    version: u64,
-    uids: u64,
-    pub(super) now: Time,
-    pub(super) machine: Testbeds,
-    /// News that the machine has not heard, by resource.
-    news: BTreeMap<Resource, VecDeque<(Key, Value, bool)>>,
-    /// What the watch has told, by which a new list tells what is gone.
-    told: BTreeMap<Key, String>,
-    pub(super) settings: Settings,
-    /// Writes that were carried out.
-    pub(super) written: Vec<(ObjectName, &'static str)>,
-    /// Ghosts that a status has named.
-    named: BTreeSet<String>,
-}
+pub(super) type World = testing::World<Testbeds>;
 
 impl World {
     pub(super) fn new() -> Self {
@@ -46,18 +20,22 @@ impl World {
     }
 
     pub(super) fn with(settings: Settings) -> Self {
-        let mut world = Self {
-            objects: BTreeMap::new(),
-            version: 0,
-            uids: 0,
-            now: Time(1_700_000_000_000),
-            machine: Testbeds::new(settings.clone()),
-            news: BTreeMap::new(),
-            told: BTreeMap::new(),
-            settings,
-            written: Vec::new(),
-            named: BTreeSet::new(),
-        };
+        let mut world = Self::made_by(move || Testbeds::new(settings.clone()));
+        // Ghosts that a status has named.
+        let mut named = BTreeSet::new();
+        world.witnessed(move |write, after| match &write.deed {
+            Deed::Create(_) => {
+                let name = &write.on.name;
+                assert!(named.contains(name), "{name} was made before it was named");
+            }
+            Deed::PatchStatus { .. } | Deed::Patch { .. } => {
+                let slots = after.and_then(|one| one["status"]["slots"].as_array());
+                let ghosts = slots.into_iter().flatten();
+                let ghosts = ghosts.filter_map(|one| one["ghost"].as_str());
+                named.extend(ghosts.map(str::to_owned));
+            }
+            Deed::Delete { .. } => {}
+        });
         for namespace in ["muster-system", "team", "other"] {
             let meta = json!({"name": namespace, "labels": {"name": namespace}});
             world.put(Resource::Namespaces, json!({"metadata": meta}));
@@ -66,224 +44,14 @@ impl World {
         world
     }
 
-    pub(super) fn key(resource: Resource, object: &Value) -> Key {
-        let text = |name: &str| {
-            let text = object["metadata"][name].as_str();
-            text.unwrap_or_default().to_owned()
-        };
-        (resource, text("namespace"), text("name"))
-    }
-
-    /// Creates or replaces an object.
-    pub(super) fn put(&mut self, resource: Resource, mut object: Value) {
-        let key = Self::key(resource, &object);
-        self.version += 1;
-        let before = self.objects.get(&key);
-        let uid = before.map(|one| one["metadata"]["uid"].clone());
-        let uid = uid.unwrap_or_else(|| {
-            self.uids += 1;
-            json!(format!("uid-{}", self.uids))
-        });
-        let generation = before.map_or(1, |one| {
-            let number = one["metadata"]["generation"].as_i64().unwrap_or(1);
-            number + i64::from(one["spec"] != object["spec"])
-        });
-        let meta = &mut object["metadata"];
-        meta["uid"] = uid;
-        meta["resourceVersion"] = json!(self.version.to_string());
-        meta["generation"] = json!(generation);
-        if meta["creationTimestamp"].is_null() {
-            let second = self.version % 60;
-            meta["creationTimestamp"] = json!(format!("2026-01-01T00:00:{second:02}Z"));
-        }
-        self.objects.insert(key.clone(), object.clone());
-        self.tell(key, object, true);
-    }
-
-    /// Changes an object that is there.
-    pub(super) fn edit(&mut self, key: &Key, change: impl FnOnce(&mut Value)) {
-        let mut object = self.objects[key].clone();
-        change(&mut object);
-        self.put(key.0, object);
-    }
-
-    pub(super) fn remove(&mut self, key: &Key) {
-        if let Some(object) = self.objects.remove(key) {
-            self.version += 1;
-            self.tell(key.clone(), object, false);
-        }
-    }
-
-    fn tell(&mut self, key: Key, object: Value, is: bool) {
-        let news = self.news.entry(key.0).or_default();
-        news.push_back((key, object, is));
-    }
-
-    fn observation(key: &Key, object: &Value, is: bool) -> Observation {
-        let value = object.clone();
-        if !is {
-            let (namespace, name) = (key.1.clone(), key.2.clone());
-            let uid = text(object, "uid");
-            return Observation::Gone(
-                key.0,
-                Identity {
-                    namespace,
-                    name,
-                    uid,
-                },
-            );
-        }
-        Observation::read(key.0, value).unwrap()
-    }
-
-    /// The machine hears the next news of a resource; whether there was any.
-    pub(super) fn hear(&mut self, resource: Resource) -> bool {
-        let next = self.news.entry(resource).or_default().pop_front();
-        let Some((key, object, is)) = next else {
-            return false;
-        };
-        if is {
-            self.told.insert(key.clone(), text(&object, "uid"));
-        } else {
-            self.told.remove(&key);
-        }
-        let news = Self::observation(&key, &object, is);
-        self.machine.observe(news, self.now);
-        true
-    }
-
-    /// The watch of a resource broke, and all is listed anew: what happened meanwhile is never told.
-    pub(super) fn list(&mut self, resource: Resource) {
-        self.news.entry(resource).or_default().clear();
-        let told = self.told.extract_if(.., |key, _| key.0 == resource);
-        let told: BTreeMap<Key, String> = told.collect();
-        let there = self.objects.iter().filter(|(key, _)| key.0 == resource);
-        for (key, object) in there {
-            let uid = text(object, "uid");
-            if told.get(key).is_some_and(|before| *before != uid) {
-                let before = json!({"metadata": {"uid": told[key]}});
-                let gone = Self::observation(key, &before, false);
-                self.machine.observe(gone, self.now);
-            }
-            self.told.insert(key.clone(), uid);
-            let is = Self::observation(key, object, true);
-            self.machine.observe(is, self.now);
-        }
-        for (key, uid) in &told {
-            if !self.told.contains_key(key) {
-                let before = json!({"metadata": {"uid": uid}});
-                let gone = Self::observation(key, &before, false);
-                self.machine.observe(gone, self.now);
-            }
-        }
-        let synced = Observation::Synced(resource);
-        self.machine.observe(synced, self.now);
-    }
-
-    /// The machine dies, and another one begins.
-    pub(super) fn restart(&mut self) {
-        self.machine = Testbeds::new(self.settings.clone());
-        self.told.clear();
-        for resource in ALL {
-            self.list(resource);
-        }
-    }
-
-    /// Carries out a write, and says what comes back.
-    pub(super) fn carry_out(&mut self, write: &Write) -> Answer {
-        let on = &write.on;
-        let key = (on.resource, on.namespace.clone(), on.name.clone());
-        let there = self.objects.get(&key);
-        let uid_there = there.map(|one| text(one, "uid"));
-        let (word, after) = match &write.deed {
-            Deed::Create(_) if there.is_some() => return Answer::AlreadyExists,
-            Deed::Create(body) => {
-                let named = self.named.contains(&on.name);
-                assert!(named, "{} was made before it was named", on.name);
-                self.put(on.resource, body.clone());
-                ("create", true)
-            }
-            _ if there.is_none() => return Answer::NotFound,
-            Deed::Delete { uid } if uid_there.as_ref() != Some(uid) => return Answer::Conflict,
-            Deed::Delete { .. } => {
-                self.remove(&key);
-                ("delete", false)
-            }
-            Deed::PatchStatus {
-                uid,
-                version,
-                operations,
-            }
-            | Deed::Patch {
-                uid,
-                version,
-                operations,
-            } => {
-                let meta = &there.unwrap()["metadata"];
-                if meta["uid"] != json!(uid) || meta["resourceVersion"] != json!(version) {
-                    return Answer::Conflict;
-                }
-                let mut object = there.unwrap().clone();
-                for operation in operations {
-                    patch(&mut object, operation);
-                }
-                let slots = object["status"]["slots"].as_array().into_iter().flatten();
-                let ghosts = slots.filter_map(|one| one["ghost"].as_str().map(str::to_owned));
-                self.named.extend(ghosts);
-                self.put(on.resource, object);
-                ("patch", true)
-            }
-        };
-        self.written.push((on.clone(), word));
-        let now = after.then(|| Self::observation(&key, &self.objects[&key], true));
-        Answer::Done(now)
-    }
-
     /// Everything is told and carried out, until nothing happens any more. Ghosts are bound as by a scheduler.
     pub(super) fn rest(&mut self) {
-        for _ in 0..2_000 {
-            while ALL.iter().any(|resource| self.hear(*resource)) {}
-            let writes = self.machine.due(self.now, 100);
-            if writes.is_empty() && !self.bind_ghosts() {
-                match self.machine.wakes_at() {
-                    // What is told at last needs no look.
-                    Some(at) if at < self.now + Millis(100_000) => {
-                        self.now = self.now.max(at) + Millis(1);
-                    }
-                    _ => return,
-                }
-            }
-            for write in writes {
-                let answer = self.carry_out(&write);
-                self.machine.answered(write.ticket, answer, self.now);
-            }
-        }
-        panic!(
-            "it does not come to rest: {:?}",
-            self.written.iter().rev().take(20).collect::<Vec<_>>()
-        );
+        self.rest_with(bind_ghosts);
     }
 
     /// Binds ghosts whose node has room for them. Whether one was bound.
     pub(super) fn bind_ghosts(&mut self) -> bool {
-        let ghosts: Vec<Key> = self
-            .pods()
-            .filter(|(_, pod)| is_ghost(pod))
-            .map(|(key, _)| key.clone())
-            .collect();
-        let mut some = false;
-        for key in ghosts {
-            let pod = &self.objects[&key];
-            if !pod["spec"]["nodeName"].is_null() {
-                continue;
-            }
-            let node = pod.pointer(NODE).unwrap().as_str().unwrap().to_owned();
-            if self.objects.contains_key(&node_key(&node)) && self.free_on(&node) >= cpu_of(pod) {
-                self.edit(&key, |pod| pod["spec"]["nodeName"] = json!(node));
-                some = true;
-            }
-        }
-        some
+        bind_ghosts(self)
     }
 
     /// Binds all ghosts to their nodes, whether there is room or not.
@@ -298,20 +66,8 @@ impl World {
         }
     }
 
-    /// CPUs that are free on a node.
-    fn free_on(&self, node: &str) -> i64 {
-        let has = &self.objects[&node_key(node)]["status"]["allocatable"]["cpu"];
-        let has: i64 = has.as_str().unwrap().parse().unwrap();
-        let here = self
-            .pods()
-            .filter(|(_, pod)| pod["spec"]["nodeName"] == json!(node));
-        let here = here.filter(|(_, pod)| pod["status"]["phase"] != json!("Succeeded"));
-        has - here.map(|(_, pod)| cpu_of(pod)).sum::<i64>()
-    }
-
     pub(super) fn pods(&self) -> impl Iterator<Item = (&Key, &Value)> {
-        let all = self.objects.iter();
-        all.filter(|(key, _)| key.0 == Resource::Pods)
+        self.of(Resource::Pods)
     }
 
     /// The names of the ghosts that there are.
@@ -361,7 +117,7 @@ impl World {
     /// As the scheduler does: the ghost of a slot goes, and a pod is bound in its place.
     pub(super) fn take(&mut self, name: &str, slot: u32) -> Key {
         let seat = self.slot("bed", slot);
-        let ghost = pod_key(&self.settings.ghost_namespace.clone(), &seat.ghost);
+        let ghost = pod_key("muster-system", &seat.ghost);
         self.remove(&ghost);
         let pod = self.claimant(name, &slot.to_string(), &seat.node_name);
         self.edit(&pod, |pod| {
@@ -428,11 +184,6 @@ pub(super) fn pod_key(namespace: &str, name: &str) -> Key {
     (Resource::Pods, namespace.to_owned(), name.to_owned())
 }
 
-fn text(object: &Value, name: &str) -> String {
-    let text = object["metadata"][name].as_str();
-    text.unwrap_or_default().to_owned()
-}
-
 pub(super) fn is_ghost(pod: &Value) -> bool {
     pod["metadata"]["namespace"] == json!("muster-system")
         && pod.pointer("/metadata/ownerReferences/0/kind") == Some(&json!("Testbed"))
@@ -443,18 +194,31 @@ fn cpu_of(pod: &Value) -> i64 {
     requests["cpu"].as_str().unwrap_or("0").parse().unwrap()
 }
 
-/// As much of RFC 6902 as is used.
-fn patch(object: &mut Value, operation: &Value) {
-    let path = operation["path"].as_str().unwrap();
-    let value = operation["value"].clone();
-    let (parent, last) = path.rsplit_once('/').unwrap();
-    let parent = object.pointer_mut(parent).expect("the parent is there");
-    match (operation["op"].as_str().unwrap(), parent) {
-        ("add", Value::Object(fields)) => _ = fields.insert(last.to_owned(), value),
-        ("replace", Value::Array(items)) => {
-            let index: usize = last.parse().unwrap();
-            items[index] = value;
+/// Binds ghosts whose node has room for them. Whether one was bound.
+fn bind_ghosts(world: &mut World) -> bool {
+    let ghosts = world.of(Resource::Pods).filter(|(_, pod)| is_ghost(pod));
+    let ghosts: Vec<Key> = ghosts.map(|(key, _)| key.clone()).collect();
+    let mut some = false;
+    for key in ghosts {
+        let pod = &world.objects[&key];
+        if !pod["spec"]["nodeName"].is_null() {
+            continue;
         }
-        (other, _) => panic!("{other} {path}"),
+        let node = pod.pointer(NODE).unwrap().as_str().unwrap().to_owned();
+        if world.objects.contains_key(&node_key(&node)) && free_on(world, &node) >= cpu_of(pod) {
+            world.edit(&key, |pod| pod["spec"]["nodeName"] = json!(node));
+            some = true;
+        }
     }
+    some
+}
+
+/// CPUs that are free on a node.
+fn free_on(world: &World, node: &str) -> i64 {
+    let has = &world.objects[&node_key(node)]["status"]["allocatable"]["cpu"];
+    let has: i64 = has.as_str().unwrap().parse().unwrap();
+    let here = world.of(Resource::Pods);
+    let here = here.filter(|(_, pod)| pod["spec"]["nodeName"] == json!(node));
+    let here = here.filter(|(_, pod)| pod["status"]["phase"] != json!("Succeeded"));
+    has - here.map(|(_, pod)| cpu_of(pod)).sum::<i64>()
 }
