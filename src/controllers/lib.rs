@@ -5,8 +5,11 @@
 //! protocol, and how to write another one.
 
 mod all;
+mod desk;
 mod flights;
+pub mod job;
 mod machine;
+mod said;
 pub mod testbed;
 #[cfg(test)]
 mod testing;

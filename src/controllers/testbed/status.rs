@@ -2,8 +2,7 @@
 
 use super::Settings;
 use super::bed::{Bed, Seated};
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time as Date;
+use crate::said::{self, bounded};
 use muster_api::condition::Condition;
 use muster_api::crd::{NodeProblem, Slot, SlotState, TestbedStatus};
 use muster_model::units::Time;
@@ -12,8 +11,6 @@ use serde_json::{Value, json};
 
 /// Of so many nodes it is said what is wrong there.
 const PROBLEMS: usize = 20;
-/// How long a message may be.
-const WORDS: usize = 1_000;
 
 /// The slot of this number as the status has it.
 pub(super) fn slot(number: u32, one: &Seated, settings: &Settings) -> Slot {
@@ -112,18 +109,10 @@ fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
     if reason != "TooManySlots" && bed.left_out > 0 {
         message = format!("{message}; {} more slots are left out", bed.left_out);
     }
-    let status = if reason == "Held" { "True" } else { "False" };
-    let since = before.filter(|one| one.status == status);
-    let since = since.and_then(|one| one.last_transition_time.clone());
-    Condition {
-        kind: READY.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
-        message: bounded(&message),
-        last_transition_time: Some(since.unwrap_or_else(|| date(now))),
-        observed_generation: Some(bed.generation),
-        transition_id: None,
-    }
+    let before = before.map_or(&[] as &[Condition], std::slice::from_ref);
+    let words = (reason, message.as_str());
+    let generation = Some(bed.generation);
+    said::condition(READY, reason == "Held", words, generation, before, now)
 }
 
 /// The operations that make of what a Testbed says what it has to say; none where that is the same. Of the
@@ -194,17 +183,6 @@ impl<T: Serialize> PartialValue for T {
     }
 }
 
-fn bounded(words: &str) -> String {
-    words.chars().take(WORDS).collect()
-}
-
 fn signed(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
-}
-
-/// A time in whole seconds, as conditions have it.
-fn date(at: Time) -> Date {
-    let seconds = i64::try_from(at.0 / 1_000).ok();
-    let at = seconds.and_then(|at| Timestamp::from_second(at).ok());
-    Date(at.unwrap_or(Timestamp::MAX))
 }
