@@ -101,18 +101,59 @@ pub fn told(meta: &ObjectMeta) -> Option<u32> {
     number(names::annotation(meta, names::SLOT)?).ok()
 }
 
-/// Reads `0_3_4`.
+/// The most slots that a claim may name: as many as a Testbed has.
+const MOST: u32 = 1_000;
+
+/// Reads `0_3_4`, or `0-9_12`, which names all from 0 to 9, and 12.
 ///
 /// # Errors
 /// When that is no list of different numbers.
 pub fn numbers(list: &str) -> Result<Vec<u32>, String> {
     let mut found = BTreeSet::new();
+    let number = |text| number(text).map_err(|why| format!("{}: {why}", names::SLOTS));
     for text in list.split('_') {
-        if !found.insert(number(text).map_err(|why| format!("{}: {why}", names::SLOTS))?) {
-            return Err(format!("{}: {text} is there twice", names::SLOTS));
+        let ends = text.split_once('-').filter(|(first, _)| !first.is_empty());
+        let (first, last) = ends.unwrap_or((text, text));
+        let (first, last) = (number(first)?, number(last)?);
+        if last < first || last - first >= MOST {
+            let words = format!("{text} is no range of at most {MOST} slots, such as 0-9");
+            return Err(format!("{}: {words}", names::SLOTS));
+        }
+        for one in first..=last {
+            if !found.insert(one) {
+                return Err(format!("{}: {one} is there twice", names::SLOTS));
+            }
         }
     }
+    if found.len() > MOST as usize {
+        return Err(format!("{}: names more than {MOST} slots", names::SLOTS));
+    }
     Ok(found.into_iter().collect())
+}
+
+/// Writes numbers as [`numbers`] reads them: one by one, where the value of a label has room for that, else with
+/// ranges; `None`: it has no room for that either.
+#[must_use]
+pub fn list(numbers: &BTreeSet<u32>) -> Option<String> {
+    const LABEL: usize = 63;
+    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let plain = words.join("_");
+    if plain.len() <= LABEL {
+        return Some(plain);
+    }
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => ranges.push((*number, *number)),
+        }
+    }
+    let words = ranges.iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    });
+    let short = words.collect::<Vec<_>>().join("_");
+    (short.len() <= LABEL).then_some(short)
 }
 
 fn number(text: &str) -> Result<u32, String> {
@@ -144,6 +185,24 @@ mod tests {
     fn a_claim_is_a_list_of_different_numbers() {
         assert_eq!(numbers("0_3_4"), Ok(vec![0, 3, 4]));
         assert_eq!(numbers("4_0"), Ok(vec![0, 4]));
+        assert_eq!(numbers("7_0-3"), Ok(vec![0, 1, 2, 3, 7]));
+        for list in [
+            "3-1",
+            "0-1000",
+            "0-99999",
+            "0-3_2",
+            "0-999_1000",
+            "1-",
+            "1-2-3",
+            "--",
+        ] {
+            assert!(numbers(list).is_err(), "{list}");
+        }
+        assert_eq!(list(&[0, 1, 2, 9].into()).as_deref(), Some("0_1_2_9"));
+        let many: BTreeSet<u32> = (0..40).chain([50, 51]).collect();
+        assert_eq!(list(&many).as_deref(), Some("0-39_50-51"));
+        assert_eq!(numbers("0-39_50-51"), Ok(many.into_iter().collect()));
+        assert_eq!(list(&(0..100).map(|one| one * 2).collect()), None);
         for list in ["", "_", "0_", "-1", "a", "1.0", "+1", "99999999999", "٣"] {
             let why = numbers(list).unwrap_err();
             assert!(why.contains("is not the number of a slot"), "{list}: {why}");

@@ -22,6 +22,8 @@ pub(crate) struct Desk {
     /// What is to be looked at now.
     marked: BTreeSet<Name>,
     alarms: BTreeSet<(Time, Name)>,
+    /// Objects that were made or deleted, and of which the watch has not told that.
+    untold: BTreeSet<ObjectName>,
 }
 
 /// A write on its way.
@@ -58,6 +60,7 @@ impl Desk {
     /// There is news of this object: it may be written.
     pub(crate) fn news(&mut self, of: &ObjectName) {
         self.flights.settle(of);
+        self.untold.remove(of);
     }
 
     /// Marks what is to be looked at by now.
@@ -77,6 +80,28 @@ impl Desk {
     /// Whether a write of this object is on its way, or was done and is not told yet, or has to wait.
     pub(crate) fn is_busy(&self, object: &ObjectName, now: Time) -> bool {
         self.flights.may(object, now) != May::Now
+    }
+
+    /// Whether a write of this object is on its way, or was done and is not told yet. Then its owner is looked at again
+    /// when it is known.
+    pub(crate) fn is_moving(&mut self, owner: &Name, object: &ObjectName, now: Time) -> bool {
+        match self.flights.may(object, now) {
+            May::OnceAnswered => true,
+            May::From(at) if self.untold.contains(object) => {
+                self.alarms.insert((at, owner.clone()));
+                true
+            }
+            May::From(_) => false,
+            May::Now => {
+                self.untold.remove(object);
+                false
+            }
+        }
+    }
+
+    /// It has to be looked at again at this time.
+    pub(crate) fn look_again(&mut self, name: &Name, at: Time) {
+        self.alarms.insert((at, name.clone()));
     }
 
     /// Sends a write of this object, if it may be written now; else its owner is looked at again when it may.
@@ -118,9 +143,13 @@ impl Desk {
 
     /// Notes what came of a write; `told`: the watch has told what it did already.
     pub(crate) fn note(&mut self, on: &ObjectName, answer: &Answer, told: bool, now: Time) {
+        self.untold.remove(on);
         match answer {
             Answer::Done(_) if told => self.flights.settle(on),
-            Answer::Done(_) => self.flights.wait_until(on, now + TOLD),
+            Answer::Done(_) => {
+                self.flights.wait_until(on, now + TOLD);
+                self.untold.insert(on.clone());
+            }
             Answer::Throttled { until } => self.flights.wait_until(on, *until),
             Answer::Conflict
             | Answer::NotFound

@@ -5,6 +5,7 @@
 //! protocol, and how to write another one.
 
 mod all;
+pub mod batch_job;
 mod desk;
 mod flights;
 pub mod job;

@@ -88,7 +88,7 @@ pub(super) fn body(hold: &Hold<'_>, settings: &Settings) -> Value {
 
 /// Whether a resource is one of which requests and limits have to be the same (source:
 /// `ValidateResourceRequirements`: what may not be overcommitted).
-fn is_exclusive(name: &str) -> bool {
+pub(crate) fn is_exclusive(name: &str) -> bool {
     let of_kubernetes = name
         .split_once('/')
         .is_none_or(|(domain, _)| domain == "kubernetes.io" || domain.ends_with(".kubernetes.io"));

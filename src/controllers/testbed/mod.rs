@@ -7,7 +7,7 @@
 mod bed;
 mod claimants;
 mod deeds;
-mod ghosts;
+pub(crate) mod ghosts;
 pub mod occupancy;
 mod places;
 mod slots;

@@ -1,0 +1,346 @@
+//! BatchJobs: an application for each that a Scheduling asks to run, and nothing of it once it is released.
+//!
+//! What a BatchJob is to do next is a function of its status and of what is seen (`life.rs`); what is made for it, of its
+//! spec and of what a slot holds (`wanted.rs`). An application has the BatchJob's name, so there is never a second one.
+
+mod life;
+mod look;
+mod pods;
+mod status;
+mod things;
+mod wanted;
+
+use crate::desk::{Desk, Name, What};
+use crate::machine::{Other, is_older};
+use crate::{Answer, Machine, ObjectName, Observation, Resource, Ticket, Write};
+use muster_api::kinds::Identity;
+use muster_api::{crd, slots};
+use muster_model::units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use things::Thing;
+use wanted::Slot;
+
+/// What an administrator chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Who places the pods.
+    pub scheduler_name: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            scheduler_name: "muster".to_owned(),
+        }
+    }
+}
+
+const NEEDS: [Resource; 7] = [
+    Resource::Pods,
+    Resource::Testbeds,
+    Resource::BatchJobs,
+    Resource::PodGroups,
+    Resource::Jobs,
+    Resource::SparkApplications,
+    Resource::FlinkDeployments,
+];
+
+/// A BatchJob as it was told.
+#[derive(Debug)]
+struct Batch {
+    uid: String,
+    version: String,
+    generation: Option<i64>,
+    terminating: bool,
+    spec: crd::BatchJobSpec,
+    status: Option<crd::BatchJobStatus>,
+    /// What of it was refused, and in which words.
+    refused: BTreeMap<Resource, String>,
+    /// Since when the application of its run is missing.
+    missing: Option<Time>,
+}
+
+/// A Testbed as far as it matters.
+#[derive(Debug)]
+struct Bed {
+    uid: String,
+    version: String,
+    slot: Slot,
+}
+
+/// The machine of all BatchJobs.
+#[derive(Debug)]
+pub struct BatchJobs {
+    settings: Settings,
+    unsynced: BTreeSet<Resource>,
+    batches: BTreeMap<Name, Batch>,
+    beds: BTreeMap<String, Bed>,
+    /// Which BatchJobs are asked to run on each Testbed.
+    asking: BTreeMap<String, BTreeSet<Name>>,
+    /// Applications and PodGroups, whosever they are.
+    things: BTreeMap<ObjectName, Thing>,
+    /// The names of applications, by their uids.
+    names: BTreeMap<String, Name>,
+    pods: pods::Pods,
+    desk: Desk,
+}
+
+impl BatchJobs {
+    /// A machine that knows nothing yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            unsynced: NEEDS.into(),
+            batches: BTreeMap::new(),
+            beds: BTreeMap::new(),
+            asking: BTreeMap::new(),
+            things: BTreeMap::new(),
+            names: BTreeMap::new(),
+            pods: pods::Pods::default(),
+            desk: Desk::default(),
+        }
+    }
+
+    fn batch_is(&mut self, batch: crd::BatchJob) {
+        let id = Identity::of(&batch.metadata);
+        let key = (id.namespace, id.name);
+        let before = self.batches.get_mut(&key).filter(|one| one.uid == id.uid);
+        let (mut refused, mut missing) = (BTreeMap::new(), None);
+        if let Some(before) = before {
+            if is_older(&batch.metadata, &before.version) {
+                return;
+            }
+            refused = std::mem::take(&mut before.refused);
+            missing = before.missing;
+        }
+        self.forget(&key);
+        if let Some(request) = &batch.spec.creation_request {
+            let asking = self.asking.entry(request.testbed.clone()).or_default();
+            asking.insert(key.clone());
+        }
+        let meta = batch.metadata;
+        let now = Batch {
+            uid: id.uid,
+            version: meta.resource_version.unwrap_or_default(),
+            generation: meta.generation,
+            terminating: meta.deletion_timestamp.is_some(),
+            spec: batch.spec,
+            status: batch.status,
+            refused,
+            missing,
+        };
+        self.batches.insert(key.clone(), now);
+        self.desk.news(&on(Resource::BatchJobs, &key));
+        self.desk.mark(key);
+    }
+
+    /// Takes a BatchJob off the lists.
+    fn forget(&mut self, key: &Name) {
+        let before = self.batches.remove(key);
+        let request = before.and_then(|one| one.spec.creation_request);
+        if let Some(request) = request
+            && let Some(asking) = self.asking.get_mut(&request.testbed)
+        {
+            asking.remove(key);
+            if asking.is_empty() {
+                self.asking.remove(&request.testbed);
+            }
+        }
+    }
+
+    fn testbed_is(&mut self, testbed: &crd::Testbed) {
+        let meta = &testbed.metadata;
+        let id = Identity::of(meta);
+        let before = self.beds.get(&id.name).filter(|one| one.uid == id.uid);
+        if before.is_some_and(|before| is_older(meta, &before.version)) {
+            return;
+        }
+        let slot = Slot {
+            resources: testbed.spec.resources_per_slot.clone(),
+            asked: slots::asked(testbed),
+        };
+        let same = before.is_some_and(|before| before.slot == slot);
+        let bed = Bed {
+            uid: id.uid,
+            version: meta.resource_version.clone().unwrap_or_default(),
+            slot,
+        };
+        self.beds.insert(id.name.clone(), bed);
+        if !same {
+            self.mark_asking(&id.name);
+        }
+    }
+
+    fn mark_asking(&mut self, testbed: &str) {
+        for name in self.asking.get(testbed).into_iter().flatten() {
+            self.desk.mark(name.clone());
+        }
+    }
+
+    fn thing_is(&mut self, resource: Resource, other: &Other) {
+        let id = Identity::of(&other.metadata);
+        let key = (id.namespace, id.name);
+        let object = on(resource, &key);
+        let before = self.things.get(&object);
+        if let Some(before) = before {
+            if before.uid == id.uid && is_older(&other.metadata, &before.version) {
+                return;
+            }
+            if before.uid != id.uid {
+                self.names.remove(&before.uid);
+            }
+        }
+        if resource != Resource::PodGroups {
+            self.names.insert(id.uid, key.clone());
+        }
+        self.desk.news(&object);
+        self.things.insert(object, Thing::read(resource, other));
+        self.desk.mark(key);
+    }
+
+    fn gone(&mut self, resource: Resource, id: &Identity) {
+        let key = (id.namespace.clone(), id.name.clone());
+        match resource {
+            Resource::Pods => {
+                let top = self.pods.gone(id);
+                self.mark_top(top);
+            }
+            Resource::BatchJobs => {
+                if self.batches.get(&key).is_some_and(|one| one.uid == id.uid) {
+                    self.forget(&key);
+                }
+                self.desk.news(&on(resource, &key));
+                self.desk.mark(key);
+            }
+            Resource::Testbeds => {
+                if self.beds.get(&id.name).is_some_and(|one| one.uid == id.uid) {
+                    self.beds.remove(&id.name);
+                    self.mark_asking(&id.name);
+                }
+            }
+            resource => {
+                let object = on(resource, &key);
+                if self
+                    .things
+                    .get(&object)
+                    .is_some_and(|one| one.uid == id.uid)
+                {
+                    self.things.remove(&object);
+                    self.names.remove(&id.uid);
+                }
+                self.desk.news(&object);
+                self.desk.mark(key);
+            }
+        }
+    }
+
+    /// Has the BatchJob looked at whose application this may be.
+    fn mark_top(&mut self, application: Option<String>) {
+        let name = application.and_then(|uid| self.names.get(&uid));
+        if let Some(name) = name {
+            self.desk.mark(name.clone());
+        }
+    }
+
+    fn see(&mut self, news: Observation) {
+        match news {
+            Observation::Pod(pod) => {
+                let top = self.pods.is(&pod);
+                self.mark_top(top);
+            }
+            Observation::BatchJob(batch) => self.batch_is(*batch),
+            Observation::Testbed(testbed) => self.testbed_is(&testbed),
+            Observation::Other(resource, other) => self.thing_is(resource, &other),
+            Observation::Gone(resource, object) => self.gone(resource, &object),
+            Observation::Synced(resource) => _ = self.unsynced.remove(&resource),
+            // Of these it is not told.
+            Observation::Node(_) | Observation::Namespace(_) | Observation::Scheduling(_) => {}
+        }
+    }
+
+    /// Notes what of a BatchJob is refused, or that nothing is any more.
+    fn note_refusal(&mut self, object: &ObjectName, what: What, answer: &Answer) {
+        let key = (object.namespace.clone(), object.name.clone());
+        let Some(batch) = self.batches.get_mut(&key) else {
+            return;
+        };
+        match answer {
+            Answer::Refused { message } => {
+                let word = match what {
+                    What::Create => "make",
+                    What::Patch => "change",
+                    What::Delete => "delete",
+                };
+                let kind = things::kind(object.resource);
+                let words = format!("may not {word} {kind} {}: {message}", object.name);
+                batch.refused.insert(object.resource, words);
+            }
+            Answer::Done(_) => _ = batch.refused.remove(&object.resource),
+            _ => {}
+        }
+    }
+}
+
+/// The object of this name.
+fn on(resource: Resource, key: &Name) -> ObjectName {
+    ObjectName {
+        resource,
+        namespace: key.0.clone(),
+        name: key.1.clone(),
+    }
+}
+
+impl Machine for BatchJobs {
+    fn needs(&self) -> Vec<Resource> {
+        NEEDS.to_vec()
+    }
+
+    fn observe(&mut self, news: Observation, _: Time) {
+        self.see(news);
+    }
+
+    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
+        let mut writes = Vec::new();
+        if !self.unsynced.is_empty() {
+            return writes;
+        }
+        self.desk.wake(now);
+        while writes.len() < most
+            && let Some(key) = self.desk.next()
+        {
+            if !self.look(&key, now, most, &mut writes) {
+                self.desk.mark(key);
+                break;
+            }
+        }
+        writes
+    }
+
+    fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {
+        let Some((object, sent)) = self.desk.land(ticket) else {
+            return;
+        };
+        let key = (object.namespace.clone(), object.name.clone());
+        let told = if object.resource == Resource::BatchJobs {
+            let known = self.batches.get(&key).map(|one| one.uid.clone());
+            if let Answer::Done(Some(Observation::BatchJob(batch))) = &answer
+                && batch.metadata.uid == known
+            {
+                self.batch_is(*batch.clone());
+            }
+            true
+        } else {
+            self.note_refusal(&object, sent.what, &answer);
+            self.things.contains_key(&object) == (sent.what == What::Create)
+        };
+        self.desk.note(&object, &answer, told, now);
+    }
+
+    fn wakes_at(&self) -> Option<Time> {
+        self.unsynced.is_empty().then(|| self.desk.wakes_at())?
+    }
+}
+
+#[cfg(test)]
+mod tests;

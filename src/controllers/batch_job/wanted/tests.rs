@@ -1,0 +1,1 @@
+//! What is written, against golden files.
