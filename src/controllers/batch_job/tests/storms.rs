@@ -27,6 +27,8 @@ enum Act {
     CarryOut(u8),
     Answer(u8, u8),
     Wait(u16),
+    /// For so many rounds all is told, done and answered.
+    Well(u8),
     Restart,
 }
 
@@ -48,6 +50,7 @@ fn act() -> impl Strategy<Value = Act> {
         5 => any::<u8>().prop_map(CarryOut),
         12 => (any::<u8>(), 0u8..16).prop_map(|(which, how)| Answer(which, how)),
         3 => (1u16..9_000).prop_map(Wait),
+        6 => (1u8..7).prop_map(Well),
         1 => Just(Restart),
     ]
 }
@@ -168,6 +171,16 @@ impl Storm {
             }
             Act::Answer(which, how) => self.answer(which, how),
             Act::Wait(span) => world.now = world.now + Millis(span.into()),
+            Act::Well(rounds) => {
+                for _ in 0..rounds {
+                    self.world.hear_all();
+                    let now = self.world.now;
+                    for write in self.world.machine.due(now, 9) {
+                        let answer = self.carry_out(&write);
+                        self.world.machine.answered(write.ticket, answer, now);
+                    }
+                }
+            }
             Act::Restart => {
                 for (write, answer) in std::mem::take(&mut self.flying) {
                     if answer.is_none() && write.ticket.0 % 2 == 0 {
