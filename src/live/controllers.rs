@@ -331,6 +331,8 @@ fn request(write: &Write) -> Made {
                 "apiVersion": "v1",
                 "kind": "DeleteOptions",
                 "preconditions": {"uid": uid},
+                // Of a Job the API server would leave its pods behind, if nobody said otherwise.
+                "propagationPolicy": "Background",
             });
             (Method::DELETE, "application/json", options)
         }

@@ -137,7 +137,7 @@ fn metadata(of: For<'_>, template: Option<&Value>) -> Value {
 }
 
 /// A PodGroup of the run.
-fn group(of: For<'_>, template: Option<&Value>, spec: Map<String, Value>) -> Value {
+fn group(of: For<'_>, template: Option<&Value>, spec: &Map<String, Value>) -> Value {
     json!({
         "apiVersion": "muster.dev/v1alpha1",
         "kind": "PodGroup",

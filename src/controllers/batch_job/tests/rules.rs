@@ -181,6 +181,40 @@ fn a_job_of_which_nobody_knows_whether_it_was_made_goes_when_it_is_found_after_t
 }
 
 #[test]
+fn a_job_and_a_group_of_what_was_asked_before_are_replaced() {
+    let mut world = world();
+    world.claim("work", "plan", &[0]);
+    let mut late = None;
+    while late.is_none() {
+        world.hear_all();
+        for write in world.due(9) {
+            let is_job = write.on.resource == Resource::Jobs;
+            let answer = if is_job {
+                late = Some(write.clone());
+                Answer::Lost
+            } else {
+                world.carry_out(&write)
+            };
+            let now = world.now;
+            world.machine.answered(write.ticket, answer, now);
+        }
+    }
+    world.claim("work", "plan", &[1, 2]);
+    world.carry_out(&late.unwrap());
+    world.rest();
+    assert_eq!(world.state("work"), "Submitted plan");
+    assert_eq!(world.status("work").slots, [1, 2]);
+    let job = &world.objects[&key(Resource::Jobs, "work")];
+    let labels = &job["spec"]["template"]["metadata"]["labels"];
+    assert_eq!(labels["muster.dev/slots"], "1_2");
+    assert_eq!(
+        world.objects[&key(Resource::PodGroups, "work")]["spec"]["minAvailable"],
+        2
+    );
+    assert_eq!(world.status("work").history.len(), 0);
+}
+
+#[test]
 fn who_claims_it_next_waits_until_nothing_of_the_last_is_there() {
     let mut world = submitted();
     world.claim("work", "next", &[1]);

@@ -29,6 +29,8 @@ enum Act {
     Wait(u16),
     /// For so many rounds all is told, done and answered.
     Well(u8),
+    /// A write of which nobody knew what came of it happens after all.
+    Late(u8),
     Restart,
 }
 
@@ -51,6 +53,7 @@ fn act() -> impl Strategy<Value = Act> {
         12 => (any::<u8>(), 0u8..16).prop_map(|(which, how)| Answer(which, how)),
         3 => (1u16..9_000).prop_map(Wait),
         6 => (1u8..7).prop_map(Well),
+        3 => any::<u8>().prop_map(Late),
         1 => Just(Restart),
     ]
 }
@@ -58,6 +61,8 @@ fn act() -> impl Strategy<Value = Act> {
 struct Storm {
     world: World,
     flying: Vec<(Write, Option<Answer>)>,
+    /// Sent, answered by nothing, and not done so far.
+    late: Vec<Write>,
     /// How many runs of each BatchJob, by its uid, have been told as ended.
     runs: BTreeMap<String, usize>,
 }
@@ -181,10 +186,18 @@ impl Storm {
                     }
                 }
             }
+            Act::Late(which) => {
+                if !self.late.is_empty() {
+                    let write = self.late.remove(usize::from(which) % self.late.len());
+                    self.carry_out(&write);
+                }
+            }
             Act::Restart => {
                 for (write, answer) in std::mem::take(&mut self.flying) {
-                    if answer.is_none() && write.ticket.0 % 2 == 0 {
-                        self.carry_out(&write);
+                    match answer {
+                        None if write.ticket.0 % 2 == 0 => _ = self.carry_out(&write),
+                        None => self.late.push(write),
+                        Some(_) => {}
                     }
                 }
                 self.world.restart();
@@ -248,7 +261,12 @@ impl Storm {
         let (write, came) = self.flying.remove(usize::from(which) % self.flying.len());
         let until = self.world.now + Millis(700);
         let answer = match how {
-            0 => Answer::Lost,
+            0 => {
+                if came.is_none() {
+                    self.late.push(write.clone());
+                }
+                Answer::Lost
+            }
             1 => {
                 came.unwrap_or_else(|| self.carry_out(&write));
                 Answer::Lost
@@ -329,6 +347,13 @@ impl Storm {
             assert_eq!(ours, 2, "{name}: {state:?} {around:?}");
             let begun = [BatchJobState::Submitted, BatchJobState::Running];
             assert!(begun.contains(&state), "{name}: {state:?}");
+            // It runs where it is said to run.
+            let job = self.world.objects.get(&key(Resource::Jobs, &name));
+            let labels = job.map(|job| &job["spec"]["template"]["metadata"]["labels"]);
+            if let Some(labels) = labels {
+                let slots: Vec<String> = status.slots.iter().map(i32::to_string).collect();
+                assert_eq!(labels["muster.dev/slots"], slots.join("_"), "{name}");
+            }
         }
     }
 }
@@ -347,6 +372,7 @@ proptest! {
         let mut storm = Storm {
             world: World::new(),
             flying: Vec::new(),
+            late: Vec::new(),
             runs: BTreeMap::new(),
         };
         for act in acts {

@@ -78,7 +78,7 @@ pub(super) fn wanted(flink: &Value, of: For<'_>) -> Result<Wanted, Problem> {
     let mut minimum = Map::new();
     minimum.insert("minAvailable".to_owned(), json!(1));
     Ok(Wanted {
-        group: group(of, None, minimum),
+        group: group(of, None, &minimum),
         application: json!({
             "apiVersion": "flink.apache.org/v1beta1",
             "kind": "FlinkDeployment",

@@ -40,7 +40,7 @@ fn group_of(template: Option<&Value>, of: For<'_>) -> Result<Value, Problem> {
     Ok(group(
         of,
         template.and_then(|one| one.get("metadata")),
-        spec,
+        &spec,
     ))
 }
 

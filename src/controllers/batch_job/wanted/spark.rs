@@ -71,7 +71,7 @@ pub(super) fn wanted(spark: &Value, of: For<'_>) -> Result<Wanted, Problem> {
         }
     }
     Ok(Wanted {
-        group: group(of, None, minimum),
+        group: group(of, None, &minimum),
         application: json!({
             "apiVersion": "sparkoperator.k8s.io/v1beta2",
             "kind": "SparkApplication",
