@@ -138,8 +138,6 @@ fn flink(status: &Value) -> Phase {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
-
     use super::*;
     use serde_json::json;
 

@@ -398,7 +398,7 @@ fn a_spark_application_goes_by_what_its_operator_says_and_pods_without_a_webhook
     world.rest();
     assert_eq!(world.state("work"), "Running plan");
     world.edit(&spark, |one| {
-        one["status"]["applicationState"]["state"] = json!("COMPLETED")
+        one["status"]["applicationState"]["state"] = json!("COMPLETED");
     });
     world.rest();
     assert_eq!(world.state("work"), "Completed plan");

@@ -118,7 +118,7 @@ impl Storm {
                     let state = if well { "COMPLETED" } else { "FAILED" };
                     let state = json!({"state": state});
                     world.edit(&spark, |one| {
-                        one["status"] = json!({"applicationState": state})
+                        one["status"] = json!({"applicationState": state});
                     });
                 }
             }

@@ -161,11 +161,7 @@ fn slots_that_fit_into_no_label_are_refused() {
     let request = json!({"replication": 2, "testbed": "lab", "slots": slots});
     let pod = json!({"containers": [{"name": "a"}]});
     let job = json!({"spec": {"template": {"spec": pod}}});
-    let words = refused(
-        json!({"job": job.clone(), "creationRequest": request}),
-        big(),
-    )
-    .1;
+    let words = refused(json!({"job": job, "creationRequest": request}), big()).1;
     let wanted = "spec.creationRequest.slots: 60 slots do not fit into a label of 63 characters, even as ranges";
     assert_eq!(words, wanted);
     let slots: Vec<u32> = (0..900).collect();
