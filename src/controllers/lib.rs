@@ -11,6 +11,7 @@ mod flights;
 pub mod job;
 mod machine;
 mod said;
+pub mod scheduling;
 pub mod testbed;
 #[cfg(test)]
 mod testing;
