@@ -2,5 +2,6 @@
 //! and that any interleaving comes to rest.
 #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
+mod model;
 mod rules;
 mod world;
