@@ -4,7 +4,7 @@
 
 use super::claims::Standing;
 use super::known::Known;
-use super::problems::numbers;
+use super::problems::{numbers, slots};
 use super::read::{Ask, Name, Order, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(super) fn deal(known: &Known, bed: &str, standings: &BTreeMap<Name, Standing
             dealt.starts.extend(starts);
         }
         if let Some(words) = waits {
-            let words = format!("waits for {words} of Testbed {bed}");
+            let words = format!("{words} of Testbed {bed}");
             dealt.waits.insert(name.clone(), words);
         }
     }
@@ -65,13 +65,16 @@ fn in_queue(
         };
         let count = usize::try_from(*count).unwrap_or(usize::MAX);
         if free.len() < count {
-            *waits = Some(format!("{count} free slots for BatchJob {job}"));
+            *waits = Some(format!(
+                "BatchJob {job} waits for {count} free {}",
+                slots(count)
+            ));
             free.clear();
             break;
         }
-        let slots: Vec<i32> = free.iter().take(count).copied().collect();
-        free.retain(|slot| !slots.contains(slot));
-        starts.push((job.clone(), slots));
+        let first: BTreeSet<i32> = free.iter().take(count).copied().collect();
+        free.retain(|slot| !first.contains(slot));
+        starts.push((job.clone(), first.into_iter().collect()));
     }
     starts
 }
@@ -86,23 +89,22 @@ fn on_given(
     let mut starts = Vec::new();
     let mut wanted = BTreeSet::new();
     for (job, ask) in asks(plan, standing) {
-        let Ask::These(slots) = ask else {
+        let Ask::These(asked) = ask else {
             continue;
         };
         let goes = waits.is_none() || plan.order == Order::Relaxed;
-        if goes && slots.iter().all(|slot| free.contains(slot)) {
-            free.retain(|slot| !slots.contains(slot));
-            starts.push((job.clone(), slots.clone()));
+        if goes && asked.iter().all(|slot| free.contains(slot)) {
+            free.retain(|slot| !asked.contains(slot));
+            starts.push((job.clone(), asked.clone()));
             continue;
         }
         if waits.is_none() {
-            let occupied = slots.iter().filter(|slot| !free.contains(slot));
+            let occupied = asked.iter().filter(|slot| !free.contains(slot));
             let occupied: Vec<i32> = occupied.copied().collect();
-            let words = if occupied.len() == 1 { "slot" } else { "slots" };
-            let occupied = numbers(&occupied);
-            *waits = Some(format!("{words} {occupied} for BatchJob {job}"));
+            let (noun, which) = (slots(occupied.len()), numbers(&occupied));
+            *waits = Some(format!("BatchJob {job} waits for {noun} {which}"));
         }
-        wanted.extend(slots.iter().copied());
+        wanted.extend(asked.iter().copied());
     }
     free.retain(|slot| !wanted.contains(slot));
     starts

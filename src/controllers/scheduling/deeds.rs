@@ -245,7 +245,12 @@ impl Schedulings {
             }
             Answer::Refused { message } => {
                 self.think_not_done(name);
-                self.flights.failed(target, now);
+                let job = self.known.jobs.get(name);
+                let open = job.is_some_and(|job| job.assumed.is_some());
+                if open || sent == Sent::Release {
+                    self.flights.failed(target, now);
+                }
+                // It may be released at once, and is claimed anew only after a while.
                 if sent != Sent::Release {
                     let refusal = Target::Refusal(name.clone());
                     let until = self.flights.failed(&refusal, now);

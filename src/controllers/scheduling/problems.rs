@@ -77,8 +77,9 @@ fn of_slots(known: &Known, plan: &Plan, item: &Item) -> Option<Problem> {
             if fits {
                 return None;
             }
+            let noun = self::slots(usize::try_from(count).unwrap_or_default());
             let words =
-                format!("BatchJob {name} asks for {count} slots; Testbed {testbed} has {has}");
+                format!("BatchJob {name} asks for {count} {noun}; Testbed {testbed} has {has}");
             problem("NoSlots", words)
         }
         Ask::These(asked) => {
@@ -96,8 +97,8 @@ fn of_slots(known: &Known, plan: &Plan, item: &Item) -> Option<Problem> {
             if missing.is_empty() {
                 return None;
             }
-            let slots = numbers(&missing);
-            let words = format!("BatchJob {name}: Testbed {testbed} has no slot {slots}");
+            let (noun, which) = (self::slots(missing.len()), numbers(&missing));
+            let words = format!("BatchJob {name}: Testbed {testbed} has no {noun} {which}");
             problem("NoSlots", words)
         }
     }
@@ -111,6 +112,11 @@ pub(super) fn numbers(all: &[i32]) -> String {
         words.push_str(&format!(" and {} more", all.len() - NUMBERS));
     }
     words
+}
+
+/// One slot, or several.
+pub(super) const fn slots(count: usize) -> &'static str {
+    if count == 1 { "slot" } else { "slots" }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every caller returns it")]

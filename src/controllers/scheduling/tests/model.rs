@@ -26,6 +26,9 @@ struct ModelJob {
     on: Vec<i32>,
 }
 
+/// Who claims a BatchJob, and on which slots it is to run.
+type ModelAsked = (usize, Option<Vec<i32>>);
+
 /// A Scheduling: what its status says of which BatchJobs have ended, whether well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct ModelPlan {
@@ -43,7 +46,7 @@ struct State {
     /// The slots that the Testbed shows as occupied.
     occupied: Vec<i32>,
     /// With what was sent and is thought to have happened.
-    heard_jobs: Vec<(ModelJob, Option<(usize, Option<Vec<i32>>)>)>,
+    heard_jobs: Vec<(ModelJob, Option<ModelAsked>)>,
     heard_plans: Vec<ModelPlan>,
     heard_occupied: Vec<i32>,
     foreign_came: bool,
@@ -261,7 +264,7 @@ impl Model {
         &self,
         state: &State,
         index: usize,
-        asked: Option<(usize, Option<Vec<i32>>)>,
+        asked: Option<ModelAsked>,
         next: &mut Vec<State>,
     ) {
         let releases = asked.is_none();

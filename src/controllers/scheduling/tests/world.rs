@@ -2,7 +2,7 @@
 //! that shows who sits on its slots.
 
 use crate::scheduling::Schedulings;
-use crate::{Machine, Resource, testing};
+use crate::{Machine, Resource, Write, testing};
 use muster_api::crd::{BatchJob, BatchJobState, Scheduling, SchedulingStatus};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +83,7 @@ impl World {
 
     /// Until nothing happens any more; jobs begin, and none ends.
     pub(super) fn rest(&mut self) {
-        self.rest_with(|world| follow_all(world) | show_slots(world));
+        self.rest_with(Self::follow_and_show);
     }
 
     /// Until nothing happens any more; jobs that run end, one after the other.
@@ -91,19 +91,57 @@ impl World {
         self.rest_with(Self::play);
     }
 
+    /// What is to be sent now.
+    pub(super) fn due(&mut self) -> Vec<Write> {
+        self.machine.due(self.now, 100)
+    }
+
+    /// A write is carried out and answered.
+    pub(super) fn answer(&mut self, write: &Write) {
+        let answer = self.carry_out(write);
+        self.machine.answered(write.ticket, answer, self.now);
+    }
+
     /// What is due now is carried out; how many writes that were.
     pub(super) fn machine_writes(&mut self) -> usize {
-        let writes = self.machine.due(self.now, 100);
+        let writes = self.due();
         for write in &writes {
-            let answer = self.carry_out(write);
-            self.machine.answered(write.ticket, answer, self.now);
+            self.answer(write);
         }
         writes.len()
     }
 
+    pub(super) fn follow_and_show(&mut self) -> bool {
+        follow_all(self) | show_slots(self)
+    }
+
+    /// A pod of somebody else sits on a slot.
+    pub(super) fn occupy(&mut self, slot: usize) {
+        self.edit(&bed_key("lab"), |bed| {
+            let slot = &mut bed["status"]["slots"][slot];
+            slot["state"] = json!("Occupied");
+            slot["podName"] = json!("somebody");
+        });
+    }
+
+    /// It is gone.
+    pub(super) fn vacate(&mut self, slot: usize) {
+        self.edit(&bed_key("lab"), |bed| {
+            bed["status"]["slots"][slot]["podName"] = json!(null);
+        });
+        show_slots(self);
+    }
+
+    /// The jobs that were asked to start, in that order.
+    pub(super) fn started(&self) -> Vec<String> {
+        let all = self.of(Resource::Pods);
+        all.map(|(_, pod)| pod["job"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
     /// Jobs follow, slots are shown, or a job ends.
     pub(super) fn play(&mut self) -> bool {
-        if follow_all(self) | show_slots(self) {
+        if self.follow_and_show() {
             return true;
         }
         let running = self.running();
@@ -225,6 +263,7 @@ pub(super) fn follow(world: &mut World, name: &str) -> bool {
     let job = world.read_job(name);
     let before = job.status.clone().unwrap_or_default();
     let mut status = before.clone();
+    let mut starts = false;
     let state = status.state.unwrap_or_default();
     let claim = &job.spec.active_scheduling;
     status.observed_generation = job.metadata.generation;
@@ -246,6 +285,7 @@ pub(super) fn follow(world: &mut World, name: &str) -> bool {
                     status.testbed = Some(request.testbed.clone());
                     status.slots.clone_from(&request.slots);
                     status.completed_at = None;
+                    starts = true;
                 }
                 BatchJobState::Submitted => status.state = Some(BatchJobState::Running),
                 BatchJobState::Running | BatchJobState::Completed | BatchJobState::Failed => {}
@@ -254,6 +294,11 @@ pub(super) fn follow(world: &mut World, name: &str) -> bool {
     }
     if status == before {
         return false;
+    }
+    if starts {
+        let count = world.of(Resource::Pods).count();
+        let meta = json!({"namespace": "team", "name": format!("run-{count:05}")});
+        world.put(Resource::Pods, json!({"metadata": meta, "job": name}));
     }
     world.edit(&job_key(name), |job| {
         job["status"] = serde_json::to_value(&status).unwrap();
