@@ -46,7 +46,7 @@ impl Known {
             .and_then(|of| of.get(name))
             .is_some_and(|jobs| !jobs.is_empty());
         let rank = plan.rank(name);
-        if plan.is_over() && !claims {
+        if plan.is_over() && !claims && !plan.terminating {
             take_out(&mut self.live, &name.namespace, &rank);
             take_out(&mut self.on_bed, &plan.testbed, &rank);
         } else {

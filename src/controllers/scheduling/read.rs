@@ -272,15 +272,16 @@ impl Job {
 
     /// Whether its status follows the claim that stands in its spec.
     fn follows(&self) -> bool {
-        self.is_told() && self.claim().is_some() && self.active.as_ref() == self.claim()
+        self.claim().is_some() && self.active.as_ref() == self.claim()
     }
 
     /// Whether it waits to be asked to start.
     pub(super) fn is_ready_to_start(&self) -> bool {
-        self.follows() && self.state == BatchJobState::InQueue
+        self.is_told() && self.follows() && self.state == BatchJobState::InQueue
     }
 
-    /// Whether what it was asked to do has ended.
+    /// Whether what it was asked to do has ended. It is asked only when it is ready to start: so an end that it
+    /// tells is the end of that, whatever else was written into it since.
     pub(super) fn has_ended(&self) -> bool {
         let ended = matches!(self.state, BatchJobState::Completed | BatchJobState::Failed);
         ended && self.request().is_some() && self.follows()
@@ -297,7 +298,7 @@ impl Job {
             self.state,
             BatchJobState::Ready | BatchJobState::Completed | BatchJobState::Failed
         );
-        self.claim().is_none() && rests && (self.active.is_none() || self.is_told())
+        self.claim().is_none() && self.active.is_none() && rests
     }
 
     /// Where its pods are or may be, of an application that is to go.

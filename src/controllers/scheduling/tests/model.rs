@@ -70,8 +70,8 @@ struct Model {
     late: bool,
     /// BatchJobs may fail.
     fails: bool,
-    /// Any Scheduling may be deleted.
-    deletes: bool,
+    /// So many Schedulings, the first, may be deleted.
+    deletes: usize,
     /// Somebody else may claim the first BatchJob once.
     foreign: bool,
 }
@@ -334,7 +334,7 @@ impl Model {
         next.push(after);
         for index in 0..self.plans.len() {
             let is = &state.plans[index];
-            if self.deletes && !is.deleted {
+            if index < self.deletes && !is.deleted {
                 let mut after = state.clone();
                 after.plans[index].deleted = true;
                 next.push(after);
@@ -385,7 +385,11 @@ impl Model {
         for job in &state.jobs {
             let mut mine: Vec<i32> = Vec::new();
             let ended = matches!(job.state, BatchJobState::Completed | BatchJobState::Failed);
-            if let Some(slots) = job.slots.as_ref().filter(|_| !ended || !job.told) {
+            if let Some(slots) = job
+                .slots
+                .as_ref()
+                .filter(|_| !ended || job.active != job.claim)
+            {
                 mine.extend(slots);
             }
             if matches!(job.state, BatchJobState::Submitted | BatchJobState::Running) {
@@ -478,8 +482,10 @@ fn follow(job: &mut ModelJob, well: bool) {
         let again = job.active.is_none();
         job.active = job.claim;
         job.state = match (&job.slots, job.state) {
+            _ if again => InQueue,
+            // What has ended stays so as long as the same claim counts.
+            (None, ended @ (Completed | Failed)) => ended,
             (None, _) => InQueue,
-            (Some(_), _) if again => InQueue,
             (Some(slots), Ready | InQueue) => {
                 job.on.clone_from(slots);
                 Submitted
@@ -502,7 +508,7 @@ fn model(slots: i32, jobs: usize, plans: Vec<Asks>) -> Model {
         plans,
         late: false,
         fails: false,
-        deletes: false,
+        deletes: 0,
         foreign: false,
     }
 }
@@ -573,12 +579,12 @@ fn three_in_a_ring_of_jobs_and_slots_all_end() {
 #[test]
 fn deletions_at_any_time_leave_nothing_claimed() {
     let mut world = crossed(Order::Queue);
-    world.deletes = true;
+    world.deletes = 2;
     say("deletions", &world);
     let first = any(Order::Queue, &[(0, 1), (1, 1)]);
     let second = any(Order::Queue, &[(1, 1)]);
     let mut world = model(1, 2, vec![first, second]);
-    world.deletes = true;
+    world.deletes = 1;
     world.late = true;
     say("deletions, late", &world);
 }
@@ -602,6 +608,10 @@ fn edits_that_make_each_want_what_the_other_has_are_no_deadlock() {
     second.then = Some(vec![(1, Ask::Any(1)), (0, Ask::Any(1))]);
     let world = model(2, 2, vec![first.clone(), second.clone()]);
     say("each appends the other's", &world);
+    let both = any(Order::Queue, &[(1, 1), (0, 1)]);
+    let mut world = model(1, 2, vec![first.clone(), both]);
+    world.late = true;
+    say("one appends the other's, late", &world);
     first.then = Some(vec![(1, Ask::Any(1))]);
     let world = model(2, 2, vec![first.clone(), second]);
     say("one is taken off", &world);

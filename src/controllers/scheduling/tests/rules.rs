@@ -408,6 +408,114 @@ fn deletion_releases_everything_and_then_the_finalizer_goes() {
 }
 
 #[test]
+fn nothing_is_claimed_any_more_when_the_finalizer_goes() {
+    let mut world = World::with(2, &["a", "b"]);
+    world.plan("first", queue(&[("a", 1), ("b", 1)]));
+    world.rest();
+    world.delete(&plan_key("first"));
+    let mut steps = 0;
+    while world.objects.contains_key(&plan_key("first")) {
+        assert!(steps < 9, "it does not go");
+        steps += 1;
+        world.hear_all();
+        for write in world.machine.due(world.now, 1) {
+            world.answer(&write);
+        }
+    }
+    assert_eq!((world.claim_of("a"), world.claim_of("b")), (None, None));
+}
+
+#[test]
+fn one_that_is_over_is_gone_when_it_is_deleted() {
+    let mut world = World::with(1, &["a"]);
+    world.plan("first", queue(&[("a", 1)]));
+    world.rest();
+    world.ends("a", "Completed");
+    world.delete(&plan_key("first"));
+    world.rest();
+    assert!(!world.objects.contains_key(&plan_key("first")));
+    world.plan("second", queue(&[("a", 1)]));
+    world.rest_and_end();
+    world.delete(&plan_key("second"));
+    world.rest();
+    assert!(!world.objects.contains_key(&plan_key("second")));
+}
+
+#[test]
+fn what_has_ended_has_ended_whatever_is_written_into_it_since() {
+    let mut world = World::with(1, &["a", "b"]);
+    world.plan("first", queue(&[("a", 1), ("b", 1)]));
+    world.rest();
+    world.ends("a", "Failed");
+    world.edit(&job_key("a"), |job| {
+        job["spec"]["job"] = json!({"spec": {}});
+    });
+    world.rest();
+    assert_eq!(
+        world.says("first"),
+        "AwaitCompletion: a Failed [0], b Scheduled [0]"
+    );
+}
+
+#[test]
+fn a_job_that_was_taken_off_and_comes_back_is_claimed_once_its_last_run_is_gone() {
+    let mut world = World::with(1, &["a", "b"]);
+    world.plan("first", queue(&[("a", 1), ("b", 1)]));
+    world.rest();
+    world.ends("a", "Completed");
+    world.plan("first", queue(&[("b", 1)]));
+    for _ in 0..9 {
+        world.hear_all();
+        world.machine_writes();
+    }
+    world.plan("first", queue(&[("b", 1), ("a", 1)]));
+    for _ in 0..9 {
+        world.hear_all();
+        world.machine_writes();
+        // Of its end it is told again, and the claim of before still counts.
+        world.edit(&job_key("a"), |job| {
+            job["status"]["observedGeneration"] = job["metadata"]["generation"].clone();
+        });
+    }
+    assert_eq!(world.claim_of("a"), None);
+    assert!(
+        world
+            .accepted("first")
+            .ends_with("whose last run is not gone yet")
+    );
+    world.rest_and_end();
+    assert_eq!(world.started(), ["a", "b", "a"]);
+}
+
+#[test]
+fn slots_stay_promised_until_what_was_released_is_gone() {
+    let mut world = World::with(1, &["a", "b"]);
+    world.plan("first", queue(&[("a", 1), ("b", 1)]));
+    while world
+        .read_job("a")
+        .status
+        .unwrap_or_default()
+        .slots
+        .is_empty()
+    {
+        world.hear_all();
+        if world.machine_writes() == 0 {
+            world.follow_and_show();
+        }
+    }
+    // Its application is there, and no pod on the slot yet.
+    world.plan("first", queue(&[("b", 1)]));
+    for _ in 0..9 {
+        world.hear_all();
+        world.machine_writes();
+    }
+    assert_eq!(world.claim_of("a"), None);
+    assert_eq!(world.slots_of("b"), None);
+    world.rest();
+    assert_eq!(world.slots_of("b"), Some(vec![0]));
+}
+
+#[test]
 fn finalizers_of_others_are_left_alone() {
     let mut world = World::with(1, &["a"]);
     world.plan("first", queue(&[("a", 1)]));

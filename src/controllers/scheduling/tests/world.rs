@@ -239,7 +239,7 @@ fn takes(job: &BatchJob) -> BTreeSet<(String, i32)> {
     let ended = matches!(
         status.state,
         Some(BatchJobState::Completed | BatchJobState::Failed)
-    ) && status.observed_generation == job.metadata.generation;
+    ) && status.active_scheduling == job.spec.active_scheduling;
     let request = job.spec.creation_request.iter().filter(|_| !ended);
     let asked = request.flat_map(|one| one.slots.iter().map(|slot| (one.testbed.clone(), *slot)));
     let there = matches!(
@@ -277,8 +277,10 @@ pub(super) fn follow(world: &mut World, name: &str) -> bool {
         status.active_scheduling.clone_from(claim);
         let again = status.active_scheduling != before.active_scheduling;
         match &job.spec.creation_request {
+            _ if again => status.state = Some(BatchJobState::InQueue),
+            // What has ended stays so as long as the same claim counts.
+            None if matches!(state, BatchJobState::Completed | BatchJobState::Failed) => {}
             None => status.state = Some(BatchJobState::InQueue),
-            Some(_) if again => status.state = Some(BatchJobState::InQueue),
             Some(request) => match state {
                 BatchJobState::Ready | BatchJobState::InQueue => {
                     status.state = Some(BatchJobState::Submitted);
