@@ -44,12 +44,12 @@ impl Phase {
             None if job.is_free() => Self::Free,
             None => Self::Taken(None),
             Some(other) if other != scheduling => Self::Taken(Some(other.clone())),
-            Some(_) if job.request().is_none() => Self::Held {
-                follows: job.is_ready_to_start(),
-            },
             Some(_) if job.has_ended() => Self::Ended {
                 failed: job.state == BatchJobState::Failed,
                 recorded: false,
+            },
+            Some(_) if job.request().is_none() => Self::Held {
+                follows: job.is_ready_to_start(),
             },
             Some(_) => Self::Started,
         }

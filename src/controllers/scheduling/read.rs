@@ -280,11 +280,11 @@ impl Job {
         self.is_told() && self.follows() && self.state == BatchJobState::InQueue
     }
 
-    /// Whether what it was asked to do has ended. It is asked only when it is ready to start: so an end that it
-    /// tells is the end of that, whatever else was written into it since.
+    /// Whether its run has ended that belongs to this claim. It is claimed only when the claim of before does not
+    /// count any more: so an end that it tells is of this one, whatever else was written into it since.
     pub(super) fn has_ended(&self) -> bool {
         let ended = matches!(self.state, BatchJobState::Completed | BatchJobState::Failed);
-        ended && self.request().is_some() && self.follows()
+        ended && self.follows()
     }
 
     /// Whether its application is there by now, of what was asked.

@@ -130,10 +130,10 @@ fn jobs(
             }
         };
         let has_slots = state >= ScheduledJobState::Submitted;
-        let slots = is
-            .and_then(|job| job.request())
-            .filter(|_| has_slots)
-            .map(|request| request.slots.clone());
+        let slots = is.filter(|_| has_slots).map(|job| {
+            let asked = job.request().map(|request| &request.slots);
+            asked.unwrap_or(&job.slots).clone()
+        });
         Some(ScheduledJob {
             name: job.clone(),
             state,

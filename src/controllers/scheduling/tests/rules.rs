@@ -449,6 +449,8 @@ fn what_has_ended_has_ended_whatever_is_written_into_it_since() {
     world.ends("a", "Failed");
     world.edit(&job_key("a"), |job| {
         job["spec"]["job"] = json!({"spec": {}});
+        let spec = job["spec"].as_object_mut().unwrap();
+        spec.remove("creationRequest");
     });
     world.rest();
     assert_eq!(
