@@ -63,7 +63,11 @@ impl Schedulings {
 
     fn write_job(&mut self, name: &Name, now: Time) -> Option<Write> {
         let target = Target::Job(name.clone());
-        let job = self.known.jobs.get(name)?;
+        let Some(job) = self.known.jobs.get(name) else {
+            self.flights.settle(&target);
+            self.flights.settle(&Target::Refusal(name.clone()));
+            return None;
+        };
         let patch = match &job.assumed {
             Some(assumed) => {
                 let lost = assumed.lost?;
@@ -136,7 +140,10 @@ impl Schedulings {
 
     fn write_scheduling(&mut self, name: &Name, now: Time) -> Option<Write> {
         let target = Target::Scheduling(name.clone());
-        let plan = self.known.plans.get(name)?;
+        let Some(plan) = self.known.plans.get(name) else {
+            self.flights.settle(&target);
+            return None;
+        };
         let deed = match self.finalizer(name, plan) {
             Some(operations) => Deed::Patch {
                 uid: plan.uid.clone(),

@@ -161,6 +161,7 @@ impl Schedulings {
             self.set_job(&name, None);
             self.known.refused.remove(&name);
             self.orphans.remove(&name);
+            self.queue.insert(Target::Job(name));
         }
     }
 

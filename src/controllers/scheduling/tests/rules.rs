@@ -1,7 +1,7 @@
 //! The rules, each by its name.
 
 use super::world::{World, bed_key, job_key, plan_key, queue, slots};
-use crate::{Answer, Deed, Machine};
+use crate::{Answer, Deed, Machine, Resource};
 use muster_model::units::Millis;
 use serde_json::json;
 
@@ -244,6 +244,43 @@ fn schedulings_whose_slots_meet_wait_in_order_and_others_do_not() {
     assert_eq!(world.says("third"), "Confirmation: c InQueue");
     world.rest_and_end();
     assert_eq!(world.started(), ["a", "d", "b", "c"]);
+}
+
+#[test]
+fn schedulings_of_all_namespaces_share_a_testbed_in_order() {
+    let mut world = World::with(1, &["a", "b"]);
+    world.plan("first", queue(&[("a", 1)]));
+    // Of the same name as one of the other namespace, which it does not touch.
+    for (resource, name, spec) in [
+        (Resource::BatchJobs, "a", json!({"job": {}})),
+        (Resource::Schedulings, "first", queue(&[("a", 1)])),
+    ] {
+        let meta = json!({"namespace": "other", "name": name});
+        world.put(resource, json!({"metadata": meta, "spec": spec}));
+    }
+    let others = (
+        Resource::Schedulings,
+        "other".to_owned(),
+        "first".to_owned(),
+    );
+    // The BatchJobs of the other namespace follow here by hand.
+    let job = (Resource::BatchJobs, "other".to_owned(), "a".to_owned());
+    world.rest();
+    let claim = json!({"namespace": "other", "name": "first"});
+    assert_eq!(world.objects[&job]["spec"]["activeScheduling"], claim);
+    world.edit(&job, |job| {
+        let generation = job["metadata"]["generation"].clone();
+        job["status"] = json!({
+            "state": "InQueue", "activeScheduling": claim, "observedGeneration": generation,
+        });
+    });
+    world.rest();
+    let waits = &world.objects[&others]["status"]["conditions"][0]["message"];
+    let words = "BatchJob a waits for 1 free slot of Testbed lab";
+    assert_eq!(waits, &json!(words));
+    world.rest_and_end();
+    let slots = &world.objects[&job]["spec"]["creationRequest"]["slots"];
+    assert_eq!(slots, &json!([0]));
 }
 
 #[test]

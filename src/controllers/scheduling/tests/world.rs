@@ -157,6 +157,7 @@ impl World {
 
     pub(super) fn job_names(&self) -> Vec<String> {
         let jobs = self.of(Resource::BatchJobs);
+        let jobs = jobs.filter(|(key, _)| key.1 == "team");
         jobs.map(|(key, _)| key.2.clone()).collect()
     }
 
