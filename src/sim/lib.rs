@@ -21,5 +21,5 @@ pub mod scenario;
 pub mod server;
 pub mod storage;
 pub mod story;
-mod testbeds;
 pub mod usage;
+mod whole;

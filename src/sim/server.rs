@@ -6,18 +6,18 @@
 use super::disruption;
 use super::scenario::{BudgetPlan, PodPlan, Run};
 use super::storage::Storage;
-use super::testbeds::Testbeds;
+use super::whole::Wholes;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
-use muster_api::{convert, crd};
+use muster_api::crd;
 use muster_cluster::attempt::Answer;
-use muster_controllers::Answer as Refused;
+use muster_controllers::Resource;
 use muster_model::units::Time;
 use muster_model::{
     ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, Object,
     ObjectKey, ObjectKind, Objects, PodKey, PodSpec, QueueSpec, Source, TopologySpec,
 };
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 /// Namespace and name.
@@ -83,7 +83,8 @@ pub struct Server {
     pods: BTreeMap<PodName, Pod>,
     budgets: BTreeMap<(String, String), BudgetPlan>,
     storage: Storage,
-    testbeds: Testbeds,
+    /// Those that controllers write.
+    wholes: Wholes,
     /// All other objects.
     objects: Objects,
     /// Pods changed since it was last found out how many of them may go.
@@ -385,9 +386,6 @@ impl Server {
             return None;
         }
         let object = self.objects.remove(key)?;
-        if let ObjectKey::Testbed(name) = key {
-            self.testbeds.remove(name);
-        }
         let (stream, event) = (stream_of(key.kind()), Event::Gone(key.clone()));
         match subject_of(&object) {
             Some(subject) => self.tell_gone(stream, event, subject),
@@ -415,40 +413,25 @@ impl Server {
         }
     }
 
-    /// A Testbed as a whole.
-    #[must_use]
-    pub fn testbed(&self, name: &str) -> Option<&Value> {
-        self.testbeds.get(name)
-    }
-
-    /// All Testbeds.
+    /// The Testbeds.
     pub fn testbeds(&self) -> impl Iterator<Item = crd::Testbed> {
-        self.testbeds.all()
+        self.whole_of(Resource::Testbeds)
     }
 
-    /// Creates a Testbed, or changes the one of its name but for its status.
-    pub fn put_testbed(&mut self, testbed: Value, now: Time) {
-        let uids = &mut self.uids;
-        if let Some(found) = self.testbeds.put(testbed, || new_uid(uids)) {
-            self.put(convert::testbed(&found).into(), now);
-        }
+    /// The objects of a resource that controllers write.
+    pub fn whole_of<T: DeserializeOwned>(&self, resource: Resource) -> impl Iterator<Item = T> {
+        let all = self.wholes.all(resource);
+        all.filter_map(|value| T::deserialize(value).ok())
     }
 
-    /// `PATCH` of a Testbed's status.
-    ///
-    /// # Errors
-    /// What is answered where the patch does not apply.
-    pub fn patch_testbed(
-        &mut self,
-        name: &str,
-        version: &str,
-        patch: &Value,
-        now: Time,
-    ) -> Result<(), Refused> {
-        if let Some(found) = self.testbeds.patch(name, version, patch)? {
-            self.put(convert::testbed(&found).into(), now);
-        }
-        Ok(())
+    /// The objects that controllers write.
+    pub(super) const fn wholes(&self) -> &Wholes {
+        &self.wholes
+    }
+
+    /// The same, to be written.
+    pub(super) const fn wholes_mut(&mut self) -> &mut Wholes {
+        &mut self.wholes
     }
 
     /// What there is of storage.

@@ -6,6 +6,7 @@ use crate::small::lot::Lot;
 use crate::small::{NS, RACK, key};
 use crate::world::{entry, play};
 use muster::api::crd::SlotState;
+use muster::controllers::Resource;
 use muster::model::units::Time;
 use muster::model::{SlotClaim, plain};
 use muster::sim::driver::Driver;
@@ -37,7 +38,7 @@ pub(crate) fn testbed(random: &mut Random, entries: &mut Vec<Entry>) {
     } else {
         0
     };
-    let testbed = |random: &mut Random, at: u64| entry(at, Played::Testbed(Box::new(lab(random))));
+    let testbed = |random: &mut Random, at: u64| entry(at, Played::Whole(Resource::Testbeds, Box::new(lab(random))));
     let mut first = testbed(random, at);
     if random.per_mille(300) {
         let at = at + 1 + random.below(20_000);

@@ -3,6 +3,7 @@
 use crate::pods::pod;
 use crate::small::{self, key, offers};
 use crate::world::{entry, play};
+use muster::api::convert::Reading;
 use muster::model::units::Millis;
 use muster::model::{GangSpec, plain};
 use muster::sim::scenario::{Entry, Played, Scenario};
@@ -73,9 +74,9 @@ pub(crate) fn lent() -> Scenario {
     scenario(entries)
 }
 
-const fn scenario(entries: Vec<Entry>) -> Scenario {
+fn scenario(entries: Vec<Entry>) -> Scenario {
     Scenario {
-        ghost_namespace: String::new(),
+        reading: Reading::default(),
         entries,
         warnings: Vec::new(),
     }

@@ -7,6 +7,7 @@ use crate::slots;
 use crate::small::lot::Lot;
 use crate::small::{self, CLASS, NS, RACK, key, nearness, offers};
 use crate::volumes::volumes;
+use muster::api::convert::Reading;
 use muster::model::units::{Millis, Time};
 use muster::model::{
     GangSpec, NodeSpec, Object, PriorityClassSpec, QueueSpec, Reservation, Source, plain,
@@ -80,7 +81,7 @@ pub(crate) fn world(random: &mut Random) -> World {
     }
     World {
         scenario: Scenario {
-            ghost_namespace: String::new(),
+            reading: Reading::default(),
             entries,
             warnings: Vec::new(),
         },

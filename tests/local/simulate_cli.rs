@@ -86,7 +86,16 @@ pub(crate) fn json_has_every_field_of_the_contract() {
     let report = json(&(NODE.to_owned() + group + &pod("a", "1", "")), &[]);
     assert_eq!(
         keys(&report),
-        ["end", "metrics", "podGroups", "pods", "queues", "testbeds"]
+        [
+            "batchJobs",
+            "end",
+            "metrics",
+            "podGroups",
+            "pods",
+            "queues",
+            "schedulings",
+            "testbeds"
+        ]
     );
     let pod = "boundAt evictions finishedAt name namespace node phase podGroup queue submittedAt";
     assert_eq!(keys(&report["pods"][0]).join(" "), pod);

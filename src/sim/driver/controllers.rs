@@ -2,36 +2,36 @@
 //! API server holds. While there are faults their news is late, their writes are refused and lost as all others
 //! are, and they die and start anew.
 
+use super::written::{observed, pod, quantities};
 use super::{Driver, Happening};
 use crate::network::Request;
-use crate::scenario::{OnEviction, PodPlan, Run};
-use crate::server::{Pod, Stream};
-use muster_api::convert::{self, Reading};
+use crate::server::{Pod, PodName, Stream};
+use crate::whole::Wholes;
+use muster_api::convert::Reading;
 use muster_api::kinds::Identity;
-use muster_api::{names, slim};
 use muster_cluster::attempt;
-use muster_controllers::testbed::{Settings, Testbeds};
-use muster_controllers::{Answer, Deed, Machine, Observation, Resource, Ticket, Write};
+use muster_controllers::batch_job::{self, BatchJobs};
+use muster_controllers::job::{self, Jobs};
+use muster_controllers::scheduling::Schedulings;
+use muster_controllers::testbed::{self, Testbeds};
+use muster_controllers::{All, Answer, Machine, ObjectName, Observation, Resource, Ticket, Write};
 use muster_model::units::{Millis, Time};
-use muster_model::{Amounts, Event, Object, ObjectKey, PodKey, PodPhase, PodSpec};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use muster_model::{Event, GangKey, Object, ObjectKey, PodKey, Source};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many writes are taken from a machine at once.
 const WRITES: usize = 100;
 
 /// The controllers, from when there is something for them on.
-#[derive(Debug)]
 pub(super) struct Controllers {
-    machine: Testbeds,
-    reading: Reading,
-    /// The uids of Testbeds, by name.
-    testbeds: BTreeMap<String, String>,
+    machine: All,
     /// The pods that it made, as it made them, by namespace and name.
     made: BTreeMap<(String, String), Value>,
     /// The pods that it was told of.
     told: BTreeSet<(String, String)>,
+    /// The PodGroups of the scenario that it was told of, and their uids.
+    groups: BTreeMap<GangKey, String>,
     /// Its next look is foreseen.
     planned: Option<Time>,
     /// How often it started: what was on its way for another goes nowhere.
@@ -56,38 +56,51 @@ enum Errand {
     Answer(Ticket, Answer),
 }
 
+impl std::fmt::Debug for Controllers {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Controllers")
+            .field("starts", &self.starts)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Controllers {
-    pub(super) fn new(ghost_namespace: &str) -> Self {
-        let mut settings = Settings::default();
-        if !ghost_namespace.is_empty() {
-            ghost_namespace.clone_into(&mut settings.ghost_namespace);
+    pub(super) fn new(reading: &Reading) -> Self {
+        let mut settings = testbed::Settings::default();
+        settings.ghost_namespace.clone_from(&reading.ghost_namespace);
+        let mut batch_jobs = batch_job::Settings::default();
+        if let Some(name) = reading.scheduler_names.first() {
+            settings.scheduler_name.clone_from(name);
+            batch_jobs.scheduler_name.clone_from(name);
         }
         Self {
-            reading: Reading {
-                scheduler_names: vec![settings.scheduler_name.clone()],
-                ghost_namespace: settings.ghost_namespace.clone(),
-                ..Reading::default()
-            },
-            machine: Testbeds::new(settings),
-            testbeds: BTreeMap::new(),
+            machine: All::of(vec![
+                Box::new(Testbeds::new(settings)),
+                Box::new(BatchJobs::new(batch_jobs)),
+                Box::new(Schedulings::new()),
+                Box::new(Jobs::new(&job::Settings::default())),
+            ]),
             made: BTreeMap::new(),
             told: BTreeSet::new(),
+            groups: BTreeMap::new(),
             planned: None,
             starts: 0,
             news_until: Time::ZERO,
         }
     }
 
+    /// Notes how a pod was made.
+    pub(super) fn note(&mut self, name: PodName, value: Value) {
+        self.made.insert(name, value);
+    }
+
     /// What a watch would deliver.
-    fn news(
-        &mut self,
-        event: &Event,
-        testbed: impl Fn(&str) -> Option<Value>,
-    ) -> Option<Observation> {
+    fn news(&mut self, event: &Event, wholes: &Wholes) -> Option<Observation> {
         match event {
             Event::Is(Object::Pod(spec)) => {
                 let name = (spec.key.namespace.clone(), spec.key.name.clone());
                 let concerns = spec.ghost_of.is_some() || spec.shape.claim.is_some();
+                let concerns = concerns || self.made.contains_key(&name);
                 if !concerns && !self.told.contains(&name) {
                     return None;
                 }
@@ -108,10 +121,15 @@ impl Controllers {
                 let namespace = json!({"metadata": metadata});
                 observed(&namespace).map(|one| Observation::Namespace(Box::new(one)))
             }
-            Event::Is(Object::Testbed(spec)) => {
-                self.testbeds.insert(spec.name.clone(), spec.uid.clone());
-                let found = testbed(&spec.name).and_then(|value| observed(&value));
-                found.map(|one| Observation::Testbed(Box::new(one)))
+            Event::Is(Object::Gang(spec)) if spec.source == Source::Muster => {
+                if wholes.get(&group_named(&spec.key)).is_some() {
+                    return None;
+                }
+                self.groups.insert(spec.key.clone(), spec.uid.clone());
+                let (namespace, name) = (&spec.key.namespace, &spec.key.name);
+                let group =
+                    json!({"metadata": {"namespace": namespace, "name": name, "uid": spec.uid}});
+                Observation::read(Resource::PodGroups, group)
             }
             Event::Gone(key) => self.gone(key),
             _ => None,
@@ -119,7 +137,7 @@ impl Controllers {
     }
 
     /// A pod as it is now.
-    fn told(&self, found: &Pod) -> Option<Observation> {
+    pub(super) fn told(&self, found: &Pod) -> Option<Observation> {
         let spec = &found.spec;
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let pod = observed(&pod(spec, self.made.get(&name)))?;
@@ -145,92 +163,22 @@ impl Controllers {
             ObjectKey::Namespace(name) => {
                 Observation::Gone(Resource::Namespaces, of("", name, name))
             }
-            ObjectKey::Testbed(name) => {
-                let uid = self.testbeds.remove(name).unwrap_or_default();
-                Observation::Gone(Resource::Testbeds, of("", name, &uid))
+            ObjectKey::Gang(key, Source::Muster) => {
+                let uid = self.groups.remove(key)?;
+                Observation::Gone(Resource::PodGroups, of(&key.namespace, &key.name, &uid))
             }
             _ => return None,
         })
     }
 }
 
-/// An object as a watch has it.
-fn observed<T: for<'de> Deserialize<'de>>(value: &Value) -> Option<T> {
-    T::deserialize(value).ok()
-}
-
-/// Amounts of the core as quantities.
-fn quantities(amounts: &Amounts) -> Map<String, Value> {
-    let quantity = |(name, amount): &(String, i64)| {
-        let milli = if name == "cpu" { "m" } else { "" };
-        (name.clone(), Value::String(format!("{amount}{milli}")))
-    };
-    amounts.iter().map(quantity).collect()
-}
-
-/// A pod, as it was made, or else as far as controllers read one.
-fn pod(spec: &PodSpec, made: Option<&Value>) -> Value {
-    if let Some(made) = made {
-        return told_of(made.clone(), spec);
-    }
-    let mut metadata = json!({
-        "namespace": spec.key.namespace, "name": spec.key.name, "uid": spec.key.uid,
-    });
-    if let Some(claim) = &spec.shape.claim {
-        let positions: Vec<String> = claim.positions.iter().map(u32::to_string).collect();
-        metadata["labels"] = json!({
-            names::TESTBED: claim.testbed, names::SLOTS: positions.join("_"),
-        });
-    }
-    if let Some(slot) = spec.slot {
-        metadata["annotations"] = json!({names::SLOT: slot.to_string()});
-    }
-    if let Some(of) = &spec.ghost_of {
-        metadata["ownerReferences"] = json!([{
-            "apiVersion": "muster.dev/v1alpha1", "kind": "Testbed", "name": "", "uid": of.testbed,
-            "controller": true,
-        }]);
-    }
-    let requests = quantities(&spec.shape.requests);
-    let pod = json!({
-        "metadata": metadata,
-        "spec": {
-            "containers": [{"name": "c", "resources": {"requests": requests}}],
-        },
-    });
-    told_of(pod, spec)
-}
-
-/// The same with what became of it.
-fn told_of(mut pod: Value, spec: &PodSpec) -> Value {
-    pod["metadata"]["uid"] = json!(spec.key.uid);
-    if spec.terminating {
-        pod["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:00:00Z");
-    }
-    pod["spec"]["nodeName"] = json!(spec.node.as_deref().unwrap_or_default());
-    pod["status"] = json!({
-        "phase": phase(spec.phase),
-        "nominatedNodeName": spec.nominated.as_deref().unwrap_or_default(),
-    });
-    pod
-}
-
-const fn phase(phase: PodPhase) -> &'static str {
-    match phase {
-        PodPhase::Pending => "Pending",
-        PodPhase::Running => "Running",
-        PodPhase::Succeeded => "Succeeded",
-        PodPhase::Failed => "Failed",
-    }
-}
-
 impl Driver {
     /// There is something for controllers from now on: they start, and may die on the way.
-    fn begin_to_control(&mut self) {
+    pub(super) fn begin_to_control(&mut self) {
         if self.controllers.is_some() {
             return;
         }
-        self.controllers = Some(Box::new(Controllers::new(&self.ghost_namespace)));
+        self.controllers = Some(Box::new(Controllers::new(&self.reading)));
         self.list_for_controllers();
         for at in self.network.deaths_of_controllers(self.now) {
             self.heap.push(at, Happening::RestartControllers);
@@ -240,7 +188,7 @@ impl Driver {
     /// Controllers start anew, and know nothing.
     pub(super) fn restart_controllers(&mut self) {
         if let Some(before) = self.controllers.take() {
-            let mut anew = Box::new(Controllers::new(&self.ghost_namespace));
+            let mut anew = Box::new(Controllers::new(&self.reading));
             // What it made is a part of what is observed.
             anew.made = before.made;
             anew.starts = before.starts + 1;
@@ -258,10 +206,12 @@ impl Driver {
             .into_iter()
             .flat_map(|stream| self.server.list(stream))
         {
-            let testbed = |name: &str| self.server.testbed(name).cloned();
-            if let Some(news) = controllers.news(&told.event, testbed) {
+            if let Some(news) = controllers.news(&told.event, self.server.wholes()) {
                 controllers.machine.observe(news, self.now);
             }
+        }
+        for news in self.server.wholes().list() {
+            controllers.machine.observe(news, self.now);
         }
         for resource in controllers.machine.needs() {
             let synced = Observation::Synced(resource);
@@ -269,19 +219,19 @@ impl Driver {
         }
     }
 
-    /// A Testbed is created, or changed but for its status.
-    pub(super) fn put_testbed(&mut self, testbed: Value) {
-        self.begin_to_control();
-        self.server.put_testbed(testbed, self.now);
-    }
-
     /// Controllers take news, late while there are faults.
     pub(super) fn tell_controllers(&mut self, event: &Event) {
         let Some(controllers) = &mut self.controllers else {
             return;
         };
-        let testbed = |name: &str| self.server.testbed(name).cloned();
-        let Some(news) = controllers.news(event, testbed) else {
+        if let Some(news) = controllers.news(event, self.server.wholes()) {
+            self.tell_controllers_of(news);
+        }
+    }
+
+    /// The same of what was found out already.
+    pub(super) fn tell_controllers_of(&mut self, news: Observation) {
+        let Some(controllers) = &mut self.controllers else {
             return;
         };
         let at = self.now + self.network.lag(Stream::Others, self.now);
@@ -398,78 +348,26 @@ impl Driver {
             }
         }
     }
+}
 
-    fn carry_out_write(&mut self, write: Write, controllers: &mut Controllers) -> Answer {
-        let name = write.on;
-        match (name.resource, write.deed) {
-            (Resource::Pods, Deed::Create(value)) => self.create_ghost(value, controllers),
-            (Resource::Pods, Deed::Delete { uid }) => {
-                let key = PodKey {
-                    namespace: name.namespace,
-                    name: name.name,
-                    uid,
-                };
-                match self.server.pod_named(&key.namespace, &key.name) {
-                    None => Answer::NotFound,
-                    Some(found) if found.spec.key != key => Answer::Conflict,
-                    Some(_) => {
-                        self.terminate(&key, false);
-                        let found = self.server.pod(&key);
-                        Answer::Done(found.and_then(|found| controllers.told(found)))
-                    }
-                }
-            }
-            (
-                Resource::Testbeds,
-                Deed::PatchStatus {
-                    uid,
-                    version,
-                    operations,
-                },
-            ) => {
-                let patch = Deed::json_patch(&uid, &version, &operations);
-                let done = self
-                    .server
-                    .patch_testbed(&name.name, &version, &patch, self.now);
-                done.map_or_else(
-                    |answer| answer,
-                    |()| {
-                        let found = self.server.testbed(&name.name).and_then(observed);
-                        Answer::Done(found.map(|one| Observation::Testbed(Box::new(one))))
-                    },
-                )
-            }
-            (resource, deed) => Answer::Refused {
-                message: format!("nobody writes {deed:?} on {resource:?} here"),
-            },
-        }
+/// Fills in what is not said of how pods are read.
+pub(super) fn complete(mut reading: Reading) -> Reading {
+    let defaults = testbed::Settings::default();
+    if reading.ghost_namespace.is_empty() {
+        reading.ghost_namespace = defaults.ghost_namespace;
     }
+    if reading.scheduler_names.is_empty() {
+        reading.scheduler_names.push(defaults.scheduler_name);
+    }
+    reading
+}
 
-    fn create_ghost(&mut self, value: Value, controllers: &mut Controllers) -> Answer {
-        let found = match slim::Pod::deserialize(&value) {
-            Ok(found) => found,
-            Err(error) => {
-                let message = error.to_string();
-                return Answer::Refused { message };
-            }
-        };
-        let spec = convert::pod(&found, &controllers.reading);
-        let key = &spec.key;
-        if self.server.pod_named(&key.namespace, &key.name).is_some() {
-            return Answer::AlreadyExists;
-        }
-        let name = (key.namespace.clone(), key.name.clone());
-        controllers.made.insert(name.clone(), value);
-        self.add_ghost(PodPlan {
-            spec,
-            run: Run {
-                on_eviction: OnEviction::Gone,
-                ..Run::default()
-            },
-            claims: Vec::new(),
-        });
-        let made = self.server.pod_named(&name.0, &name.1);
-        Answer::Done(made.and_then(|made| controllers.told(made)))
+/// The PodGroup of this name.
+fn group_named(key: &GangKey) -> ObjectName {
+    ObjectName {
+        resource: Resource::PodGroups,
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
     }
 }
 

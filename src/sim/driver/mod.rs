@@ -13,6 +13,8 @@ mod pods;
 mod processes;
 mod volumes;
 mod watches;
+mod whole;
+mod written;
 
 use super::lease::Lease;
 use crate::brain::Brain;
@@ -26,6 +28,7 @@ use crate::server::{Server, Stream, Told};
 use asks::Inquiry;
 use calls::Flight;
 use controllers::{Controllers, Courier};
+use muster_api::convert::Reading;
 use muster_cluster::attempt::Answer;
 use muster_cluster::lease::election::{self, Record};
 use muster_core::engine::Policy;
@@ -117,9 +120,9 @@ pub struct Driver {
     jobs: Jobs,
     /// Those of our kinds, once there is something for them.
     controllers: Option<Box<Controllers>>,
-    ghost_namespace: String,
-    /// The lines of ghosts, by namespace and name.
-    ghosts: BTreeMap<(String, String), usize>,
+    reading: Reading,
+    /// The lines of pods that controllers make, by namespace and name.
+    made: BTreeMap<(String, String), usize>,
     server: Server,
     outside: Outside,
     ledger: Ledger,
@@ -164,8 +167,8 @@ impl Driver {
             plans: Vec::new(),
             jobs: Jobs::default(),
             controllers: None,
-            ghost_namespace: scenario.ghost_namespace,
-            ghosts: BTreeMap::new(),
+            reading: controllers::complete(scenario.reading),
+            made: BTreeMap::new(),
             server: Server::default(),
             outside: Outside::default(),
             ledger: Ledger {
@@ -533,6 +536,9 @@ impl Driver {
                 for id in listening {
                     self.tell(id, stream, &told);
                 }
+            }
+            for news in self.server.wholes_mut().take_news() {
+                self.tell_controllers_of(news);
             }
             if !self.control() {
                 break;

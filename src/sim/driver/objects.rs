@@ -3,6 +3,7 @@
 use super::{COLLECTION, Driver, Happening};
 use crate::scenario::{OnEviction, Played};
 use crate::server::Pod;
+use crate::whole::name_of;
 use muster_model::{GangSpec, NodeSpec, Object, ObjectKey};
 
 impl Driver {
@@ -33,7 +34,7 @@ impl Driver {
                     self.add_pod(pod, Some(index));
                 }
             }
-            Played::Testbed(testbed) => self.put_testbed(*testbed),
+            Played::Whole(resource, value) => self.put_whole(resource, *value),
             Played::Budget(budget) => self.server.put_budget(*budget),
             Played::Answers(rules) => self.outside.add_rules(rules),
         }
@@ -57,10 +58,7 @@ impl Driver {
                     self.delete_named(&namespace, &name);
                 }
             }
-            Played::Testbed(testbed) => {
-                let name = testbed["metadata"]["name"].as_str().unwrap_or_default();
-                self.delete_plain(&ObjectKey::Testbed(name.to_owned()));
-            }
+            Played::Whole(resource, value) => self.delete_whole(&name_of(resource, &value)),
             Played::Budget(budget) => {
                 self.server
                     .delete_budget(&budget.spec.namespace, &budget.spec.name);
@@ -70,7 +68,7 @@ impl Driver {
         }
     }
 
-    fn delete_plain(&mut self, key: &ObjectKey) {
+    pub(super) fn delete_plain(&mut self, key: &ObjectKey) {
         if let ObjectKey::Node(name) = key {
             return self.delete_node(name);
         }
@@ -85,7 +83,7 @@ impl Driver {
         }
     }
 
-    fn put_gang(&mut self, gang: GangSpec) {
+    pub(super) fn put_gang(&mut self, gang: GangSpec) {
         let key = gang.key.clone();
         let edited = self.server.has_gang(&key, gang.source);
         self.network.count(|met| met.edits += u64::from(edited));

@@ -16,11 +16,11 @@ impl Driver {
         self.create_pod(line);
     }
 
-    /// A pod that stands for a slot: all that follow each other under one name are one.
-    pub(super) fn add_ghost(&mut self, plan: PodPlan) {
+    /// A pod that a controller makes: all that follow each other under one name are one.
+    pub(super) fn add_made(&mut self, plan: PodPlan) {
         let name = (plan.spec.key.namespace.clone(), plan.spec.key.name.clone());
-        let Some(line) = self.ghosts.get(&name).copied() else {
-            self.ghosts.insert(name, self.plans.len());
+        let Some(line) = self.made.get(&name).copied() else {
+            self.made.insert(name, self.plans.len());
             return self.add_pod(plan, None);
         };
         self.plans[line] = plan;

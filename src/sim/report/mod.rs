@@ -3,9 +3,11 @@
 //! Its shape is a contract (mission.md): a field whose feature does not exist yet is null or zero,
 //! never missing. Times are in seconds.
 
+mod plans;
 mod slots;
 mod table;
 
+pub use plans::{BatchJobReport, ScheduledReport, SchedulingReport};
 pub use slots::{SlotReport, TestbedReport};
 pub use table::table;
 
@@ -35,6 +37,10 @@ pub struct Report {
     pub queues: Vec<QueueReport>,
     /// The testbeds, by name.
     pub testbeds: Vec<TestbedReport>,
+    /// The BatchJobs, by namespace and name.
+    pub batch_jobs: Vec<BatchJobReport>,
+    /// The Schedulings, by namespace and name.
+    pub schedulings: Vec<SchedulingReport>,
     /// Figures over all.
     pub metrics: Metrics,
     /// What must never happen and did: bugs in Muster. Left out where there are none.
@@ -176,6 +182,8 @@ pub fn report(driver: &mut Driver, end: Time) -> Report {
         end: seconds(end),
         queues: queue_reports(&pods, &pod_groups, driver, end),
         testbeds: slots::testbeds(server),
+        batch_jobs: plans::batch_jobs(server),
+        schedulings: plans::schedulings(server),
         metrics: metrics(&pods, ledger, utilisation),
         pods,
         pod_groups,

@@ -1,6 +1,6 @@
 //! The report for people: gangs, queues, what waits, and a line that sums it up.
 
-use super::{GangReport, PodReport, Report};
+use super::{GangReport, PodReport, Report, ScheduledReport};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use muster_model::units::Millis;
 use std::collections::BTreeSet;
@@ -22,6 +22,8 @@ pub fn table(report: &Report) -> String {
     if !report.pod_groups.is_empty() {
         text += &gangs(report);
     }
+    text += &schedulings(report);
+    text += &batch_jobs(report);
     text += &queues(report);
     text += &singles(report);
     text += &summary(report);
@@ -91,6 +93,58 @@ fn nodes(names: &BTreeSet<String>) -> String {
         Some(only) if names.len() == 1 => only.clone(),
         Some(first) => format!("{}: {first} …", names.len()),
     }
+}
+
+fn schedulings(report: &Report) -> String {
+    if report.schedulings.is_empty() {
+        return String::new();
+    }
+    let mut table = new_table(&["scheduling", "testbed", "state", "ended", "why not"]);
+    for one in report.schedulings.iter().take(MAX_LINES) {
+        let over = |job: &&ScheduledReport| {
+            use muster_api::crd::ScheduledJobState::{Completed, Failed};
+            matches!(job.state, Completed | Failed)
+        };
+        table.add_row(vec![
+            format!("{}/{}", one.namespace, one.name),
+            one.testbed.clone(),
+            format!("{:?}", one.state),
+            format!("{}/{}", one.jobs.iter().filter(over).count(), one.jobs.len()),
+            one.message.clone().unwrap_or_default(),
+        ]);
+    }
+    lines(&table, report.schedulings.len(), "schedulings")
+}
+
+fn batch_jobs(report: &Report) -> String {
+    if report.batch_jobs.is_empty() {
+        return String::new();
+    }
+    let header = ["batch job", "scheduling", "state", "slots", "started", "ended", "why not"];
+    let mut table = new_table(&header);
+    let at = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), human);
+    for one in report.batch_jobs.iter().take(MAX_LINES) {
+        let slots: Vec<String> = one.slots.iter().map(i32::to_string).collect();
+        table.add_row(vec![
+            format!("{}/{}", one.namespace, one.name),
+            one.scheduling.clone().unwrap_or_else(|| "–".to_owned()),
+            format!("{:?}", one.state),
+            slots.join(", "),
+            at(one.started_at),
+            at(one.completed_at),
+            one.message.clone().unwrap_or_default(),
+        ]);
+    }
+    lines(&table, report.batch_jobs.len(), "batch jobs")
+}
+
+/// A table, and how many lines it lacks.
+fn lines(table: &Table, count: usize, of: &str) -> String {
+    let mut text = format!("{table}\n");
+    if count > MAX_LINES {
+        let _ = writeln!(text, "… and {} more {of}", count - MAX_LINES);
+    }
+    text
 }
 
 fn queues(report: &Report) -> String {

@@ -16,6 +16,7 @@ const OF_A_POD: &str = "cannot be edited; what can be: labels, annotations, imag
                         schedulingGates (removed), tolerations (added), nodeSelector (added to \
                         while the pod is gated), activeDeadlineSeconds (set or lowered)";
 const OF_A_CLASS: &str = "cannot be edited: delete the class and create it again";
+const OF_A_SCHEDULING: &str = "the Testbed of a Scheduling stays";
 const OF_UPSTREAM: &str =
     "cannot be edited; of this kind's spec only schedulingPolicy.gang.minCount can";
 const OF_A_JOB: &str = "a Job cannot be edited in a scenario: delete it and create it again";
@@ -31,6 +32,9 @@ pub(super) fn refusal(kind: Kind, first: &Value, before: &Value, after: &Value) 
         Kind::Watched(Watched::PriorityClasses) => changed(before, after, "value", &nothing)
             .or_else(|| changed(before, after, "preemptionPolicy", &nothing))
             .map(|path| (path, OF_A_CLASS)),
+        Kind::Scheduling => {
+            changed(before, after, "spec", &scheduling_allows).map(|path| (path, OF_A_SCHEDULING))
+        }
         Kind::Watched(Watched::UpstreamPodGroups) => {
             changed(before, after, "spec", &upstream_allows).map(|path| (path, OF_UPSTREAM))
         }
@@ -61,6 +65,10 @@ fn pod_allows(pod: &Value) -> impl Fn(&[&str], &Value, &Value) -> bool + use<> {
         },
         _ => false,
     }
+}
+
+fn scheduling_allows(keys: &[&str], _: &Value, _: &Value) -> bool {
+    keys.len() > 1 && keys != ["spec", "testbed"]
 }
 
 fn upstream_allows(keys: &[&str], _: &Value, after: &Value) -> bool {

@@ -7,7 +7,7 @@
 use super::answers::{self, PluginAnswers};
 use super::behaviour::Behaviour;
 use super::jobs;
-use super::model::{Amount, BudgetPlan, JobPlan, Needed, Played, PodPlan, Run};
+use super::model::{Amount, BudgetPlan, JobPlan, Needed, OnEviction, Played, PodPlan, Run};
 use super::schema;
 use k8s_openapi::api::batch;
 use k8s_openapi::api::core::v1 as core;
@@ -16,6 +16,7 @@ use muster_api::creation;
 use muster_api::kinds::{self, Row, Visitor, Watchable};
 use muster_api::yaml::short;
 use muster_api::{crd, slim};
+use muster_controllers::Resource;
 use muster_model::{ClaimKey, ClaimSpec, Object, PodSpec};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -29,6 +30,10 @@ pub(super) enum Kind {
     Watched(kinds::Kind),
     /// Its pods are made here.
     Job,
+    /// What runs on slots.
+    BatchJob,
+    /// Which of these runs where.
+    Scheduling,
     /// What is answered to plugins.
     Answers,
     /// Read, and without effect in this version.
@@ -58,14 +63,14 @@ type Play = fn(&Value, &Behaviour, &Reading) -> Result<Option<Played>, String>;
 #[rustfmt::skip]
 const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("batch/v1", "Job", Kind::Job, schema::of::<batch::v1::Job>),
+    ("muster.dev/v1alpha1", "BatchJob", Kind::BatchJob, schema::of::<crd::BatchJob>),
+    ("muster.dev/v1alpha1", "Scheduling", Kind::Scheduling, schema::of::<crd::Scheduling>),
     ("simulate.muster.dev/v1", "PluginAnswers", Kind::Answers, schema::of::<PluginAnswers>),
     ("v1", "ConfigMap", Kind::Inert, schema::of::<core::ConfigMap>),
     ("v1", "Service", Kind::Inert, schema::of::<core::Service>),
     ("v1", "ServiceAccount", Kind::Inert, schema::of::<core::ServiceAccount>),
     // Types that are not at hand.
-    ("muster.dev/v1alpha1", "BatchJob", Kind::Inert, schema::of::<Value>),
     ("muster.dev/v1alpha1", "QueueJob", Kind::Inert, schema::of::<Value>),
-    ("muster.dev/v1alpha1", "Scheduling", Kind::Inert, schema::of::<Value>),
     ("muster.dev/v1alpha1", "SchedulingSpec", Kind::Inert, schema::of::<Value>),
 ];
 
@@ -85,6 +90,8 @@ static KINDS: LazyLock<Vec<Known>> = LazyLock::new(|| {
             play: match kind {
                 Kind::Job => job,
                 Kind::Answers => plugin_answers,
+                Kind::BatchJob => batch_job,
+                Kind::Scheduling => scheduling,
                 _ => nothing,
             },
         });
@@ -292,7 +299,44 @@ fn amount(value: &Value) -> Result<Amount, String> {
 fn testbed(value: &Value) -> Result<Played, String> {
     let found = crd::Testbed::deserialize(value).map_err(|error| error.to_string())?;
     crd::validate_testbed(&found).or_else(|problems| none(&problems))?;
-    Ok(Played::Testbed(Box::new(value.clone())))
+    Ok(Played::Whole(Resource::Testbeds, Box::new(value.clone())))
+}
+
+/// A BatchJob: how far it is is found out anew.
+fn batch_job(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played>, String> {
+    let found = crd::BatchJob::deserialize(value).map_err(|error| error.to_string())?;
+    crd::validate_batch_job(&found).or_else(|problems| none(&problems))?;
+    let pod = &value["spec"]["job"]["spec"]["template"];
+    Behaviour::of(pod).map_err(|error| format!("spec.job.spec.template: {error}"))?;
+    Ok(Some(Played::Whole(
+        Resource::BatchJobs,
+        Box::new(value.clone()),
+    )))
+}
+
+/// A Scheduling, the same.
+fn scheduling(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played>, String> {
+    let found = crd::Scheduling::deserialize(value).map_err(|error| error.to_string())?;
+    crd::validate_scheduling(&found).or_else(|problems| none(&problems))?;
+    Ok(Some(Played::Whole(
+        Resource::Schedulings,
+        Box::new(value.clone()),
+    )))
+}
+
+/// A pod that a controller makes, read as one of a scenario. One that is evicted its controller makes anew.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn made_pod(value: &Value, reading: &Reading) -> Result<PodPlan, String> {
+    let run = Run {
+        on_eviction: OnEviction::Gone,
+        ..Behaviour::of(value)?.run(None)
+    };
+    match played(pod(value, reading)?, value, run)? {
+        Played::Pod(plan) => Ok(*plan),
+        _ => Err("it is no pod".to_owned()),
+    }
 }
 
 fn plugin_answers(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played>, String> {

@@ -77,7 +77,7 @@ pub fn load(sources: &[Source], reading: &Reading) -> Result<Scenario, ScenarioE
     // So what is deleted at a time makes way for what is created then under its name.
     entries.sort_by_key(|entry| entry.at);
     Ok(Scenario {
-        ghost_namespace: reading.ghost_namespace.clone(),
+        reading: reading.clone(),
         entries,
         warnings: problems.finish()?,
     })

@@ -1,6 +1,8 @@
 //! A scenario as plain data. Copies are stamped and jobs are expanded; nothing is checked here.
 
 use crate::outside::AnswerRule;
+use muster_api::convert::Reading;
+use muster_controllers::Resource;
 use muster_model::units::{Millis, Time};
 use muster_model::{ClaimSpec, DisruptionBudgetSpec, Object, PodSpec};
 use serde_json::Value;
@@ -11,8 +13,8 @@ pub struct Scenario {
     /// The objects by their times and, within one, in the order of the files. One that is there
     /// by then is changed.
     pub entries: Vec<Entry>,
-    /// The namespace of ghosts.
-    pub ghost_namespace: String,
+    /// By which pods that controllers make are read.
+    pub reading: Reading,
     /// What was odd but can be played, with file and line.
     pub warnings: Vec<String>,
 }
@@ -40,8 +42,8 @@ pub enum Played {
     PodEdit(Box<PodPlan>),
     /// A job, which makes its pods.
     Job(Box<JobPlan>),
-    /// A Testbed, as it was written.
-    Testbed(Box<Value>),
+    /// An object that controllers write, as it was written.
+    Whole(Resource, Box<Value>),
     /// A PodDisruptionBudget.
     Budget(Box<BudgetPlan>),
     /// What is answered to plugins.

@@ -7,6 +7,7 @@ mod whole_nodes;
 
 use super::cluster::{Cluster, amount};
 use draw::Draw;
+use muster_api::convert::Reading;
 use muster_model::units::{Millis, Time};
 use muster_model::{Amounts, GangKey, GangRef, GangSpec, PodSpec, TopologyWish, plain};
 use muster_sim::random::Random;
@@ -133,7 +134,7 @@ impl World {
             }
         }
         Scenario {
-            ghost_namespace: String::new(),
+            reading: Reading::default(),
             entries,
             warnings: Vec::new(),
         }

@@ -1,0 +1,140 @@
+//! Objects that controllers write: what becomes of a write, and what the scheduler is told of it.
+
+use super::Driver;
+use super::controllers::Controllers;
+use crate::scenario::made_pod;
+use crate::whole::Change;
+use muster_api::{convert, crd};
+use muster_controllers::{Answer, Deed, ObjectName, Observation, Resource, Write};
+use muster_model::{GangKey, ObjectKey, PodKey, Source};
+use serde::Deserialize;
+use serde_json::Value;
+
+impl Driver {
+    /// An object is created, or changed but for what controllers write.
+    pub(super) fn put_whole(&mut self, resource: Resource, value: Value) {
+        self.begin_to_control();
+        self.server.wholes_mut().put(resource, value, self.now);
+        self.follow_wholes();
+    }
+
+    /// An object is deleted.
+    pub(super) fn delete_whole(&mut self, on: &ObjectName) {
+        // One that is not there is gone.
+        _ = self.server.wholes_mut().delete(on, None, self.now);
+        self.follow_wholes();
+    }
+
+    /// Has what the scheduler is told follow.
+    fn follow_wholes(&mut self) {
+        for change in self.server.wholes_mut().take_changes() {
+            match change {
+                Change::Is(on, value) => self.whole_is(&on, &value),
+                Change::Gone(on) => match on.resource {
+                    Resource::Testbeds => self.delete_plain(&ObjectKey::Testbed(on.name)),
+                    Resource::PodGroups => {
+                        let key = gang_of(&on);
+                        self.delete_plain(&ObjectKey::Gang(key, Source::Muster));
+                    }
+                    _ => self.last_change = self.now,
+                },
+            }
+        }
+    }
+
+    fn whole_is(&mut self, on: &ObjectName, value: &Value) {
+        match on.resource {
+            Resource::Testbeds => {
+                if let Ok(found) = crd::Testbed::deserialize(value) {
+                    self.server.put(convert::testbed(&found).into(), self.now);
+                }
+            }
+            Resource::PodGroups => {
+                if let Ok(found) = crd::PodGroup::deserialize(value) {
+                    self.put_gang(convert::muster_gang(&found));
+                }
+            }
+            _ => self.last_change = self.now,
+        }
+    }
+
+    /// Carries out a write of controllers.
+    pub(super) fn carry_out_write(&mut self, write: Write, controllers: &mut Controllers) -> Answer {
+        let on = write.on;
+        match (on.resource, write.deed) {
+            (Resource::Pods, Deed::Create(value)) => self.make_pod(value, controllers),
+            (Resource::Pods, Deed::Delete { uid }) => {
+                let key = PodKey {
+                    namespace: on.namespace,
+                    name: on.name,
+                    uid,
+                };
+                match self.server.pod_named(&key.namespace, &key.name) {
+                    None => Answer::NotFound,
+                    Some(found) if found.spec.key != key => Answer::Conflict,
+                    Some(_) => {
+                        self.terminate(&key, false);
+                        let found = self.server.pod(&key);
+                        Answer::Done(found.and_then(|found| controllers.told(found)))
+                    }
+                }
+            }
+            (
+                Resource::Testbeds
+                | Resource::BatchJobs
+                | Resource::Schedulings
+                | Resource::PodGroups
+                | Resource::Jobs,
+                deed,
+            ) => self.write_whole(&on, deed),
+            (resource, deed) => Answer::Refused {
+                message: format!("nobody writes {deed:?} on {resource:?} here"),
+            },
+        }
+    }
+
+    fn write_whole(&mut self, on: &ObjectName, deed: Deed) -> Answer {
+        let now = self.now;
+        let is_group = on.resource == Resource::PodGroups;
+        let of_scenario = is_group
+            && self.server.wholes().get(on).is_none()
+            && self.server.has_gang(&gang_of(on), Source::Muster);
+        let wholes = self.server.wholes_mut();
+        let done = match deed {
+            Deed::Create(_) if of_scenario => Err(Answer::AlreadyExists),
+            Deed::Create(value) => wholes.create(on, value, now),
+            Deed::Delete { uid } => wholes.delete(on, Some(&uid), now),
+            patch => wholes.patch(on, &patch),
+        };
+        self.follow_wholes();
+        let found = || self.server.wholes().get(on).cloned();
+        done.map_or_else(
+            |answer| answer,
+            |()| Answer::Done(found().and_then(|value| Observation::read(on.resource, value))),
+        )
+    }
+
+    fn make_pod(&mut self, value: Value, controllers: &mut Controllers) -> Answer {
+        let plan = match made_pod(&value, &self.reading) {
+            Ok(plan) => plan,
+            Err(message) => return Answer::Refused { message },
+        };
+        let key = &plan.spec.key;
+        let name = (key.namespace.clone(), key.name.clone());
+        if self.server.pod_named(&name.0, &name.1).is_some() {
+            return Answer::AlreadyExists;
+        }
+        controllers.note(name.clone(), value);
+        self.add_made(plan);
+        let made = self.server.pod_named(&name.0, &name.1);
+        Answer::Done(made.and_then(|made| controllers.told(made)))
+    }
+}
+
+fn gang_of(on: &ObjectName) -> GangKey {
+    GangKey {
+        namespace: on.namespace.clone(),
+        name: on.name.clone(),
+        ..GangKey::default()
+    }
+}
