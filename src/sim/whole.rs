@@ -69,7 +69,13 @@ impl Wholes {
         let Some(before) = self.objects.get(&on).cloned() else {
             return self.make(on, value, now);
         };
-        for field in ["uid", "creationTimestamp", "finalizers", "deletionTimestamp", "generation"] {
+        for field in [
+            "uid",
+            "creationTimestamp",
+            "finalizers",
+            "deletionTimestamp",
+            "generation",
+        ] {
             set(&mut value["metadata"], field, &before["metadata"][field]);
         }
         set(&mut value, "status", &before["status"]);
@@ -86,7 +92,12 @@ impl Wholes {
     ///
     /// # Errors
     /// The name is taken, or the object cannot be read.
-    pub(super) fn create(&mut self, on: &ObjectName, value: Value, now: Time) -> Result<(), Answer> {
+    pub(super) fn create(
+        &mut self,
+        on: &ObjectName,
+        value: Value,
+        now: Time,
+    ) -> Result<(), Answer> {
         if self.objects.contains_key(on) {
             return Err(Answer::AlreadyExists);
         }
@@ -103,7 +114,16 @@ impl Wholes {
     /// What is answered where the patch does not apply.
     pub(super) fn patch(&mut self, on: &ObjectName, deed: &Deed) -> Result<(), Answer> {
         let before = self.objects.get(on).ok_or(Answer::NotFound)?;
-        let (Deed::PatchStatus { uid, version, operations } | Deed::Patch { uid, version, operations }) = deed
+        let (Deed::PatchStatus {
+            uid,
+            version,
+            operations,
+        }
+        | Deed::Patch {
+            uid,
+            version,
+            operations,
+        }) = deed
         else {
             return Err(refused(&"it is no patch"));
         };
@@ -146,7 +166,12 @@ impl Wholes {
     ///
     /// # Errors
     /// There is no such object.
-    pub(super) fn delete(&mut self, on: &ObjectName, uid: Option<&str>, now: Time) -> Result<(), Answer> {
+    pub(super) fn delete(
+        &mut self,
+        on: &ObjectName,
+        uid: Option<&str>,
+        now: Time,
+    ) -> Result<(), Answer> {
         let mut value = self.objects.get(on).cloned().ok_or(Answer::NotFound)?;
         let metadata = &value["metadata"];
         if uid.is_some_and(|uid| metadata["uid"] != uid) {
@@ -185,7 +210,10 @@ impl Wholes {
         let Some(value) = self.objects.remove(on) else {
             return;
         };
-        let uid = value["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        let uid = value["metadata"]["uid"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         self.news.push(Observation::Gone(
             on.resource,
             Identity {
@@ -196,7 +224,10 @@ impl Wholes {
         ));
         self.changes.push(Change::Gone(on.clone()));
         let belongs = |value: &Value| {
-            let mut owners = value["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+            let mut owners = value["metadata"]["ownerReferences"]
+                .as_array()
+                .into_iter()
+                .flatten();
             owners.any(|owner| owner["uid"] == uid.as_str())
         };
         let owned = self.objects.iter().filter(|(_, value)| belongs(value));
@@ -209,7 +240,12 @@ impl Wholes {
 
 /// Which object this is.
 pub(super) fn name_of(resource: Resource, value: &Value) -> ObjectName {
-    let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let text = |field: &str| {
+        value["metadata"][field]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     ObjectName {
         resource,
         namespace: text("namespace"),
@@ -267,7 +303,11 @@ mod tests {
 
     fn on(resource: Resource, name: &str) -> ObjectName {
         let (namespace, name) = ("n".to_owned(), name.to_owned());
-        ObjectName { resource, namespace, name }
+        ObjectName {
+            resource,
+            namespace,
+            name,
+        }
     }
 
     fn patch(wholes: &Wholes, on: &ObjectName, operations: Value) -> Deed {
@@ -290,7 +330,10 @@ mod tests {
         let value = json!({"metadata": {"namespace": "n", "name": "b", "ownerReferences": [{
             "apiVersion": "batch/v1", "kind": "Job", "name": "a", "uid": uid}]}});
         wholes.create(&owned, value.clone(), Time::ZERO).unwrap();
-        assert!(matches!(wholes.create(&owned, value, Time::ZERO), Err(Answer::AlreadyExists)));
+        assert!(matches!(
+            wholes.create(&owned, value, Time::ZERO),
+            Err(Answer::AlreadyExists)
+        ));
         let other = wholes.delete(&owner, Some("another"), Time::ZERO);
         assert!(matches!(other, Err(Answer::Conflict)));
         wholes.delete(&owner, None, Time::ZERO).unwrap();
@@ -308,7 +351,11 @@ mod tests {
         let job = on(Resource::Jobs, "a");
         let value = json!({"metadata": {"namespace": "n", "name": "a"}, "spec": {}});
         wholes.put(Resource::Jobs, value, Time::ZERO);
-        let deed = patch(&wholes, &job, json!([{"op": "add", "path": "/spec/x", "value": 1}]));
+        let deed = patch(
+            &wholes,
+            &job,
+            json!([{"op": "add", "path": "/spec/x", "value": 1}]),
+        );
         wholes.patch(&job, &deed).unwrap();
         assert_eq!(wholes.get(&job).unwrap()["metadata"]["generation"], 2);
         assert!(matches!(wholes.patch(&job, &deed), Err(Answer::Conflict)));

@@ -38,7 +38,9 @@ pub(crate) fn testbed(random: &mut Random, entries: &mut Vec<Entry>) {
     } else {
         0
     };
-    let testbed = |random: &mut Random, at: u64| entry(at, Played::Whole(Resource::Testbeds, Box::new(lab(random))));
+    let testbed = |random: &mut Random, at: u64| {
+        entry(at, Played::Whole(Resource::Testbeds, Box::new(lab(random))))
+    };
     let mut first = testbed(random, at);
     if random.per_mille(300) {
         let at = at + 1 + random.below(20_000);

@@ -28,6 +28,7 @@ mod config_file;
 mod framework;
 mod log_cli;
 mod metrics_docs;
+mod plans;
 mod plugin_schema;
 mod plugin_simulated;
 mod plugins;

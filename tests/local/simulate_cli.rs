@@ -294,6 +294,24 @@ fn the_example_of_slots_has_who_claims_them_on_them() {
     assert!(ghosts.clone().all(|ghost| ghost["queue"].is_null()));
     assert_eq!(ghosts.count(), 4);
     assert_eq!(report["metrics"]["evictions"], 0);
+    let report = json(example, &[]);
+    assert_eq!(report["schedulings"][0]["state"], "Completed");
+    let jobs = report["batchJobs"].as_array().unwrap();
+    let slots: Vec<_> = jobs.iter().map(|job| job["slots"].clone()).collect();
+    let numbers = |all: &[i32]| serde_json::json!(all);
+    assert_eq!(
+        slots,
+        [numbers(&[0, 1]), numbers(&[2]), numbers(&[0, 1, 2])]
+    );
+    assert!(jobs[2]["startedAt"].as_f64() >= jobs[0]["completedAt"].as_f64());
+    let keys_of = |all: &str| keys(&report[all][0]).join(" ");
+    assert_eq!(
+        keys_of("batchJobs"),
+        "completedAt name namespace slots startedAt state"
+    );
+    assert_eq!(keys_of("schedulings"), "jobs name namespace state");
+    let of_plan = &report["schedulings"][0]["jobs"][0];
+    assert_eq!(keys(of_plan).join(" "), "name slots state");
 }
 
 #[test]

@@ -67,7 +67,9 @@ impl std::fmt::Debug for Controllers {
 impl Controllers {
     pub(super) fn new(reading: &Reading) -> Self {
         let mut settings = testbed::Settings::default();
-        settings.ghost_namespace.clone_from(&reading.ghost_namespace);
+        settings
+            .ghost_namespace
+            .clone_from(&reading.ghost_namespace);
         let mut batch_jobs = batch_job::Settings::default();
         if let Some(name) = reading.scheduler_names.first() {
             settings.scheduler_name.clone_from(name);

@@ -59,7 +59,11 @@ impl Driver {
     }
 
     /// Carries out a write of controllers.
-    pub(super) fn carry_out_write(&mut self, write: Write, controllers: &mut Controllers) -> Answer {
+    pub(super) fn carry_out_write(
+        &mut self,
+        write: Write,
+        controllers: &mut Controllers,
+    ) -> Answer {
         let on = write.on;
         match (on.resource, write.deed) {
             (Resource::Pods, Deed::Create(value)) => self.make_pod(value, controllers),

@@ -106,7 +106,10 @@ fn why(conditions: &[muster_api::condition::Condition]) -> Option<String> {
     wrong.next().map(|one| one.message.clone())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "virtual time stays far below 2^53 s")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "virtual time stays far below 2^53 s"
+)]
 fn seconds(date: &Date) -> f64 {
     date.0.as_second() as f64
 }

@@ -109,7 +109,11 @@ fn schedulings(report: &Report) -> String {
             format!("{}/{}", one.namespace, one.name),
             one.testbed.clone(),
             format!("{:?}", one.state),
-            format!("{}/{}", one.jobs.iter().filter(over).count(), one.jobs.len()),
+            format!(
+                "{}/{}",
+                one.jobs.iter().filter(over).count(),
+                one.jobs.len()
+            ),
             one.message.clone().unwrap_or_default(),
         ]);
     }
@@ -120,7 +124,15 @@ fn batch_jobs(report: &Report) -> String {
     if report.batch_jobs.is_empty() {
         return String::new();
     }
-    let header = ["batch job", "scheduling", "state", "slots", "started", "ended", "why not"];
+    let header = [
+        "batch job",
+        "scheduling",
+        "state",
+        "slots",
+        "started",
+        "ended",
+        "why not",
+    ];
     let mut table = new_table(&header);
     let at = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), human);
     for one in report.batch_jobs.iter().take(MAX_LINES) {
