@@ -57,7 +57,7 @@ enum Command {
     Simulate(simulate::Arguments),
     /// Asks the instance that schedules why something is where it is.
     ///
-    /// Who may `get` a PodGroup or a Queue may ask about it. docs/why.md explains the answer.
+    /// Who may `get` a PodGroup, a Queue or a Testbed may ask about it. docs/why.md explains the answer.
     Why(why::Arguments),
     Bench(bench::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.

@@ -8,10 +8,10 @@ use super::{BAD_INPUT, BUG, Extensions, whole_file};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use muster_api::duration;
-use muster_api::why::{gang_in_words, queue_in_words};
+use muster_api::why::{gang_in_words, queue_in_words, testbed_in_words};
 use muster_core::engine::Policy;
 use muster_model::Object;
-use muster_model::explanation::{GangExplanation, QueueExplanation};
+use muster_model::explanation::{GangExplanation, QueueExplanation, TestbedExplanation};
 use muster_model::units::Time;
 use muster_sim::driver::Driver;
 use muster_sim::network::Network;
@@ -44,8 +44,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Say why this is where it is at the end: podgroup/NAME, pod/NAME or queue/NAME; may be given
-    /// several times
+    /// Say why this is where it is at the end: podgroup/NAME, pod/NAME, queue/NAME or
+    /// testbed/NAME; may be given several times
     #[arg(long, value_name = "WHAT")]
     why: Vec<Target>,
 
@@ -192,6 +192,7 @@ fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scena
 enum Explanation {
     Gang(Box<GangExplanation>),
     Queue(Box<QueueExplanation>),
+    Testbed(Box<TestbedExplanation>),
 }
 
 /// What came of a scenario.
@@ -272,6 +273,10 @@ fn explain(driver: &Driver, target: &Target, now: Time) -> Option<Explanation> {
             let found = scheduler.explain_queue(&target.name, now)?;
             return Some(Explanation::Queue(Box::new(found)));
         }
+        TargetKind::Testbed => {
+            let found = scheduler.explain_testbed(&target.name, now)?;
+            return Some(Explanation::Testbed(Box::new(found)));
+        }
     };
     let found = scheduler.explain_gang(&key, now, u32::MAX)?;
     Some(Explanation::Gang(Box::new(found)))
@@ -344,6 +349,7 @@ fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result
                 text.push_str(&match one {
                     Explanation::Gang(gang) => gang_in_words(gang),
                     Explanation::Queue(queue) => queue_in_words(queue),
+                    Explanation::Testbed(testbed) => testbed_in_words(testbed),
                 });
             }
             text

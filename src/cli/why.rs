@@ -13,9 +13,9 @@ use http_body_util::{BodyExt, Limited};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::client::{Body, ConfigExt};
 use kube::{Api, Client, Config};
-use muster_api::why::{gang_in_words, queue_in_words};
+use muster_api::why::{gang_in_words, queue_in_words, testbed_in_words};
 use muster_cluster::client::{self, Transport};
-use muster_model::explanation::{GangExplanation, QueueExplanation};
+use muster_model::explanation::{GangExplanation, QueueExplanation, TestbedExplanation};
 use muster_serve::FORWARDED;
 use serde::Deserialize;
 use std::fs;
@@ -35,7 +35,7 @@ const PORT: u16 = 10_270;
 /// Arguments of `muster why`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// What to explain: podgroup/NAME or queue/NAME
+    /// What to explain: podgroup/NAME, queue/NAME or testbed/NAME
     #[arg(value_name = "WHAT")]
     target: Target,
     /// Namespace of the PodGroup; else that of the kubeconfig's context
@@ -78,8 +78,8 @@ enum Output {
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     if arguments.target.kind == TargetKind::Pod {
         eprintln!(
-            "a running scheduler answers for podgroup/NAME and queue/NAME; why a pod waits is \
-                   in its condition PodScheduled"
+            "a running scheduler answers for podgroup/NAME, queue/NAME and testbed/NAME; why a pod \
+                   waits is in its condition PodScheduled"
         );
         return ExitCode::from(BAD_INPUT);
     }
@@ -225,6 +225,11 @@ impl Arguments {
             ensure!(!queue.kind.is_empty(), strange);
             return Ok(queue_in_words(&queue));
         }
+        if target.kind == TargetKind::Testbed {
+            let testbed: TestbedExplanation = serde_json::from_str(text).context(strange)?;
+            ensure!(!testbed.kind.is_empty(), strange);
+            return Ok(testbed_in_words(&testbed));
+        }
         let gang: GangExplanation = serde_json::from_str(text).context(strange)?;
         ensure!(!gang.kind.is_empty(), strange);
         Ok(gang_in_words(&gang))
@@ -235,6 +240,7 @@ fn page(target: &Target) -> String {
     let name = &target.name;
     match &target.namespace {
         Some(namespace) => format!("/debug/why/podgroups/{namespace}/{name}"),
+        None if target.kind == TargetKind::Testbed => format!("/debug/why/testbeds/{name}"),
         None => format!("/debug/why/queues/{name}"),
     }
 }

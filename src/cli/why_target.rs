@@ -1,4 +1,4 @@
-//! What `muster why` and `muster simulate --why` are asked about: `podgroup/NAME`, `queue/NAME`.
+//! What `muster why` and `muster simulate --why` are asked about: `podgroup/NAME`, `queue/NAME`, `testbed/NAME`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,10 +23,12 @@ pub(super) enum TargetKind {
     Pod,
     /// A queue.
     Queue,
+    /// A testbed.
+    Testbed,
 }
 
 /// The words for the kinds: with the short names that kubectl takes.
-const KINDS: [(&str, TargetKind); 11] = [
+const KINDS: [(&str, TargetKind); 15] = [
     ("podgroup", TargetKind::PodGroup),
     ("podgroups", TargetKind::PodGroup),
     ("podgroup.muster.dev", TargetKind::PodGroup),
@@ -38,13 +40,18 @@ const KINDS: [(&str, TargetKind); 11] = [
     ("queues", TargetKind::Queue),
     ("queues.muster.dev", TargetKind::Queue),
     ("mq", TargetKind::Queue),
+    ("testbed", TargetKind::Testbed),
+    ("testbeds", TargetKind::Testbed),
+    ("testbeds.muster.dev", TargetKind::Testbed),
+    ("mtb", TargetKind::Testbed),
 ];
 
 impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let shape = "wanted: podgroup/NAME, podgroup/NAMESPACE/NAME, pod/NAME or queue/NAME";
+        let shape =
+            "wanted: podgroup/NAME, podgroup/NAMESPACE/NAME, pod/NAME, queue/NAME or testbed/NAME";
         let parts: Vec<&str> = text.split('/').collect();
         let (kind, namespace, name) = match parts.as_slice() {
             [kind, name] => (*kind, None, *name),
@@ -60,8 +67,14 @@ impl FromStr for Target {
         if name.is_empty() || namespace.is_some_and(str::is_empty) {
             return Err(shape.to_owned());
         }
-        if *kind == TargetKind::Queue && namespace.is_some() {
-            return Err("queues have no namespace: queue/NAME".to_owned());
+        match (kind, namespace) {
+            (TargetKind::Queue, Some(_)) => {
+                return Err("queues have no namespace: queue/NAME".to_owned());
+            }
+            (TargetKind::Testbed, Some(_)) => {
+                return Err("testbeds have no namespace: testbed/NAME".to_owned());
+            }
+            _ => {}
         }
         Ok(Self {
             kind: *kind,
@@ -75,7 +88,7 @@ impl Target {
     /// The same with a namespace, if it has none and its kind needs one.
     pub(super) fn within(&self, namespace: &str) -> Self {
         let mut target = self.clone();
-        if target.kind != TargetKind::Queue {
+        if !matches!(target.kind, TargetKind::Queue | TargetKind::Testbed) {
             target.namespace.get_or_insert_with(|| namespace.to_owned());
         }
         target
@@ -88,6 +101,7 @@ impl fmt::Display for Target {
             TargetKind::PodGroup => "PodGroup",
             TargetKind::Pod => "pod without a PodGroup",
             TargetKind::Queue => "Queue",
+            TargetKind::Testbed => "Testbed",
         };
         match &self.namespace {
             Some(namespace) => write!(f, "{kind} {namespace}/{}", self.name),
@@ -110,6 +124,8 @@ mod tests {
         assert_eq!(target.within("team").to_string(), "PodGroup team/train");
         let target: Target = "MPG/ml/train".parse().unwrap();
         assert_eq!(target.within("team").to_string(), "PodGroup ml/train");
+        let target: Target = "mtb/lab".parse().unwrap();
+        assert_eq!(target.within("team").to_string(), "Testbed lab");
         let target: Target = "mq/research".parse().unwrap();
         assert_eq!(target.within("team").to_string(), "Queue research");
     }
@@ -117,6 +133,7 @@ mod tests {
     #[test]
     fn what_is_no_target_says_what_is_wanted() {
         assert!(refused("train").contains("podgroup/NAME"));
+        assert!(refused("testbed/a/lab").starts_with("testbeds have no namespace"));
         assert!(refused("node/n").starts_with("unknown kind \"node\""));
         assert!(refused("podgroup/").contains("podgroup/NAME"));
         assert!(refused("queue/a/b").contains("no namespace"));

@@ -2,7 +2,9 @@
 //! never waits for those who read, however many there are. Here times are counted from 1970.
 
 use dashmap::DashMap;
-use muster_model::explanation::{Clock, Explained, GangExplanation, QueueExplanation};
+use muster_model::explanation::{
+    Clock, Explained, GangExplanation, QueueExplanation, SlotLine, TestbedExplanation,
+};
 use muster_model::{GangKey, GangSpace};
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use std::sync::Arc;
 pub struct Explanations {
     gangs: DashMap<GangKey, Arc<GangExplanation>>,
     queues: DashMap<Arc<str>, Arc<QueueExplanation>>,
+    testbeds: DashMap<String, Arc<TestbedExplanation>>,
 }
 
 impl Explanations {
@@ -29,12 +32,18 @@ impl Explanations {
                     self.queues.insert(name, Arc::from(queue));
                 }
                 Explained::QueueGone(name) => _ = self.queues.remove(&name),
+                Explained::Testbed(mut testbed) => {
+                    testbed.clock = Clock::Utc;
+                    self.testbeds
+                        .insert(testbed.name.clone(), Arc::from(testbed));
+                }
+                Explained::TestbedGone(name) => _ = self.testbeds.remove(&name),
             }
         }
     }
 
-    /// Why a gang is where it is, by the name of its PodGroup; with the books of its queue as they
-    /// are now.
+    /// Why a gang is where it is, by the name of its PodGroup; with the books of its queue, and
+    /// the slots that it claims, as they are now.
     #[must_use]
     pub fn gang(&self, namespace: &str, name: &str) -> Option<GangExplanation> {
         let of_space = |space| {
@@ -53,7 +62,31 @@ impl Explanations {
         {
             gang.queue = Some(queue.books.clone());
         }
+        self.slots_now(&mut gang);
         Some(gang)
+    }
+
+    /// Brings what is said of the slots that a gang claims up to what was said of them since.
+    fn slots_now(&self, gang: &mut GangExplanation) {
+        for claimant in &mut gang.claimants {
+            let testbed = self.testbed(&claimant.testbed);
+            let Some(testbed) = testbed.filter(|one| one.as_of > gang.as_of) else {
+                continue;
+            };
+            for slot in &mut claimant.slots {
+                let position = |one: &SlotLine| one.position;
+                let found = testbed.slots.binary_search_by_key(&slot.position, position);
+                if let Some(line) = found.ok().and_then(|index| testbed.slots.get(index)) {
+                    slot.follow(line);
+                }
+            }
+        }
+    }
+
+    /// Who has which slot of a testbed, and who waits.
+    #[must_use]
+    pub fn testbed(&self, name: &str) -> Option<Arc<TestbedExplanation>> {
+        self.testbeds.get(name).map(|one| Arc::clone(&one))
     }
 
     /// Who holds what of a queue.

@@ -35,7 +35,7 @@ const MAX_TOKEN: usize = 16 << 10;
 /// What somebody wants to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
-    /// `podgroups` or `queues`, of our group.
+    /// `podgroups`, `queues` or `testbeds`, of our group.
     pub resource: &'static str,
     /// Its namespace, if it has one.
     pub namespace: Option<String>,

@@ -38,6 +38,7 @@ pub(super) fn router(desk: Desk) -> Router {
     Router::new()
         .route("/debug/why/podgroups/{namespace}/{name}", get(pod_group))
         .route("/debug/why/queues/{name}", get(queue))
+        .route("/debug/why/testbeds/{name}", get(testbed))
         .with_state(desk)
 }
 
@@ -71,6 +72,23 @@ async fn queue(State(desk): State<Desk>, Path(name): Path<String>, headers: Head
     answer(found.as_deref(), &format!("Queue {name}"))
 }
 
+async fn testbed(
+    State(desk): State<Desk>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let object = Object {
+        resource: "testbeds",
+        namespace: None,
+        name: name.clone(),
+    };
+    if let Err(refusal) = desk.admit(&headers, &object).await {
+        return refusal;
+    }
+    let found = desk.explanations.testbed(&name);
+    answer(found.as_deref(), &format!("Testbed {name}"))
+}
+
 impl Desk {
     /// Lets in who may read the object.
     async fn admit(&self, headers: &HeaderMap, object: &Object) -> Result<(), Response> {
@@ -89,9 +107,10 @@ impl Desk {
             }
             return Err(response);
         };
+        let (kind, name) = (object.resource, &object.name);
         let what = match &object.namespace {
-            Some(namespace) => format!("get podgroups.muster.dev {} in {namespace}", object.name),
-            None => format!("get queues.muster.dev {}", object.name),
+            Some(namespace) => format!("get {kind}.muster.dev {name} in {namespace}"),
+            None => format!("get {kind}.muster.dev {name}"),
         };
         match self.reviews.may_get(token, object).await {
             Verdict::Allowed => {}

@@ -207,3 +207,41 @@ fn of_a_gang_that_wished_nothing_it_is_said_how_near_it_came() {
     let train = json(&["--until", "30s", "--why", "podgroup/train"]);
     assert_eq!(train["why"][0]["runs"]["near"], Value::Array(Vec::new()));
 }
+
+#[test]
+fn a_testbed_says_who_has_its_slots_as_the_documents_do() {
+    let scenario = include_str!("../../examples/slots.yaml");
+    let asked = [
+        "--until",
+        "30s",
+        "--why",
+        "testbed/lab",
+        "--why",
+        "pod/again",
+    ];
+    let text = said(scenario, &asked);
+    let page = include_str!("../../docs/why.md");
+    let (_, shown) = page.split_once("--why testbed/lab`:\n\n```\n").unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    assert!(text.contains(shown), "{text}");
+    let waits = "again waits for slot 0 of testbed lab\n           - slot 0 on node n0: occupied by \
+                 default/run-1-executor-0\n";
+    assert!(text.contains(waits), "{text}");
+    let report: Value = serde_json::from_str(&said(
+        scenario,
+        &[&asked[..], &["--output", "json"]].concat(),
+    ))
+    .unwrap();
+    let (testbed, pod) = (&report["why"][0], &report["why"][1]);
+    assert_eq!(testbed["kind"], "Testbed");
+    assert_eq!(testbed["slots"][0]["state"], "Occupied");
+    assert_eq!(testbed["slots"][0]["waiting"][0], "default/again");
+    assert_eq!(testbed["claims"][0]["kind"], "Slot");
+    assert_eq!(
+        pod["claimants"][0]["slots"][0]["pod"],
+        "default/run-1-executor-0"
+    );
+    let output = simulate(scenario, &["--why", "testbed/other"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(self::text(&output.stderr).contains("there is no Testbed other"));
+}

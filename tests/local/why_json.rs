@@ -5,11 +5,11 @@
 //! added; none may change or go.
 
 use muster::model::explanation::{
-    Ahead, Asked, Books, Bound, Child, ClaimKind, Clock, Closest, Could, Disruption,
-    GangExplanation, HangsOn, Held, Holder, KeptFor, Lack, Lender, Lost, Members, Near, NearLimit,
-    NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder, Protection, ProtectionKind,
-    QueueExplanation, Reason, RoomClaim, RoomHeld, Runs, Short, Spared, SparedCount, Start, Taker,
-    Thousandths, Waits,
+    Ahead, Asked, Books, Bound, Child, ClaimKind, Claimant, ClaimedSlot, Clock, Closest, Could,
+    Disruption, GangExplanation, HangsOn, Held, Holder, KeptFor, Lack, Lender, Lost, Members, Near,
+    NearLimit, NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder, Protection, ProtectionKind,
+    QueueExplanation, Reason, RoomClaim, RoomHeld, Runs, Short, SlotIs, SlotLine, SlotWaiter,
+    Spared, SparedCount, Start, Taker, TestbedExplanation, Thousandths, Waits,
 };
 use muster::model::units::{Millis, Time};
 use muster::model::{Code, Condition, GangPhase, Lifetime};
@@ -218,6 +218,20 @@ fn gang() -> GangExplanation {
             since: Some(NOW),
             until: THEN,
         }],
+        claimants: vec![Claimant {
+            pod: "train-0".to_owned(),
+            testbed: "lab".to_owned(),
+            has: Some(3),
+            slots: vec![ClaimedSlot {
+                position: 3,
+                node: Some("n1".to_owned()),
+                state: SlotIs::Reserved,
+                pod: Some("ml/train-0".to_owned()),
+            }],
+            slot_count: 4,
+            refused: Some("testbed lab does not exist".to_owned()),
+        }],
+        claimant_count: 5,
         waits: Some(waits()),
         runs: Some(runs()),
         disruption: Some(Disruption {
@@ -272,6 +286,49 @@ fn queue() -> QueueExplanation {
     }
 }
 
+fn testbed() -> TestbedExplanation {
+    TestbedExplanation {
+        kind: Code::new("Testbed"),
+        name: "lab".to_owned(),
+        clock: Clock::Utc,
+        as_of: NOW,
+        slots: vec![SlotLine {
+            position: 3,
+            node: "n1".to_owned(),
+            state: SlotIs::Occupied,
+            held: true,
+            lacks: vec![Lack {
+                resource: "cpu".to_owned(),
+                amount: "500m cpu".to_owned(),
+            }],
+            ghost: "lab-1-ae54718b3c".to_owned(),
+            ghost_on_node: true,
+            pod: Some("ml/train-0".to_owned()),
+            waiting: names("ml/waits"),
+            waiting_count: 4,
+        }],
+        slot_count: 8,
+        free: 2,
+        taken: 5,
+        claims: vec![RoomClaim {
+            kind: ClaimKind::Slot,
+            nodes: 2,
+            since: None,
+            until: None,
+        }],
+        waiting: vec![SlotWaiter {
+            name: "ml/waits-1".to_owned(),
+            queue: Some("research".to_owned()),
+            position: Some(1),
+            pods: 6,
+            slots: vec![3],
+            slot_count: 7,
+            refused: Some("testbed lab is not for pods of namespace ml".to_owned()),
+        }],
+        waiting_count: 9,
+    }
+}
+
 /// What there is to say with one word of a list.
 fn words() -> Value {
     let spared = [
@@ -298,6 +355,7 @@ fn words() -> Value {
         "phase": GangPhase::ALL.map(GangPhase::as_str),
         "hangsOn": HangsOn::ALL,
         "outcome": Outcome::ALL,
+        "slot": SlotIs::ALL,
         "spared": spared.map(Spared::code),
         "why": Lost::ALL,
         "to": Taker::ALL,
@@ -317,6 +375,7 @@ fn reads_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(one: &T) {
 struct Example {
     pod_group: GangExplanation,
     queue: QueueExplanation,
+    testbed: TestbedExplanation,
     words: Value,
 }
 
@@ -325,10 +384,12 @@ fn what_leaves_the_program_is_the_published_example() {
     let example = Example {
         pod_group: gang(),
         queue: queue(),
+        testbed: testbed(),
         words: words(),
     };
     reads_back(&example.pod_group);
     reads_back(&example.queue);
+    reads_back(&example.testbed);
     let text = serde_json::to_string_pretty(&example).unwrap() + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/why.json");
     if std::env::var_os("MUSTER_UPDATE").is_some() {

@@ -7,7 +7,7 @@ use muster::cluster::reviews::{Object, Reviews, Verdict};
 use muster::cluster::{Explanations, Health, Metrics};
 use muster::core::engine::Scheduler;
 use muster::model::units::Time;
-use muster::model::{Event, QueueSpec};
+use muster::model::{Event, QueueSpec, TestbedSpec};
 use muster::serve::{Desk, Shown, serve};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -120,6 +120,12 @@ async fn pages(role: Role) -> (SocketAddr, FakeApi) {
         ..QueueSpec::default()
     };
     scheduler.apply(Time::ZERO, Event::is(queue));
+    let testbed = TestbedSpec {
+        name: "lab".to_owned(),
+        uid: "2".to_owned(),
+        ..TestbedSpec::default()
+    };
+    scheduler.apply(Time::ZERO, Event::is(testbed));
     let _ = scheduler.cycle(Time::ZERO);
     let explanations = Explanations::default();
     explanations.take(scheduler.take_explained(Time::ZERO).0);
@@ -167,6 +173,24 @@ async fn who_may_read_an_object_is_told_why_and_nobody_else() {
     assert_eq!(
         (code, body.as_str()),
         (403, "bob may not get queues.muster.dev q\n")
+    );
+    let (code, body) = get(address, "/debug/why/testbeds/lab", ann).await;
+    assert_eq!(code, 200, "{body}");
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(
+        (&body["kind"], &body["clock"]),
+        (&"Testbed".into(), &"utc".into())
+    );
+    let bob = "authorization: Bearer bob\r\n";
+    let (code, body) = get(address, "/debug/why/testbeds/lab", bob).await;
+    assert_eq!(
+        (code, body.as_str()),
+        (403, "bob may not get testbeds.muster.dev lab\n")
+    );
+    let (code, body) = get(address, "/debug/why/testbeds/other", ann).await;
+    assert_eq!(
+        (code, body.as_str()),
+        (404, "the scheduler knows no Testbed other\n")
     );
     let (code, body) = get(address, "/debug/why/queues/other", ann).await;
     assert_eq!(

@@ -1,7 +1,7 @@
 //! A gang's explanation in words.
 
 use super::time::{Clock, lasting};
-use super::{Page, books, kept, list, many, protected, spared, worth};
+use super::{Page, books, kept, list, many, protected, slots, spared, worth};
 use muster_model::explanation::{
     Asked, ClaimKind, Could, Disruption, GangExplanation, HangsOn, Held, KeptFor, Lost, Members,
     Near, NodeCount, NotOurs, Outcome, Packed, Place, PlaceHolder, RoomClaim, Runs, Short, Start,
@@ -27,6 +27,7 @@ pub fn gang(gang: &GangExplanation) -> String {
     }
     queue(&mut page, gang);
     claims(&mut page, &gang.claims, clock);
+    slots::claimants(&mut page, gang);
     if let Some(waits) = &gang.waits {
         waiting(&mut page, gang, waits, clock);
     }

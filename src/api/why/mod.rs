@@ -4,6 +4,7 @@
 
 mod gang;
 mod queue;
+mod slots;
 mod time;
 
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 
 pub use gang::gang as gang_in_words;
 pub use queue::queue as queue_in_words;
+pub use slots::testbed as testbed_in_words;
 
 use muster_model::counted;
 use muster_model::explanation::{Books, Protection, ProtectionKind, SparedCount, Thousandths};

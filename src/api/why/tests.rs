@@ -2,9 +2,10 @@
 
 use super::*;
 use muster_model::explanation::{
-    Ahead, Asked, ClaimKind, Clock as Kind, Closest, Could, Disruption, GangExplanation, HangsOn,
-    KeptFor, Lack, Lost, Members, Near, NearLimit, NodeCount, NotOurs, Outcome, Packed, Place,
-    PlaceHolder, QueueExplanation, RoomClaim, RoomHeld, Runs, Short, Spared, Start, Taker, Waits,
+    Ahead, Asked, ClaimKind, Claimant, ClaimedSlot, Clock as Kind, Closest, Could, Disruption,
+    GangExplanation, HangsOn, KeptFor, Lack, Lost, Members, Near, NearLimit, NodeCount, NotOurs,
+    Outcome, Packed, Place, PlaceHolder, QueueExplanation, RoomClaim, RoomHeld, Runs, Short,
+    SlotIs, SlotLine, SlotWaiter, Spared, Start, Taker, TestbedExplanation, Waits,
 };
 use muster_model::units::{Millis, Time};
 use muster_model::{Code, Condition, Lifetime};
@@ -421,4 +422,139 @@ fn spans_are_told_in_the_two_largest_units() {
         spans,
         ["0.25 s", "45 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"]
     );
+}
+
+fn slot_line(position: u32, state: SlotIs, pod: Option<&str>) -> SlotLine {
+    SlotLine {
+        position,
+        node: format!("n{position}"),
+        state,
+        ghost: format!("lab-{position}"),
+        pod: pod.map(str::to_owned),
+        ..SlotLine::default()
+    }
+}
+
+#[test]
+fn a_testbed_is_a_table_of_its_slots() {
+    let mut lines = vec![
+        slot_line(0, SlotIs::Occupied, Some("ml/first")),
+        slot_line(1, SlotIs::Free, None),
+        slot_line(2, SlotIs::Reserved, Some("ml/second")),
+        slot_line(3, SlotIs::NoRoom, None),
+        slot_line(4, SlotIs::NoNode, None),
+        slot_line(5, SlotIs::Free, None),
+    ];
+    lines[0].waiting = vec!["ml/third".to_owned()];
+    lines[0].waiting_count = 3;
+    lines[1].ghost_on_node = true;
+    lines[3].lacks = vec![Lack {
+        resource: "cpu".to_owned(),
+        amount: "500m cpu".to_owned(),
+    }];
+    let waiter = SlotWaiter {
+        name: "ml/third".to_owned(),
+        queue: Some("research".to_owned()),
+        position: Some(2),
+        pods: 4,
+        slots: vec![0, 1],
+        slot_count: 3,
+        refused: None,
+    };
+    let told = TestbedExplanation {
+        name: "lab".to_owned(),
+        as_of: Time(90_000),
+        slots: lines,
+        slot_count: 7,
+        free: 2,
+        taken: 2,
+        waiting: vec![waiter],
+        waiting_count: 3,
+        ..TestbedExplanation::default()
+    };
+    let expected = "\
+Testbed lab has 7 slots: 2 free, 2 taken and 3 without room, and 3 gangs wait for one.
+
+Testbed    lab, as of 1 min 30 s
+Slots      slot  node  state                             held by               waiting
+           0     n0    occupied                          ml/first              ml/third and 2 more
+           1     n1    free                              ghost lab-1
+           2     n2    reserved                          ml/second
+           3     n3    no room yet, node lacks 500m cpu
+           4     n4    its node is not there
+           5     n5    free                              its ghost is to come
+           and 1 more
+Waiting    ml/third (queue research, place 2): 4 pods for one of slots 0, 1 and 1 more
+           and 2 other gangs
+";
+    assert_eq!(testbed_in_words(&told), expected);
+    let none = TestbedExplanation {
+        name: "lab".to_owned(),
+        ..TestbedExplanation::default()
+    };
+    assert_eq!(
+        testbed_in_words(&none),
+        "Testbed lab has no slots, and nobody waits for one.\n\nTestbed    lab, as of 0 s\n"
+    );
+}
+
+#[test]
+fn what_pods_of_a_gang_claim_is_said_of_each() {
+    let slot = |position, state, pod: Option<&str>| ClaimedSlot {
+        position,
+        node: Some(format!("n{position}")),
+        state,
+        pod: pod.map(str::to_owned),
+    };
+    let claims = |pod: &str, slots: Vec<ClaimedSlot>| Claimant {
+        pod: pod.to_owned(),
+        testbed: "lab".to_owned(),
+        slot_count: slots.len(),
+        slots,
+        ..Claimant::default()
+    };
+    let mut one = waiting();
+    let none = ClaimedSlot {
+        position: 9,
+        ..ClaimedSlot::default()
+    };
+    let slots = vec![
+        slot(0, SlotIs::Occupied, Some("ml/a")),
+        slot(1, SlotIs::NoRoom, None),
+        none,
+    ];
+    let refused = Claimant {
+        refused: Some("testbed lab does not exist".to_owned()),
+        ..claims("train-1", vec![slot(0, SlotIs::Free, None)])
+    };
+    let seated = Claimant {
+        has: Some(2),
+        ..claims(
+            "train-2",
+            vec![slot(2, SlotIs::Occupied, Some("ml/train-2"))],
+        )
+    };
+    let comes = Claimant {
+        has: Some(3),
+        slot_count: 30,
+        ..claims(
+            "train-3",
+            vec![slot(3, SlotIs::Reserved, Some("ml/train-3"))],
+        )
+    };
+    one.claimants = vec![claims("train-0", slots), refused, seated, comes];
+    one.claimant_count = 6;
+    let said = gang_in_words(&one);
+    let (_, said) = said.split_once("Slots ").unwrap();
+    let (said, _) = said.split_once("Waits for").unwrap();
+    let expected = "     train-0 waits for one of slots 0, 1, 9 of testbed lab
+           - slot 0 on node n0: occupied by ml/a
+           - slot 1 on node n1: waits for room on its node
+           - slot 9: there is none
+           train-1: testbed lab does not exist
+           train-2 has slot 2 of testbed lab on node n2
+           train-3 is to have slot 3 of testbed lab on node n3 (one of slots 3 and 29 more)
+           and 2 other pods of it claim slots
+";
+    assert_eq!(said, expected);
 }

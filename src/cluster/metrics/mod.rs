@@ -99,7 +99,7 @@ pub struct Metrics {
     pub gangs: IntGaugeVec,
     /// Gangs that wait for a place, those that back off included.
     pub gangs_waiting: IntGauge,
-    /// Gangs with a claim to room, by kind.
+    /// Gangs with a claim to room, and slots that are held, by kind.
     pub claims: IntGaugeVec,
     /// What of the room that is free is kept for the head of a queue, in cores' worth, by queue.
     pub reserved_cores: GaugeVec,
@@ -199,7 +199,7 @@ impl Metrics {
             )?,
             claims: make.gauges(
                 "claims",
-                "Gangs with a claim to room beside what their members hold, by kind.",
+                "Gangs with a claim to room beside what their members hold, and slots that are held, by kind.",
                 "kind",
             )?,
             gangs_waiting: make.gauge(

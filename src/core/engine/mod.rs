@@ -192,6 +192,7 @@ impl Scheduler {
         let changed = self.state.take_changes_of_others();
         if let Some(explained) = &mut self.explained {
             explained.note_others(changed);
+            explained.note_slots(self.state.has_testbeds());
         }
         if self.state.writes().outage(now) != outage {
             resume(&mut self.state, &mut self.agenda, now);
@@ -281,6 +282,9 @@ impl Scheduler {
         }
         let gave_back = !own.nodes.is_empty();
         cycle.state.note_room(own.nodes);
+        if let Some(explained) = &mut self.explained {
+            explained.note_slots(cycle.state.has_testbeds());
+        }
         if own.pods && more {
             cycle.state.note_pods_changed();
         }

@@ -34,7 +34,7 @@ pub struct Stats {
     pub moves: MoveCounts,
     /// Gangs by phase, in the order of [`GangPhase`](crate::GangPhase).
     pub gangs: [u32; PHASES],
-    /// Gangs with a claim to room, by kind, in the order of [`ClaimKind::ALL`].
+    /// Gangs with a claim to room, by kind, in the order of [`ClaimKind::ALL`]; of the kind `Slot`, slots.
     pub claims: [usize; ClaimKind::ALL.len()],
     /// Gangs that wait for a place, those that back off included.
     pub waiting: u64,

@@ -1,7 +1,7 @@
 //! `Slots`: a pod that claims slots of a testbed runs on one of them, or not at all.
 
 use crate::framework::{Context, Filter, Mates, Plugin, Reason, Scope, Verdict};
-use crate::state::{NoSlot, NodeId, NodeSet, Shape};
+use crate::state::{NodeId, NodeSet, Shape};
 use muster_model::SlotClaim;
 
 /// Filters out all nodes but those of claimed slots that nobody has (source: mission, "Slots"). Whether a
@@ -35,7 +35,7 @@ impl Filter for Slots {
             return Verdict::Fit;
         };
         if let Err(why) = cx.state.may_claim(cx.shape, claim) {
-            return Verdict::Unfit(vec![Reason::Slot(in_words(cx, claim, &why))]);
+            return Verdict::Unfit(vec![Reason::Slot(cx.state.no_slot_in_words(claim, &why))]);
         }
         let mut here = cx.state.slots_claimed(claim);
         let mut reasons = Vec::new();
@@ -48,7 +48,7 @@ impl Filter for Slots {
                         positions: vec![position],
                         ..claim.clone()
                     };
-                    reasons.push(Reason::Slot(in_words(cx, &one, &why)));
+                    reasons.push(Reason::Slot(cx.state.no_slot_in_words(&one, &why)));
                 }
                 false
             }
@@ -83,28 +83,5 @@ impl Filter for Slots {
             on.for_each(|node| free.insert(node));
         }
         nodes.intersect(&free);
-    }
-}
-
-/// Why a pod may not have what it claims.
-fn in_words(cx: &Context<'_>, claim: &SlotClaim, why: &NoSlot) -> String {
-    let testbed = &claim.testbed;
-    match why {
-        NoSlot::NoTestbed => format!("testbed {testbed} does not exist"),
-        NoSlot::NotAllowed => {
-            let namespace = &claim.namespace;
-            format!("testbed {testbed} is not for pods of namespace {namespace}")
-        }
-        NoSlot::TooLarge(dimension) => {
-            let name = cx.state.dimensions().name(*dimension);
-            format!("the pod asks for more {name} than a slot of testbed {testbed} has")
-        }
-        NoSlot::NotThere => format!("{claim} is not there"),
-        NoSlot::NoRoom => format!("{claim} waits for room on its node"),
-        NoSlot::Taken(other) => {
-            let who = cx.state.pod(*other).map(|pod| pod.key.to_string());
-            let who = who.unwrap_or_default();
-            format!("{claim} is occupied by {who}")
-        }
     }
 }

@@ -49,7 +49,7 @@ impl Claims {
         all.into_iter().flatten().collect()
     }
 
-    /// How many gangs have a claim of each kind, in the order of [`ClaimKind::ALL`].
+    /// How many gangs, or slots, have a claim of each kind, in the order of [`ClaimKind::ALL`].
     pub fn counts(&self, state: &ClusterState) -> [usize; ClaimKind::ALL.len()] {
         [
             self.held.len(),
@@ -57,6 +57,7 @@ impl Claims {
             state.rooms_held(),
             self.moves.holds.len(),
             self.reserved.len(),
+            state.vacant_slots(),
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! Why a gang is where it is.
 
 use super::Eyes;
-use super::{books, running, waiting};
+use super::{books, running, slots, waiting};
 use crate::actions::Stage;
 use crate::engine::words;
 use crate::state::{GangId, Standing};
@@ -23,6 +23,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
     let stuck = release.and_then(|release| release.stuck.as_ref());
     let ended = matches!(status.phase, GangPhase::Finished | GangPhase::Failed);
     let missing = gang.missing() > 0 && release.is_none();
+    let (claimants, claimant_count) = slots::claimants(sight, id);
     let grows = note.why.is_some() && !gang.pending.is_empty();
     GangExplanation {
         kind: Code::new(if gang.is_single() { "Pod" } else { "PodGroup" }),
@@ -52,6 +53,8 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
         },
         queue: queue.map(|(id, queue)| books::of(sight, id, queue)),
         claims: sight.claims.of(state, id),
+        claimants,
+        claimant_count,
         waits: ((missing && !ended) || grows).then(|| waiting::explain(sight, id, position)),
         runs: (counts.placed() > 0).then(|| running::explain(eyes, id)),
         disruption: note.history.disruption.clone(),

@@ -10,13 +10,14 @@ mod news;
 mod not_ours;
 mod queue;
 mod running;
+mod slots;
 mod waiting;
 
 pub(super) use news::News;
 
 use super::Scheduler;
 use crate::actions::{Asker, Judge, Sight};
-use muster_model::explanation::{GangExplanation, QueueExplanation};
+use muster_model::explanation::{GangExplanation, QueueExplanation, TestbedExplanation};
 use muster_model::units::Time;
 use muster_model::{GangKey, GangSpace};
 
@@ -70,6 +71,14 @@ impl Scheduler {
     pub fn explain_queue(&self, name: &str, now: Time) -> Option<QueueExplanation> {
         let (id, queue) = self.state.queues().find(name)?;
         Some(queue::explain(&mut Eyes::new(self.sight(now)), id, queue))
+    }
+
+    /// Who has which slot of a testbed, and who waits. Looks at all gangs.
+    #[must_use]
+    pub fn explain_testbed(&self, name: &str, now: Time) -> Option<TestbedExplanation> {
+        self.state.testbeds().find(|one| *one == name)?;
+        let waiters = slots::Waiters::find(&self.state);
+        Some(slots::testbed(self.sight(now), name, &waiters))
     }
 
     /// The gang that people call so: by its PodGroup, whoever's kind that is.

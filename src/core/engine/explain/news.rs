@@ -1,7 +1,7 @@
 //! Which explanations are not what they were, for whoever keeps them at hand for readers: some at a
 //! time, so that to explain never takes long. Nobody who does not ask pays for it.
 
-use super::{Eyes, gang, not_ours, queue};
+use super::{Eyes, gang, not_ours, queue, slots};
 use crate::actions::Sight;
 use crate::engine::Scheduler;
 use crate::state::{GangId, QueueId};
@@ -23,6 +23,8 @@ const EVERY: Millis = Millis(1_000);
 /// ... and this for each gang that names it, so that explaining a long queue stays a small part of
 /// the time.
 const MICROS_PER_GANG: u64 = 50;
+/// Testbeds are explained anew after so long for each thing that is looked at for that.
+const MICROS_PER_LOOK: u64 = 10;
 
 /// What is to be explained anew.
 #[derive(Debug, Default)]
@@ -38,6 +40,17 @@ pub(in crate::engine) struct News {
     /// Who was explained, under which name and in which queue.
     gangs_told: BTreeMap<GangId, (GangKey, Option<QueueId>)>,
     queues_told: BTreeMap<QueueId, (Arc<str>, Time)>,
+    testbeds: Testbeds,
+}
+
+/// Testbeds: explained together, for who waits for slots is looked up for all of them.
+#[derive(Debug, Default)]
+struct Testbeds {
+    /// Something may be other than it was told.
+    stale: bool,
+    told: BTreeSet<String>,
+    /// Not before this.
+    due: Time,
 }
 
 impl News {
@@ -50,6 +63,11 @@ impl News {
     /// Something changed in the books of a queue.
     pub(in crate::engine) fn note_queue(&mut self, id: QueueId) {
         self.queues.insert(id);
+    }
+
+    /// Something happened, which may concern slots.
+    pub(in crate::engine) fn note_slots(&mut self, has_testbeds: bool) {
+        self.testbeds.stale |= has_testbeds || !self.testbeds.told.is_empty();
     }
 
     /// A gang is gone, and its number may be given to another.
@@ -75,6 +93,7 @@ impl News {
         self.take_others(sight, &mut news);
         self.take_gangs(&mut eyes, &mut news);
         self.take_queues(&mut eyes, &mut news);
+        self.testbeds.take(sight, &mut news);
         news
     }
 
@@ -171,7 +190,36 @@ impl News {
             return Some(sight.now);
         }
         let queues = self.queues.iter();
-        queues.map(|id| self.due_at(sight, *id)).min()
+        let testbeds = self.testbeds.stale.then_some(self.testbeds.due);
+        queues
+            .map(|id| self.due_at(sight, *id))
+            .chain(testbeds)
+            .min()
+    }
+}
+
+impl Testbeds {
+    fn take(&mut self, sight: Sight<'_>, news: &mut Vec<Explained>) {
+        if !self.stale || self.due > sight.now {
+            return;
+        }
+        self.stale = false;
+        let there: BTreeSet<String> = sight.state.testbeds().map(str::to_owned).collect();
+        let gone = self.told.difference(&there);
+        news.extend(gone.cloned().map(Explained::TestbedGone));
+        let mut looks = 0;
+        if !there.is_empty() {
+            let waiters = slots::Waiters::find(sight.state);
+            looks += waiters.looks();
+            for name in &there {
+                let explained = slots::testbed(sight, name, &waiters);
+                looks += explained.slot_count;
+                news.push(Explained::Testbed(Box::new(explained)));
+            }
+        }
+        self.told = there;
+        let rest = (looks as u64).saturating_mul(MICROS_PER_LOOK) / 1_000;
+        self.due = sight.now + Millis(rest.max(EVERY.0));
     }
 }
 
@@ -186,6 +234,7 @@ impl Scheduler {
         for (id, _) in self.state.queues().iter() {
             news.note_queue(id);
         }
+        news.note_slots(self.state.has_testbeds());
         self.explained = Some(news);
     }
 

@@ -111,7 +111,7 @@ fn the_place_of_each_head_is_kept_of_48_queues() {
         });
     }
     assert_eq!(story.run().len(), 0);
-    assert_eq!(story.scheduler.stats().claims, [0, 0, 0, 0, QUEUES]);
+    assert_eq!(story.scheduler.stats().claims, [0, 0, 0, 0, QUEUES, 0]);
     // Each node has room for one more, and is to be free of it in time.
     assert_eq!(
         story.starts(&[lasting("late", 1, 90), lasting("in-time", 1, 50)]),

@@ -460,6 +460,8 @@ fn explained(story: &mut Story) -> Vec<String> {
             Explained::GangGone(key) => format!("no {key}"),
             Explained::Queue(queue) => format!("queue {}", queue.books.name),
             Explained::QueueGone(name) => format!("no queue {name}"),
+            Explained::Testbed(one) => format!("testbed {}", one.name),
+            Explained::TestbedGone(name) => format!("no testbed {name}"),
         }));
         if due.is_none_or(|due| due > story.now) {
             names.sort();

@@ -72,10 +72,10 @@ fn what_is_claimed_is_told_and_counted_by_kind() {
         kinds(&story, "nominated"),
         [(ClaimKind::Nominated, 1, None)]
     );
-    assert_eq!(story.scheduler.stats().claims, [0, 1, 1, 0, 0]);
+    assert_eq!(story.scheduler.stats().claims, [0, 1, 1, 0, 0, 0]);
     story.tell(Event::Gone(ObjectKey::Gang(key("held"), Source::Muster)));
     assert_eq!(names(&story.run()), ["p"], "there is room at once");
-    assert_eq!(story.scheduler.stats().claims, [0; 5]);
+    assert_eq!(story.scheduler.stats().claims, [0; 6]);
 }
 
 /// A place is reserved for the head of the queue where room is held.

@@ -1,5 +1,7 @@
 //! Slots of testbeds: held by ghosts, claimed by pods, never anybody else's.
 
+mod told;
+
 use super::*;
 use muster_model::testing::pod as plain_pod;
 use muster_model::{GhostOf, NamespaceSpec, SlotClaim, SlotSpec, TestbedSpec};

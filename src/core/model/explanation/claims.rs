@@ -1,4 +1,4 @@
-//! What a gang has a claim to.
+//! What a gang, or a testbed, has a claim to.
 
 use super::words;
 use crate::units::Time;
@@ -18,6 +18,8 @@ words! {
         Returning,
         /// A place in the future.
         Reserved,
+        /// Of a testbed: held for slots that no pod has.
+        Slot,
     }
 }
 
@@ -31,6 +33,7 @@ impl ClaimKind {
             Self::Held => "Held",
             Self::Returning => "Returning",
             Self::Reserved => "Reserved",
+            Self::Slot => "Slot",
             Self::Other(word) => word,
         }
     }

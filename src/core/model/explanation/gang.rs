@@ -1,6 +1,6 @@
 //! Why a gang is where it is.
 
-use super::{Books, Clock, RoomClaim, Runs, Waits, words};
+use super::{Books, Claimant, Clock, RoomClaim, Runs, Waits, words};
 use crate::units::Time;
 use crate::{Code, Condition, Lifetime};
 #[cfg(feature = "serde")]
@@ -50,6 +50,10 @@ pub struct GangExplanation {
     pub queue: Option<Books>,
     /// What it has a claim to beside what its members hold.
     pub claims: Vec<RoomClaim>,
+    /// Some of its pods that claim slots of testbeds, those that have none first.
+    pub claimants: Vec<Claimant>,
+    /// How many there are.
+    pub claimant_count: usize,
     /// What members without a place wait for.
     pub waits: Option<Waits>,
     /// What the others hold.

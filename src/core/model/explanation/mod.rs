@@ -14,6 +14,7 @@ mod queue;
 mod runs;
 #[cfg(feature = "serde")]
 mod seconds;
+mod slots;
 mod spared;
 mod waits;
 
@@ -25,6 +26,7 @@ pub use queue::{Books, Bound, Child, Holder, Lender, QueueExplanation};
 pub use runs::{
     Could, Near, NearLimit, NodeCount, Packed, Protection, ProtectionKind, Runs, Taker,
 };
+pub use slots::{Claimant, ClaimedSlot, SlotIs, SlotLine, SlotWaiter, TestbedExplanation};
 pub use spared::{Spared, SparedCount};
 pub use waits::{
     Ahead, Asked, Closest, HangsOn, Held, KeptFor, Lack, Outcome, Place, PlaceHolder, RoomHeld,

@@ -1,6 +1,6 @@
 //! What is explained anew.
 
-use super::{GangExplanation, QueueExplanation};
+use super::{GangExplanation, QueueExplanation, TestbedExplanation};
 use crate::GangKey;
 use std::sync::Arc;
 
@@ -15,4 +15,8 @@ pub enum Explained {
     Queue(Box<QueueExplanation>),
     /// A queue is gone.
     QueueGone(Arc<str>),
+    /// A testbed.
+    Testbed(Box<TestbedExplanation>),
+    /// A testbed is gone.
+    TestbedGone(String),
 }

@@ -13,6 +13,7 @@
 mod room;
 mod seating;
 mod table;
+mod told;
 
 use super::ids::{NodeId, PodId};
 use super::pods::{Place, Pod};
@@ -48,6 +49,8 @@ pub struct Slot {
     seat: Option<PodId>,
     /// Whether its room is its own.
     held: bool,
+    /// Whether that is so, and no pod has it.
+    vacant: bool,
     /// Its ghost and its pod are both on the node, each with room of its own: one came that was not known.
     crowded: bool,
     /// What of its room nobody takes.
@@ -55,6 +58,18 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// The name of its node.
+    #[must_use]
+    pub fn node_name(&self) -> &str {
+        &self.spec.node
+    }
+
+    /// The name of its ghost.
+    #[must_use]
+    pub fn ghost_name(&self) -> &str {
+        &self.spec.ghost
+    }
+
     /// Its node, while that is there.
     #[must_use]
     pub const fn node(&self) -> Option<NodeId> {
@@ -117,6 +132,8 @@ pub(super) struct Slots {
     hints: BTreeMap<PodId, SlotId>,
     /// Pods on nodes that claim a slot, and have none.
     unseated: BTreeSet<PodId>,
+    /// How many are held that no pod has.
+    vacant: usize,
     /// Slots whose room is not held, or whose ghost may come.
     news: BTreeSet<SlotId>,
 }

@@ -1,9 +1,9 @@
 //! The room of slots: held once it is free, and the same from then on, whoever is there.
 
-use super::SlotId;
+use super::{Slot, SlotId};
 use crate::state::ClusterState;
 use crate::state::ids::{NodeId, PodId};
-use muster_model::resources::{Request, Tally};
+use muster_model::resources::{Dimension, Request, Tally};
 
 impl ClusterState {
     /// Whether more is in use on a node than it offers, of what a pod asks for: somebody is there who was not
@@ -26,15 +26,7 @@ impl ClusterState {
         let Some(node) = slot.node.filter(|_| !slot.held) else {
             return slot.held;
         };
-        let has = |one| {
-            let there = [slot.ghost, slot.seat].into_iter().flatten();
-            let shapes = there.filter_map(|pod| self.shape_of(pod));
-            shapes.map(|shape| shape.request.get(one)).sum::<i64>()
-        };
-        let is_free = |(one, amount)| {
-            let rest: i64 = amount - has(one);
-            rest.max(0) <= self.nodes.free(node, one)
-        };
+        let is_free = |(one, amount)| self.lack_for_slot(slot, node, one, amount) <= 0;
         // Who has a node for itself has its slots, too.
         let is_empty = slot.ghost.is_none() && slot.seat.is_none();
         let others = is_empty && self.nodes.is_exclusive(node);
@@ -45,6 +37,20 @@ impl ClusterState {
             self.changes.nodes.insert(node);
         }
         fits
+    }
+
+    /// What a node lacks for a slot of this size, beside those who are there.
+    pub(super) fn lack_for_slot(
+        &self,
+        slot: &Slot,
+        node: NodeId,
+        one: Dimension,
+        size: i64,
+    ) -> i64 {
+        let there = [slot.ghost, slot.seat].into_iter().flatten();
+        let shapes = there.filter_map(|pod| self.shape_of(pod));
+        let has: i64 = shapes.map(|shape| shape.request.get(one)).sum();
+        (size - has).max(0) - self.nodes.free(node, one)
     }
 
     /// Whether slots have room of a node.
@@ -104,6 +110,10 @@ impl ClusterState {
                 .flatten()
                 .for_each(|part| wanted.subtract(part));
         }
+        let vacant = slot.held && slot.node.is_some() && slot.seat.is_none();
+        let was_vacant = std::mem::replace(&mut slot.vacant, vacant);
+        self.slots.vacant += usize::from(vacant);
+        self.slots.vacant -= usize::from(was_vacant);
         if wanted != slot.filler {
             let before = std::mem::replace(&mut slot.filler, wanted);
             if let Some(node) = slot.node {
@@ -136,8 +146,22 @@ impl ClusterState {
         slots.filter_map(|(_, id, slot)| Some((id, slot.node?, &slot.filler)))
     }
 
+    /// How many slots have their room held, and no pod has them.
+    #[must_use]
+    pub const fn vacant_slots(&self) -> usize {
+        self.slots.vacant
+    }
+
     /// Who sits where, from scratch.
     pub(in crate::state) fn audit_slots(&self) -> Result<(), String> {
+        let vacant = |slot: &Slot| slot.held && slot.node.is_some() && slot.seat.is_none();
+        let counted = self.all_slots().filter(|(_, _, slot)| vacant(slot)).count();
+        if counted != self.slots.vacant {
+            let known = self.slots.vacant;
+            return Err(format!(
+                "{counted} slots are held for nobody, and {known} are known"
+            ));
+        }
         for (name, id, slot) in self.all_slots() {
             let title = format!("slot {} of testbed {name}", id.position);
             let on_it = |pod: Option<PodId>| {

@@ -116,6 +116,7 @@ impl ClusterState {
             ghost: None,
             seat: None,
             held: false,
+            vacant: false,
             crowded: false,
             filler: Tally::default(),
         };
