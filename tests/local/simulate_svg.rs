@@ -351,3 +351,29 @@ fn a_picture_that_cannot_be_written_is_said_and_the_report_is_not_made() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(said, "--svg and --html: one file cannot be both\n");
 }
+
+#[test]
+fn slots_are_drawn_with_their_numbers_and_who_has_them() {
+    let slots = include_str!("../../examples/slots.yaml");
+    let (_, picture) = draw(slots, &["--at", "30s"]);
+    check(&picture);
+    let titles = texts(&picture, "title");
+    assert!(titles[0].ends_with("; 2 of 4 slots free"), "{}", titles[0]);
+    let node = titles.iter().find(|one| one.starts_with("n1: ")).unwrap();
+    assert!(node.contains("gang 1 (slot 1) 40 %"), "{node}");
+    assert!(node.contains("free slots 3 40 %"), "{node}");
+    let words = texts(&picture, "text");
+    let numbers = words.iter().filter(|one| ["2", "3"].contains(one));
+    assert_eq!(
+        numbers.count(),
+        2,
+        "the numbers of the free slots: {words:?}"
+    );
+    assert!(
+        picture.contains("<text class=\"m\""),
+        "who has one: its number"
+    );
+    assert!(words.iter().any(|one| one.starts_with("a free slot")));
+    let (_, without) = draw(&example(), &["--at", "5m"]);
+    assert!(!without.contains("url(#ps)"), "only where there are slots");
+}

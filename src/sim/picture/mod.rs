@@ -7,6 +7,7 @@
 pub mod layout;
 pub mod palette;
 mod scene;
+mod slots;
 mod svg;
 mod text;
 pub mod tree;

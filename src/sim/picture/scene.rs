@@ -1,6 +1,7 @@
 //! What there is to draw at a moment, apart from how it looks.
 
 use super::palette::slots;
+use super::slots::Seats;
 use super::tree::{Chosen, Domain, grow};
 use crate::driver::Driver;
 use crate::report::{thousandths, why_gangs_wait};
@@ -56,6 +57,10 @@ pub struct NodeNow {
     pub exclusive: bool,
     /// It takes no new pods.
     pub cordoned: bool,
+    /// The free slots on it that are held, by their numbers.
+    pub free_slots: Vec<String>,
+    /// Who has which other slots of it.
+    pub seats: Vec<(Who, String)>,
 }
 
 impl NodeNow {
@@ -66,6 +71,14 @@ impl NodeNow {
     }
 }
 
+impl NodeNow {
+    /// The numbers of the slots that somebody has on it.
+    pub(super) fn seats_of(&self, who: Who) -> impl Iterator<Item = &str> {
+        let seats = self.seats.iter().filter(move |(one, _)| *one == who);
+        seats.map(|(_, label)| label.as_str())
+    }
+}
+
 /// Who takes something of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
@@ -73,6 +86,8 @@ pub enum Who {
     Gang(usize),
     /// Pods without a PodGroup.
     Single,
+    /// Nobody: the ghosts of free slots.
+    Slots,
     /// Pods of other schedulers, and such as are on every node.
     Other,
 }
@@ -117,6 +132,7 @@ impl Scene {
         let numbers = numbers(&story.gangs);
         let mut on: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
         let mut loads: BTreeMap<&str, Load<'_>> = BTreeMap::new();
+        let seats = Seats::of(server);
         for pod in server.pods().filter(|pod| pod.takes_room()) {
             let Some(node) = pod.spec.node.as_deref() else {
                 continue;
@@ -128,11 +144,17 @@ impl Scene {
                     on.entry(id).or_default().insert(node);
                     Who::Gang(numbers[id])
                 }
+                None if pod.spec.ghost_of.is_some() => Who::Slots,
                 None => Who::Other,
             };
             let load = loads.entry(node).or_default();
             load.in_use |= !pod.spec.daemon;
             load.exclusive |= server.is_exclusive(pod);
+            match seats.get(&pod.spec.key.namespace, &pod.spec.key.name) {
+                Some(seat) if who == Who::Slots && seat.free => load.free_slots.push(&seat.label),
+                Some(seat) if who != Who::Slots => load.seats.push((who, &seat.label)),
+                _ => {}
+            }
             load.takes.push((who, &pod.spec.shape.requests));
         }
         Self {
@@ -163,6 +185,8 @@ struct Load<'a> {
     takes: Vec<(Who, &'a Amounts)>,
     in_use: bool,
     exclusive: bool,
+    free_slots: Vec<&'a str>,
+    seats: Vec<(Who, &'a str)>,
 }
 
 fn nodes(server: &Server, loads: &BTreeMap<&str, Load<'_>>) -> Vec<NodeNow> {
@@ -177,6 +201,12 @@ fn nodes(server: &Server, loads: &BTreeMap<&str, Load<'_>>) -> Vec<NodeNow> {
             in_use: load.in_use,
             exclusive: load.exclusive,
             cordoned: node.unschedulable,
+            free_slots: load.free_slots.iter().map(ToString::to_string).collect(),
+            seats: load
+                .seats
+                .iter()
+                .map(|(who, label)| (*who, (*label).to_owned()))
+                .collect(),
         }
     });
     node.collect()

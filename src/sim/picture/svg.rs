@@ -4,6 +4,7 @@
 use super::layout::{Cell, Frame, Sheet, lay_out};
 use super::palette::{COLOURS, PATTERNS};
 use super::scene::{GangNow, NodeNow, Scene, Who};
+use super::slots::{few, numbered};
 use super::text::{escaped, fit, lines, width};
 use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;
@@ -35,6 +36,10 @@ paint-order:stroke;stroke:#fff;stroke-width:2.5px;stroke-linejoin:round}\
 .k{fill:#e4e7ec}.kr{fill:none;stroke:#586476;stroke-dasharray:3 2}.s{fill:#aab3bf}.o{fill:#6f7a89}\
 .l{stroke:#d5dae1}";
 
+/// What is added to that where there are slots.
+const SLOT_STYLE: &str = ".f{fill:#fff}.fr{fill:none;stroke:#8a95a3;stroke-dasharray:2 2}\
+text.m{text-anchor:end;font-size:9px;paint-order:stroke;stroke:#fff;stroke-width:2.5px;stroke-linejoin:round}";
+
 /// Writes a scene.
 pub(super) fn write(scene: &Scene) -> String {
     let sheet = lay_out(&scene.tree, WIDE);
@@ -59,11 +64,15 @@ pub(super) fn write(scene: &Scene) -> String {
     let body = std::mem::take(&mut pen.out);
     pen.head(&sheet);
     let head = std::mem::take(&mut pen.out);
+    let (slot_style, slot_pattern) = match scene.has_slots() {
+        true => (SLOT_STYLE, slot_pattern()),
+        false => ("", String::new()),
+    };
     let (wide, title) = (LIST_X + LIST + MARGIN, escaped(&scene.summary()));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{height}\" \
          viewBox=\"0 0 {wide} {height}\" role=\"img\">\n<title>{title}</title>\n\
-         <style>{STYLE}{}</style>\n<defs>{}</defs>\n\
+         <style>{STYLE}{}{slot_style}</style>\n<defs>{}{slot_pattern}</defs>\n\
          <rect width=\"{wide}\" height=\"{height}\" fill=\"#fff\"/>\n{head}{body}</svg>\n",
         colours(),
         patterns(),
@@ -75,14 +84,21 @@ fn colours() -> String {
     COLOURS.iter().enumerate().map(class).collect()
 }
 
+fn pattern(id: &str, side: u32, turn: &str, inside: &str) -> String {
+    format!(
+        "<pattern id=\"{id}\" width=\"{side}\" height=\"{side}\" \
+         patternUnits=\"userSpaceOnUse\"{turn}>{inside}</pattern>"
+    )
+}
+
+/// What is laid over free slots: lighter than all others, and the other way round.
+fn slot_pattern() -> String {
+    let line = "<rect width=\"1\" height=\"6\" fill=\"#9fb0c6\"/>";
+    pattern("ps", 6, " patternTransform=\"rotate(-45)\"", line)
+}
+
 /// What is laid over colours, and over what is free on nodes that are their gang's alone.
 fn patterns() -> String {
-    let pattern = |id: &str, side: u32, turn: &str, inside: &str| {
-        format!(
-            "<pattern id=\"{id}\" width=\"{side}\" height=\"{side}\" \
-             patternUnits=\"userSpaceOnUse\"{turn}>{inside}</pattern>"
-        )
-    };
     let turn = " patternTransform=\"rotate(45)\"";
     let bar = "<rect width=\"2\" height=\"6\" fill=\"#fff\" opacity=\".8\"/>";
     let dots = "<circle cx=\"2.5\" cy=\"2.5\" r=\"1.3\" fill=\"#1c2430\"/>";
@@ -98,6 +114,12 @@ fn patterns() -> String {
 }
 
 impl Scene {
+    /// Whether any node has slots.
+    fn has_slots(&self) -> bool {
+        let mut nodes = self.nodes.iter();
+        nodes.any(|node| !node.free_slots.is_empty() || !node.seats.is_empty())
+    }
+
     /// The picture in a sentence.
     fn summary(&self) -> String {
         let at = clock(self.at);
@@ -112,6 +134,15 @@ impl Scene {
         );
         if single > 0 {
             text += &format!(" and {} on their own", counted(single, "pod", "pods"));
+        }
+        if self.has_slots() {
+            let (free, taken) = self.nodes.iter().fold((0, 0), |(free, taken), node| {
+                (free + node.free_slots.len(), taken + node.seats.len())
+            });
+            text += &format!(
+                "; {free} of {} free",
+                counted(free + taken, "slot", "slots")
+            );
         }
         text
     }
@@ -182,11 +213,12 @@ impl Pen<'_> {
     fn part(&mut self, who: Who, [x, w]: [u32; 2], [y, h]: [u32; 2]) {
         let slot = match who {
             Who::Gang(id) => self.slots.get(&id).copied().flatten(),
-            Who::Single | Who::Other => None,
+            Who::Single | Who::Slots | Who::Other => None,
         };
         let class = match (who, slot) {
             (_, Some(slot)) => format!("g{}", slot % COLOURS.len()),
             (Who::Other, _) => "o".to_owned(),
+            (Who::Slots, _) => "f".to_owned(),
             _ => "s".to_owned(),
         };
         let place = format!(
@@ -198,6 +230,9 @@ impl Pen<'_> {
         let pattern = slot.map_or(0, |slot| slot / COLOURS.len() % PATTERNS);
         if pattern > 0 {
             self.out += &format!("<rect fill=\"url(#p{pattern})\" {place}/>");
+        }
+        if who == Who::Slots {
+            self.out += &format!("<rect fill=\"url(#ps)\" {place}/>");
         }
         self.out.push('\n');
     }
@@ -272,6 +307,9 @@ impl Pen<'_> {
         for (who, part) in &parts {
             let wide = size.width * part / 100;
             self.part(*who, [at, wide], [top, high]);
+            if let [node] = nodes.as_slice() {
+                self.slots(node, *who, [at, wide], [top, high]);
+            }
             if let Who::Gang(id) = who {
                 numbers.push((*id, at, wide));
             }
@@ -305,6 +343,34 @@ impl Pen<'_> {
         };
         self.rect(class, [x, y, size.width, size.height]);
         self.out += "</g>\n";
+    }
+
+    /// The numbers of the slots that somebody has, small and at the bottom, and those of free ones, each in a part of
+    /// its own.
+    fn slots(&mut self, node: &NodeNow, who: Who, [x, wide]: [u32; 2], [top, high]: [u32; 2]) {
+        if who != Who::Slots {
+            let label = few(node.seats_of(who));
+            if !label.is_empty() && high >= 24 && width(&label, 9) + 40 <= wide {
+                self.text("m", [(x + wide) / 10 - 3, top + high - 3], &label);
+            }
+            return;
+        }
+        let count = u32::try_from(node.free_slots.len()).unwrap_or(u32::MAX);
+        for (label, index) in node.free_slots.iter().zip(0..) {
+            let (from, to) = (x + wide * index / count, x + wide * (index + 1) / count);
+            if to < from + 40 {
+                return;
+            }
+            let place = format!(
+                "x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{high}\"",
+                tenths(from),
+                tenths(to - from)
+            );
+            self.out += &format!("<rect class=\"fr\" {place}/>\n");
+            if high >= 16 && width(label, 11) + 20 <= to - from {
+                self.text("n", [(from + to) / 20, top + high / 2 + 4], label);
+            }
+        }
     }
 
     /// The name of a node, and how full it is of what.
@@ -459,6 +525,13 @@ impl Pen<'_> {
             self.text("q", [LIST_X + 30, y], words);
             y += 19;
         }
+        if self.scene.has_slots() {
+            self.part(Who::Slots, [LIST_X * 10, 220], [y - 11, 14]);
+            self.rect("fr", [LIST_X, y - 11, 22, 14]);
+            let words = "a free slot, with its number; whose slot it is: small, below";
+            self.text("q", [LIST_X + 30, y], words);
+            y += 19;
+        }
         let words = "* left free on nodes that it opened, in cores' worth";
         self.text("q", [LIST_X, y], words);
         y
@@ -515,9 +588,15 @@ fn in_words(cell: &Cell, nodes: &[&NodeNow]) -> String {
             let name = match who {
                 Who::Gang(id) => format!("gang {id}"),
                 Who::Single => "pods on their own".to_owned(),
+                Who::Slots => "free slots".to_owned(),
                 Who::Other => "others".to_owned(),
             };
-            format!("; {name} {} %", part / 10)
+            let slots = match nodes {
+                [node] if who == Who::Slots => format!(" {}", node.free_slots.join(", ")),
+                [node] => numbered(node.seats_of(who)),
+                _ => String::new(),
+            };
+            format!("; {name}{slots} {} %", part / 10)
         })
         .collect();
     let of = of.concat();
