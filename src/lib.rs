@@ -11,6 +11,7 @@ pub use muster_cluster as cluster;
 pub use muster_config as config;
 pub use muster_controllers as controllers;
 pub use muster_core as core;
+pub use muster_external as external;
 pub use muster_lint as lint;
 pub use muster_live as live;
 pub use muster_model as model;

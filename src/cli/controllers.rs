@@ -1,5 +1,6 @@
 //! `muster controllers`: hold the slots of Testbeds on a cluster until told to stop.
 
+use super::external::External;
 use super::program::{self, Program, READ_WITHIN, WRITE_WITHIN};
 use clap::Args;
 use kube::Config;
@@ -41,15 +42,21 @@ pub(super) struct Arguments {
     program: Program,
     #[command(flatten)]
     ghosts: Ghosts,
+    #[command(flatten)]
+    external: External,
 }
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { program, ghosts } = arguments;
-    program.run(|program| control(program, ghosts))
+    let Arguments {
+        program,
+        ghosts,
+        external,
+    } = arguments;
+    program.run(|program| control(program, ghosts, external))
 }
 
-async fn control(program: Program, ghosts: Ghosts) -> anyhow::Result<()> {
+async fn control(program: Program, ghosts: Ghosts, external: External) -> anyhow::Result<()> {
     let (configuration, cluster) = program.load().await?;
     let metrics = Arc::new(Metrics::new()?);
     let options = options(&program, &ghosts, &configuration, &cluster, metrics)?;
@@ -60,8 +67,12 @@ async fn control(program: Program, ghosts: Ghosts) -> anyhow::Result<()> {
     };
     let stop = program::stop()?;
     let pages = program.serve(LISTEN, shown).await?;
+    let external = external.serve(&cluster).await?;
     let result = muster_live::controllers::run(options, stop).await;
     pages.abort();
+    if let Some(external) = external {
+        external.abort();
+    }
     Ok(result?)
 }
 

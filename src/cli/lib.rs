@@ -6,6 +6,7 @@ mod config;
 mod controllers;
 mod crds;
 mod extensions;
+mod external;
 mod log;
 mod plugin_schema;
 mod program;

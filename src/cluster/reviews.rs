@@ -19,18 +19,37 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-/// How long an answer is believed.
-const BELIEVED_FOR: Duration = Duration::from_secs(5);
-/// How many answers are kept.
-const KEPT: usize = 256;
-/// Reviews under way at once.
-const AT_ONCE: usize = 4;
-/// Reviews begun in a second.
-const PER_SECOND: u32 = 20;
 /// How long the API server may take for both.
 const WITHIN: Duration = Duration::from_secs(5);
 /// No token is longer.
 const MAX_TOKEN: usize = 16 << 10;
+
+/// How tokens are read, and how much is asked and kept.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// For whom a token has to be made; `None`: for the API server.
+    pub audience: Option<String>,
+    /// How long an answer is believed.
+    pub believed_for: Duration,
+    /// How many answers are kept.
+    pub kept: usize,
+    /// Reviews under way at once.
+    pub at_once: usize,
+    /// Reviews begun in a second.
+    pub per_second: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            audience: None,
+            believed_for: Duration::from_secs(5),
+            kept: 256,
+            at_once: 4,
+            per_second: 20,
+        }
+    }
+}
 
 /// What somebody wants to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,10 +62,23 @@ pub struct Object {
     pub name: String,
 }
 
+/// What somebody wants to do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Asked {
+    /// `get`, `list`, `watch`, `create` ...
+    pub verb: &'static str,
+    /// The plural of a kind of our group.
+    pub resource: &'static str,
+    /// In which namespace; `None`: in all, or it has none.
+    pub namespace: Option<String>,
+    /// To which object; `None`: to any.
+    pub name: Option<String>,
+}
+
 /// What came of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They may read it.
+    /// They may.
     Allowed,
     /// The token is nobody's.
     Unknown,
@@ -62,7 +94,7 @@ pub enum Verdict {
 #[derive(Debug)]
 struct Kept {
     token: String,
-    object: Object,
+    asked: Asked,
     verdict: Verdict,
     until: Instant,
 }
@@ -70,6 +102,7 @@ struct Kept {
 /// Whom the API server was asked about.
 pub struct Reviews {
     client: Client,
+    settings: Settings,
     slots: Semaphore,
     hasher: RandomState,
     inner: Mutex<Inner>,
@@ -87,9 +120,16 @@ impl Reviews {
     /// Asks with this client.
     #[must_use]
     pub fn new(client: Client) -> Self {
+        Self::of(client, Settings::default())
+    }
+
+    /// Asks with this client, in this way.
+    #[must_use]
+    pub fn of(client: Client, settings: Settings) -> Self {
         Self {
             client,
-            slots: Semaphore::new(AT_ONCE),
+            slots: Semaphore::new(settings.at_once),
+            settings,
             hasher: RandomState::new(),
             inner: Mutex::default(),
         }
@@ -101,50 +141,72 @@ impl Reviews {
 
     /// Whether the owner of a token may `get` an object.
     pub async fn may_get(&self, token: &str, object: &Object) -> Verdict {
+        let asked = Asked {
+            verb: "get",
+            resource: object.resource,
+            namespace: object.namespace.clone(),
+            name: Some(object.name.clone()),
+        };
+        self.may(token, &asked).await
+    }
+
+    /// Whether the owner of a token may do something.
+    pub async fn may(&self, token: &str, asked: &Asked) -> Verdict {
         if token.is_empty() || token.len() > MAX_TOKEN {
             return Verdict::Unknown;
         }
-        let digest =
-            self.hasher
-                .hash_one((token, &object.resource, &object.namespace, &object.name));
-        if let Some(verdict) = self.inner().known(digest, token, object) {
+        let digest = self.hasher.hash_one((token, asked));
+        if let Some(verdict) = self.inner().known(digest, token, asked) {
             return verdict;
         }
         let Ok(_slot) = self.slots.try_acquire() else {
             return Verdict::Busy;
         };
-        if !self.inner().may_begin() {
+        if !self.inner().may_begin(self.settings.per_second) {
             return Verdict::Busy;
         }
-        let verdict = match timeout(WITHIN, self.review(token, object)).await {
+        let verdict = match timeout(WITHIN, self.review(token, asked)).await {
             Ok(Ok(verdict)) => verdict,
             Ok(Err(error)) => Verdict::Failed(error_text::request(&error)),
             Err(_) => Verdict::Failed("the API server did not answer in time".to_owned()),
         };
         if !matches!(verdict, Verdict::Failed(_)) {
-            self.inner().keep(digest, token, object, &verdict);
+            let kept = Kept {
+                token: token.to_owned(),
+                asked: asked.clone(),
+                verdict: verdict.clone(),
+                until: Instant::now() + self.settings.believed_for,
+            };
+            self.inner().keep(digest, kept, self.settings.kept);
         }
         verdict
     }
 
-    async fn review(&self, token: &str, object: &Object) -> kube::Result<Verdict> {
+    async fn review(&self, token: &str, asked: &Asked) -> kube::Result<Verdict> {
+        let audience = self.settings.audience.clone();
         let review = TokenReview {
             spec: TokenReviewSpec {
                 token: token.to_owned(),
-                ..TokenReviewSpec::default()
+                audiences: audience.clone().map(|audience| vec![audience]),
             },
             ..TokenReview::default()
         };
         let reviews = Api::<TokenReview>::all(self.client.clone());
         let answer = reviews.create(&PostParams::default(), &review).await?;
         let status = answer.status.unwrap_or_default();
-        let user = status.user.filter(|_| status.authenticated == Some(true));
+        // An API server that knows nothing of audiences says nothing of them: then the token is not for us.
+        let is_for_us = audience.is_none_or(|ours| {
+            let for_whom = status.audiences.as_ref();
+            for_whom.is_some_and(|all| all.contains(&ours))
+        });
+        let is_known = status.authenticated == Some(true) && is_for_us;
+        let user = status.user.filter(|_| is_known);
         let Some(user) = user else {
             return Ok(Verdict::Unknown);
         };
         let name = user.username.clone().unwrap_or_default();
         let reviews = Api::<SubjectAccessReview>::all(self.client.clone());
-        let review = access_review(user, object);
+        let review = access_review(user, asked);
         let answer = reviews.create(&PostParams::default(), &review).await?;
         let allowed = answer.status.is_some_and(|status| status.allowed);
         Ok(if allowed {
@@ -155,7 +217,7 @@ impl Reviews {
     }
 }
 
-fn access_review(user: UserInfo, object: &Object) -> SubjectAccessReview {
+fn access_review(user: UserInfo, asked: &Asked) -> SubjectAccessReview {
     SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
             user: user.username,
@@ -163,11 +225,11 @@ fn access_review(user: UserInfo, object: &Object) -> SubjectAccessReview {
             groups: user.groups,
             extra: user.extra,
             resource_attributes: Some(ResourceAttributes {
-                verb: Some("get".to_owned()),
+                verb: Some(asked.verb.to_owned()),
                 group: Some("muster.dev".to_owned()),
-                resource: Some(object.resource.to_owned()),
-                namespace: object.namespace.clone(),
-                name: Some(object.name.clone()),
+                resource: Some(asked.resource.to_owned()),
+                namespace: asked.namespace.clone(),
+                name: asked.name.clone(),
                 ..ResourceAttributes::default()
             }),
             ..SubjectAccessReviewSpec::default()
@@ -177,29 +239,23 @@ fn access_review(user: UserInfo, object: &Object) -> SubjectAccessReview {
 }
 
 impl Inner {
-    fn known(&mut self, digest: u64, token: &str, object: &Object) -> Option<Verdict> {
+    fn known(&mut self, digest: u64, token: &str, asked: &Asked) -> Option<Verdict> {
         let now = Instant::now();
         self.kept.retain(|_, kept| kept.until > now);
         let kept = self.kept.get(&digest)?;
-        let same = kept.token == token && kept.object == *object;
+        let same = kept.token == token && kept.asked == *asked;
         same.then(|| kept.verdict.clone())
     }
 
-    fn keep(&mut self, digest: u64, token: &str, object: &Object, verdict: &Verdict) {
-        if self.kept.len() >= KEPT {
+    fn keep(&mut self, digest: u64, kept: Kept, most: usize) {
+        if self.kept.len() >= most {
             self.kept.pop_first();
         }
-        let kept = Kept {
-            token: token.to_owned(),
-            object: object.clone(),
-            verdict: verdict.clone(),
-            until: Instant::now() + BELIEVED_FOR,
-        };
         self.kept.insert(digest, kept);
     }
 
     /// Whether one more may begin in this second.
-    fn may_begin(&mut self) -> bool {
+    fn may_begin(&mut self, per_second: u32) -> bool {
         let now = Instant::now();
         if self
             .second
@@ -208,6 +264,6 @@ impl Inner {
             (self.second, self.begun) = (Some(now), 0);
         }
         self.begun += 1;
-        self.begun <= PER_SECOND
+        self.begun <= per_second
     }
 }

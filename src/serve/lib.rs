@@ -44,10 +44,27 @@ pub struct Shown {
     pub desk: Option<Desk>,
 }
 
+/// How many connections there may be, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Open at once.
+    pub connections: usize,
+    /// How long one may last.
+    pub connection_for: Duration,
+}
+
 /// Serves the pages, for ever.
 pub async fn serve(listener: TcpListener, shown: Shown) {
-    let router = router(shown);
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let bounds = Bounds {
+        connections: CONNECTIONS,
+        connection_for: CONNECTION_FOR,
+    };
+    host(listener, router(shown), bounds).await;
+}
+
+/// Answers by a router within bounds, for ever.
+pub async fn host(listener: TcpListener, router: Router, bounds: Bounds) {
+    let slots = Arc::new(Semaphore::new(bounds.connections));
     // Said once until it works again: it fails many times a second.
     let mut failing = false;
     loop {
@@ -57,7 +74,7 @@ pub async fn serve(listener: TcpListener, shown: Shown) {
                 failing = false;
                 let router = router.clone();
                 tokio::spawn(async move {
-                    converse(stream, router).await;
+                    converse(stream, router, bounds.connection_for).await;
                     drop(slot);
                 });
             }
@@ -71,12 +88,12 @@ pub async fn serve(listener: TcpListener, shown: Shown) {
     }
 }
 
-async fn converse(stream: TcpStream, router: Router) {
+async fn converse(stream: TcpStream, router: Router, within: Duration) {
     let conversation = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WITHIN)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    match timeout(CONNECTION_FOR, conversation).await {
+    match timeout(within, conversation).await {
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection broke"),
     }

@@ -26,6 +26,7 @@ mod tables;
 mod bench;
 mod deploy;
 mod examples;
+mod external;
 mod failover;
 mod outage;
 mod plugins;
