@@ -10,6 +10,7 @@
 mod support;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use muster::api::kinds::Identity;
 use muster::controllers::testbed::{Settings, Testbeds};
 use muster::controllers::{Answer, Deed, Machine, Observation, Resource, Write};
 use muster::core::engine::Scheduler;
@@ -273,12 +274,16 @@ impl Reconciler {
             }
             _ => {
                 let name = &write.on;
-                let gone = json!({"namespace": name.namespace, "name": name.name});
-                let identity = serde_json::from_value(gone);
-                if let Ok(identity) = identity {
-                    let gone = Observation::Gone(name.resource, identity);
-                    self.machine.observe(gone, self.now);
-                }
+                let Deed::Delete { uid } = &write.deed else {
+                    unreachable!("Testbeds have nothing but their status patched")
+                };
+                let identity = Identity {
+                    namespace: name.namespace.clone(),
+                    name: name.name.clone(),
+                    uid: uid.clone(),
+                };
+                let gone = Observation::Gone(name.resource, identity);
+                self.machine.observe(gone, self.now);
                 Answer::Done(None)
             }
         };

@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    fn patch(wholes: &Wholes, on: &ObjectName, operations: Value) -> Deed {
+    fn patch(wholes: &Wholes, on: &ObjectName, operations: &Value) -> Deed {
         let metadata = &wholes.get(on).unwrap()["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap().to_owned();
         Deed::Patch {
@@ -339,7 +339,7 @@ mod tests {
         wholes.delete(&owner, None, Time::ZERO).unwrap();
         assert!(wholes.get(&owner).is_some() && wholes.get(&owned).is_some());
         let last = json!([{"op": "remove", "path": "/metadata/finalizers"}]);
-        let deed = patch(&wholes, &owner, last);
+        let deed = patch(&wholes, &owner, &last);
         wholes.patch(&owner, &deed).unwrap();
         assert!(wholes.get(&owner).is_none() && wholes.get(&owned).is_none());
         assert!(matches!(wholes.patch(&owner, &deed), Err(Answer::NotFound)));
@@ -354,7 +354,7 @@ mod tests {
         let deed = patch(
             &wholes,
             &job,
-            json!([{"op": "add", "path": "/spec/x", "value": 1}]),
+            &json!([{"op": "add", "path": "/spec/x", "value": 1}]),
         );
         wholes.patch(&job, &deed).unwrap();
         assert_eq!(wholes.get(&job).unwrap()["metadata"]["generation"], 2);
@@ -369,7 +369,7 @@ mod tests {
         wholes.put(Resource::BatchJobs, value.clone(), Time::ZERO);
         let claim = json!({"namespace": "n", "name": "s"});
         let claimed = json!([{"op": "add", "path": "/spec/activeScheduling", "value": claim}]);
-        let deed = patch(&wholes, &job, claimed);
+        let deed = patch(&wholes, &job, &claimed);
         wholes.patch(&job, &deed).unwrap();
         wholes.put(Resource::BatchJobs, value, Time::ZERO);
         assert_eq!(wholes.get(&job).unwrap()["spec"]["activeScheduling"], claim);

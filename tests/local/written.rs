@@ -2,6 +2,7 @@
 
 use crate::expect::split;
 use muster::api::convert;
+use muster::controllers::Resource;
 use muster::model::{Event, HyperNodeSpec, NodeChoice, Object};
 use muster::sim::scenario::{Played, Source, load};
 use serde::Serialize;
@@ -41,11 +42,12 @@ fn objects(path: &Path) -> Vec<Object> {
                 let pods = plan.pods.into_iter();
                 pods.map(|pod| pod.spec.into()).collect()
             }
-            Played::Testbed(testbed) => {
+            Played::Whole(Resource::Testbeds, testbed) => {
                 vec![convert::testbed(&serde_json::from_value(*testbed).unwrap()).into()]
             }
             Played::Budget(plan) => vec![plan.spec.into()],
-            Played::Answers(_) => Vec::new(),
+            // Of the others only controllers are told.
+            Played::Whole(..) | Played::Answers(_) => Vec::new(),
         });
     told.flatten().collect()
 }
