@@ -72,6 +72,18 @@ rights! {
     true "create" "" "pods" "" => "no slot is held";
     true "delete" "" "pods" "" => "slots that are not wanted any more stay held";
     true "patch" "muster.dev" "testbeds" "status" => "there are no slots";
+    true "patch" "muster.dev" "batchjobs" "" => "no Scheduling starts anything";
+    true "patch" "muster.dev" "batchjobs" "status" => "BatchJobs do nothing";
+    true "patch" "muster.dev" "schedulings" "" => "Schedulings do nothing";
+    true "patch" "muster.dev" "schedulings" "status" => "Schedulings do nothing";
+    true "create" "muster.dev" "podgroups" "" => "BatchJobs do not start";
+    true "delete" "muster.dev" "podgroups" "" => "BatchJobs are not let go";
+    true "create" "batch" "jobs" "" => "BatchJobs do not start";
+    true "delete" "batch" "jobs" "" => "BatchJobs are not let go";
+    false "create" "sparkoperator.k8s.io" "sparkapplications" "" => "BatchJobs with a SparkApplication do not start";
+    false "delete" "sparkoperator.k8s.io" "sparkapplications" "" => "BatchJobs with a SparkApplication are not let go";
+    false "create" "flink.apache.org" "flinkdeployments" "" => "BatchJobs with a FlinkDeployment do not start";
+    false "delete" "flink.apache.org" "flinkdeployments" "" => "BatchJobs with a FlinkDeployment are not let go";
 }
 
 /// The rights that are asked for, each as its verb, group and resource, with the subresource behind a slash: what
@@ -147,7 +159,9 @@ async fn denied(
         let review = SelfSubjectAccessReview {
             spec: SelfSubjectAccessReviewSpec {
                 resource_attributes: Some(ResourceAttributes {
-                    namespace: namespace.map(str::to_owned),
+                    namespace: namespace
+                        .filter(|_| right.resource == "pods")
+                        .map(str::to_owned),
                     verb: filled(right.verb),
                     group: filled(right.group),
                     resource: filled(right.resource),

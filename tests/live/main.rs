@@ -35,6 +35,7 @@ mod processes;
 mod promises;
 mod protobuf;
 mod scenarios;
+mod scheduling;
 mod smoke;
 mod testbed;
 mod unreadable;

@@ -126,7 +126,7 @@ fn metadata(of: For<'_>, template: Option<&Value>) -> Value {
             "name": of.name,
             "uid": of.uid,
             "controller": true,
-            "blockOwnerDeletion": true,
+            "blockOwnerDeletion": false,
         }],
     });
     let labels = part("labels");

@@ -90,7 +90,7 @@ pub(super) fn body(
             "name": job,
             "uid": uid,
             "controller": true,
-            "blockOwnerDeletion": true,
+            "blockOwnerDeletion": false,
         }],
     });
     if !annotations.is_empty() {

@@ -4,6 +4,8 @@
 //! API server keeps up with. As with the engine, nothing is watched before the lease is ours, and losing the
 //! lease ends all at once.
 
+mod loose;
+
 use super::Error;
 use super::turn::Turn;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -19,8 +21,12 @@ use muster_cluster::lanes::{Made, Slots, send};
 use muster_cluster::lease::LeaseOptions;
 use muster_cluster::watch::{self, Audience, Outlet};
 use muster_cluster::{Alarm, Fence, Metrics, NEWS_BOUND, access};
+use muster_controllers::batch_job::{self, BatchJobs};
+use muster_controllers::scheduling::Schedulings;
 use muster_controllers::testbed::{Settings, Testbeds};
-use muster_controllers::{Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write};
+use muster_controllers::{
+    All, Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write,
+};
 use muster_model::units::{Millis, Time};
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -110,9 +116,20 @@ async fn lead(
     watch::<slim::Node>(&mut watches, &options.reader, &outlet);
     watch::<slim::Namespace>(&mut watches, &options.reader, &outlet);
     watch::<kube::core::DeserializeGuard<crd::Testbed>>(&mut watches, &options.reader, &outlet);
+    for resource in loose::ALL {
+        let follow = loose::follow(options.reader.clone(), resource, outlet.news.clone());
+        watches.spawn(outlet.alarm.guard("a watch of the controllers", follow));
+    }
     drop(outlet);
+    let of_batch_jobs = batch_job::Settings {
+        scheduler_name: options.settings.scheduler_name.clone(),
+    };
     let mut driver = Driver {
-        machine: Testbeds::new(options.settings),
+        machine: All::of(vec![
+            Box::new(Testbeds::new(options.settings)),
+            Box::new(BatchJobs::new(of_batch_jobs)),
+            Box::new(Schedulings::new()),
+        ]),
         executor: Executor {
             client: options.writer,
             fence: options.fence,
