@@ -143,7 +143,7 @@ fn a_scheduling_runs_to_its_end_whoever_dies_on_the_way() {
     eventually("claims are given back, and nothing is left", || {
         let free =
             |name: &&str| cluster.of_ours("batchjobs", name)["spec"]["activeScheduling"].is_null();
-        ["a", "b", "c"].iter().all(|name| free(name)) && cluster.is_clean()
+        ["a", "b", "c"].iter().all(free) && cluster.is_clean()
     });
     for name in ["a", "b", "c"] {
         let job = cluster.of_ours("batchjobs", name);
