@@ -515,3 +515,21 @@ fn who_waits_for_a_slot_comes_before_its_ghost() {
     story.submit(ghost(0));
     assert_eq!(names(&story.run()), ["second"]);
 }
+
+/// The node goes and comes back, and the table follows, while nobody knows yet what became of the bind.
+#[test]
+fn a_pod_on_its_way_to_a_node_that_comes_back_has_its_slot() {
+    let mut story = Story::with_lab(&["n0"], 4, &["n0"]);
+    story.submit(claimant("p", None, &[0]));
+    let (_, gone) = story.step();
+    story.ghosts_gone(&gone);
+    assert_eq!(slots_of(&story.binds()), [("p", Some(0))]);
+    story.tell(Event::Gone(ObjectKey::Node("n0".to_owned())));
+    assert_eq!(story.step(), (vec![], vec![]));
+    story.tell(Event::is(lab(&[])));
+    story.node("n0", 4);
+    story.tell(Event::is(lab(&["n0"])));
+    story.submit(claimant("q", None, &[0]));
+    let (binds, evictions) = story.step();
+    assert_eq!((binds, evicted(&evictions)), (vec![], vec![]), "p has it");
+}

@@ -228,6 +228,8 @@ impl ClusterState {
             slot.ghost = None;
             if let Some(pod) = slot.seat.take() {
                 self.slots.seats.remove(&pod);
+                // It may have one again there, or when the table says so.
+                self.slots.unseated.insert(pod);
             }
             self.recount_slot(id);
             if let Some(slot) = self.slots.get_mut(id) {
