@@ -298,10 +298,10 @@ fn confirm(cx: &mut Cycle<'_>, hold: &Hold) -> Result<(), Why> {
         return Ok(());
     }
     let steps = hold.steps();
+    let mut outdated = steps.iter().find_map(|step| ghost_is_back(cx.state, *step));
     for step in &steps {
         cx.state.unassume(step.pod);
     }
-    let mut outdated = None;
     for step in steps {
         let Assumed { pod, node } = step;
         let profile = cx.profiles.get(cx.state.profile_of_pod(pod));
@@ -317,6 +317,16 @@ fn confirm(cx: &mut Cycle<'_>, hold: &Hold) -> Result<(), Why> {
         cx.state.assume(pod, node);
     }
     outdated.map_or(Ok(()), |words| Err(Why::new("Rejected", &words)))
+}
+
+/// Whether the ghost of a slot on which a pod is to be is there: another process brought it back.
+fn ghost_is_back(state: &ClusterState, step: Assumed) -> Option<String> {
+    let slot = state.slot_of(step.pod)?;
+    state.slot(slot)?.ghost()?;
+    let (on, slot) = (on_node(state, step), slot.position());
+    Some(format!(
+        "{on} does not fit any more: the ghost of slot {slot} is there again"
+    ))
 }
 
 /// Gives back what was held of a gang, also of one that is gone.

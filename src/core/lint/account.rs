@@ -106,6 +106,12 @@ impl Pod {
         self.place().is_some_and(|place| place == node)
     }
 
+    /// Whether it is on this node or was sent there; what is only held for it does not count.
+    pub(super) fn was_sent_to(&self, node: &str) -> bool {
+        let place = self.node.as_ref().or(self.ordered.as_ref());
+        place.is_some_and(|place| place == node) && !self.phase.is_terminal()
+    }
+
     /// The node it uses something of, or will, or may.
     fn place(&self) -> Option<&String> {
         let place = self.node.as_ref().or(self.ordered.as_ref());

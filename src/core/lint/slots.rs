@@ -60,7 +60,9 @@ fn not_its(account: &Account, pod: &Pod, key: &SlotKey, node: &str) -> Option<St
 fn not_free(account: &Account, pod: &Pod, key: &SlotKey) -> Option<String> {
     let (name, position) = key;
     let node = account.slots.slot(key).map(|slot| slot.node.as_str());
-    let here = |other: &&Pod| other.key != pod.key && node.is_some_and(|node| other.is_on(node));
+    // A slot that it was bound to in vain may not be the one that is held for it by now.
+    let here =
+        |other: &&Pod| other.key != pod.key && node.is_some_and(|node| other.was_sent_to(node));
     let sits = account
         .slots
         .sits(key)
