@@ -122,6 +122,7 @@ impl ClusterState {
             return;
         }
         let is_bound = matches!(pod.place, Place::Bound(_));
+        self.reclaim_slot(id);
         let Some(slot) = self.choose_slot(id, node) else {
             if claims {
                 self.slots.unseated.insert(id);
@@ -159,17 +160,40 @@ impl ClusterState {
         } else {
             return;
         }
-        let node = known.node.filter(|_| was_ghost && known.seat.is_none());
+        let node = known.node.filter(|_| known.seat.is_none());
         known.crowded = false;
         self.slots.news.insert(slot);
         self.recount_slot(slot);
         // Somebody may be there of whom it was not known that the ghost had gone for them.
         let here = |pod: &&PodId| {
             let pod = self.pods.get(**pod).filter(|_| **pod != id);
+            // Who only sat elsewhere for a thought comes back to its own.
+            let pod = pod.filter(|pod| was_ghost || pod.is_only_nominated());
             pod.is_some_and(|pod| node.is_some() && pod.room() == node)
         };
         let waiting: Vec<PodId> = self.slots.unseated.iter().filter(here).copied().collect();
         waiting.into_iter().for_each(|pod| self.sit_down(pod));
+    }
+
+    /// A pod that is there has its slot before those for whom it is to leave, whose place is held meanwhile.
+    fn reclaim_slot(&mut self, id: PodId) {
+        let pod = self.pods.get(id).filter(|pod| !pod.is_only_nominated());
+        let Some(slot) = pod.and_then(|_| self.slots.hints.get(&id).copied()) else {
+            return;
+        };
+        let seat = self.slots.get(slot).and_then(|slot| slot.seat);
+        let waits = |other: &PodId| {
+            let other = self.pods.get(*other).filter(|_| *other != id);
+            other.is_some_and(Pod::is_only_nominated)
+        };
+        if let Some(other) = seat.filter(waits) {
+            self.slots.seats.remove(&other);
+            self.slots.unseated.insert(other);
+            if let Some(known) = self.slots.get_mut(slot) {
+                known.seat = None;
+            }
+            self.recount_slot(slot);
+        }
     }
 
     /// Whether the reconciler saw somebody else on a slot who is on its node still.
