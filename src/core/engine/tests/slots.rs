@@ -533,3 +533,26 @@ fn a_pod_on_its_way_to_a_node_that_comes_back_has_its_slot() {
     let (binds, evictions) = story.step();
     assert_eq!((binds, evicted(&evictions)), (vec![], vec![]), "p has it");
 }
+
+/// Whoever sits on a slot goes for who comes before it, and has the slot until it is gone, however much room its
+/// node has.
+#[test]
+fn a_slot_that_is_made_free_is_taken_when_it_is_free() {
+    let mut story = Story::with_lab(&["n0"], 8, &["n0"]);
+    story.submit(claimant("low", None, &[0]));
+    assert_eq!(slots_of(&story.seat()), [("low", Some(0))]);
+    story.submit(PodSpec {
+        priority: Some(10),
+        ..claimant("high", None, &[0])
+    });
+    let (binds, evictions) = story.step();
+    assert_eq!((binds, evicted(&evictions)), (vec![], vec!["low"]));
+    for _ in 0..3 {
+        story.pass(1_000);
+        assert_eq!(story.step(), (vec![], vec![]), "low is there still");
+    }
+    // Nobody else gets it when low has left.
+    story.submit(claimant("other", None, &[0]));
+    story.ghosts_gone(&evictions);
+    assert_eq!(slots_of(&story.run()), [("high", Some(0))]);
+}
