@@ -101,11 +101,6 @@ impl Pod {
         self.place().is_some()
     }
 
-    /// Whether that is this node.
-    pub(super) fn is_on(&self, node: &str) -> bool {
-        self.place().is_some_and(|place| place == node)
-    }
-
     /// Whether it is on this node or was sent there; what is only held for it does not count.
     pub(super) fn was_sent_to(&self, node: &str) -> bool {
         let place = self.node.as_ref().or(self.ordered.as_ref());
