@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 /// Controllers that are driven together.
 pub struct All {
-    machines: Vec<Box<dyn Machine + Send>>,
-    /// Of which each is told.
+    /// Each with what it is told of.
+    machines: Vec<(Vec<Resource>, Box<dyn Machine + Send>)>,
+    /// What any of them is told of.
     needs: Vec<Resource>,
     /// Whose a write in flight is, and what it is called there.
     in_flight: BTreeMap<Ticket, (usize, Ticket)>,
@@ -20,7 +21,9 @@ impl All {
     /// These.
     #[must_use]
     pub fn of(machines: Vec<Box<dyn Machine + Send>>) -> Self {
-        let mut needs: Vec<Resource> = machines.iter().flat_map(|one| one.needs()).collect();
+        let machines: Vec<_> = machines.into_iter().map(|one| (one.needs(), one)).collect();
+        let needs = machines.iter().flat_map(|(needs, _)| needs);
+        let mut needs: Vec<Resource> = needs.copied().collect();
         needs.sort_unstable();
         needs.dedup();
         Self {
@@ -40,8 +43,8 @@ impl Machine for All {
 
     fn observe(&mut self, news: Observation, now: Time) {
         let about = news.resource();
-        for machine in &mut self.machines {
-            if machine.needs().contains(&about) {
+        for (needs, machine) in &mut self.machines {
+            if needs.contains(&about) {
                 machine.observe(news.clone(), now);
             }
         }
@@ -52,7 +55,7 @@ impl Machine for All {
         let count = self.machines.len();
         for offset in 0..count {
             let index = (self.turn + offset) % count;
-            for write in self.machines[index].due(now, most - due.len()) {
+            for write in self.machines[index].1.due(now, most - due.len()) {
                 self.sent += 1;
                 let ticket = Ticket(self.sent);
                 self.in_flight.insert(ticket, (index, write.ticket));
@@ -68,11 +71,14 @@ impl Machine for All {
             return;
         };
         // What was written is news to the others as well, and comes to them by their watches.
-        self.machines[index].answered(own, answer, now);
+        self.machines[index].1.answered(own, answer, now);
     }
 
     fn wakes_at(&self) -> Option<Time> {
-        self.machines.iter().filter_map(|one| one.wakes_at()).min()
+        self.machines
+            .iter()
+            .filter_map(|(_, one)| one.wakes_at())
+            .min()
     }
 }
 
