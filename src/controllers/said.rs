@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time as Date;
 use muster_api::condition::Condition;
 use muster_model::units::Time;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// How long a message may be.
@@ -71,6 +72,22 @@ pub(crate) fn operations(is: &Value, to_be: &Map<String, Value>) -> Vec<Value> {
         }
     }
     operations
+}
+
+/// The same between two statuses as a whole: what the second does not say any more goes.
+pub(crate) fn between<S: Serialize>(said: Option<&S>, wanted: &S) -> Vec<Value> {
+    let fields = |status: &S| match serde_json::to_value(status) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) | Err(_) => Map::new(),
+    };
+    let mut wanted = fields(wanted);
+    let Some(said) = said.map(fields) else {
+        return operations(&Value::Null, &wanted);
+    };
+    for name in said.keys() {
+        wanted.entry(name).or_insert(Value::Null);
+    }
+    operations(&Value::Object(said), &wanted)
 }
 
 #[cfg(test)]

@@ -5,25 +5,11 @@ use super::wanted::slots_of;
 use crate::said;
 use muster_api::crd::{BatchJobState, BatchJobStatus, CreationRequest, Run, SchedulingReference};
 use muster_model::units::Time;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// Of so many runs it is told how they ended.
 const RUNS: usize = 10;
 const ACCEPTED: &str = "Accepted";
-
-/// All that is written.
-const FIELDS: [&str; 10] = [
-    "observedGeneration",
-    "state",
-    "activeScheduling",
-    "applicationUid",
-    "testbed",
-    "slots",
-    "startedAt",
-    "completedAt",
-    "history",
-    "conditions",
-];
 
 /// From what a status follows, beside itself.
 pub(super) struct Facts<'a> {
@@ -44,15 +30,8 @@ pub(super) fn operations(
     facts: &Facts<'_>,
     now: Time,
 ) -> Vec<Value> {
-    let is = said.map(|one| json!(one)).unwrap_or_default();
     let next = next(said.cloned().unwrap_or_default(), facts, now);
-    let mut next = json!(next);
-    let fields = FIELDS.map(|name| {
-        let value = next.get_mut(name).map(Value::take);
-        (name.to_owned(), value.unwrap_or_default())
-    });
-    let fields: Map<String, Value> = fields.into_iter().collect();
-    said::operations(&is, &fields)
+    said::between(said, &next)
 }
 
 fn next(said: BatchJobStatus, facts: &Facts<'_>, now: Time) -> BatchJobStatus {

@@ -2,9 +2,10 @@
 
 use super::claims::Standing;
 use super::read::{Asked, Assumed, FINALIZER, Job, Name, Plan};
-use super::status::{Next, operations, status};
+use super::status::{Next, status};
 use super::{Schedulings, Target, Want};
 use crate::flights::May;
+use crate::said;
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use muster_api::crd::CreationRequest;
 use muster_model::units::{Millis, Time};
@@ -204,7 +205,7 @@ impl Schedulings {
             waits: dealt.and_then(|dealt| dealt.waits.get(name)),
         };
         let wanted = status(&self.known, name, plan, next, now);
-        operations(plan.said.as_ref(), &wanted)
+        said::between(plan.said.as_ref(), &wanted)
     }
 
     /// Takes the answer to a write of this.

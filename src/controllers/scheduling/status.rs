@@ -4,18 +4,14 @@ use super::claims::{Standing, phases};
 use super::known::Known;
 use super::phase::Phase;
 use super::read::{Name, Plan};
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time as Date;
+use crate::said;
 use muster_api::condition::Condition;
 use muster_api::crd::{
     BatchJobState, ScheduledJob, ScheduledJobState, SchedulingState, SchedulingStatus,
 };
 use muster_model::units::Time;
-use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// How long a message may be.
-const WORDS: usize = 1_000;
 /// So many problems stand in it.
 const PROBLEMS: usize = 3;
 const ACCEPTED: &str = "Accepted";
@@ -56,8 +52,8 @@ pub(super) fn status(
         observed_generation: Some(plan.generation),
         state: Some(state),
         jobs: jobs(known, name, plan, &phases),
-        started_at: started.or_else(|| begun.then(|| date(now))),
-        completed_at: over.then(|| completed.or(last).unwrap_or_else(|| date(now))),
+        started_at: started.or_else(|| begun.then(|| said::date(now))),
+        completed_at: over.then(|| completed.or(last).unwrap_or_else(|| said::date(now))),
         conditions: vec![accepted(plan, next, now)],
     }
 }
@@ -152,58 +148,19 @@ fn runs(state: BatchJobState) -> bool {
 fn accepted(plan: &Plan, next: Next<'_>, now: Time) -> Condition {
     let problems = &next.standing.problems;
     let waits = next.standing.waits.as_ref().or(next.waits);
-    let (status, reason, message) = match (problems.first(), waits) {
+    let (is_so, reason, message) = match (problems.first(), waits) {
         (Some(first), _) => {
             let all = problems.iter().take(PROBLEMS);
             let mut words: Vec<String> = all.map(|one| one.message.clone()).collect();
             if problems.len() > PROBLEMS {
                 words.push(format!("and {} more", problems.len() - PROBLEMS));
             }
-            ("False", first.reason, words.join("; "))
+            (false, first.reason, words.join("; "))
         }
-        (None, Some(waits)) => ("True", "Waiting", waits.clone()),
-        (None, None) => ("True", ACCEPTED, "nothing is in its way".to_owned()),
+        (None, Some(waits)) => (true, "Waiting", waits.clone()),
+        (None, None) => (true, ACCEPTED, "nothing is in its way".to_owned()),
     };
-    let said = plan.said.iter().flat_map(|said| &said.conditions);
-    let before = said
-        .into_iter()
-        .find(|one| one.kind == ACCEPTED && one.status == status);
-    let since = before.and_then(|one| one.last_transition_time.clone());
-    Condition {
-        kind: ACCEPTED.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
-        message: message.chars().take(WORDS).collect(),
-        last_transition_time: Some(since.unwrap_or_else(|| date(now))),
-        observed_generation: Some(plan.generation),
-        transition_id: None,
-    }
-}
-
-/// The operations that make of what a Scheduling says what it has to say; none where that is the same.
-pub(super) fn operations(said: Option<&SchedulingStatus>, wanted: &SchedulingStatus) -> Vec<Value> {
-    let fields = |status: &SchedulingStatus| match serde_json::to_value(status) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(_) | Err(_) => Map::new(),
-    };
-    let wanted = fields(wanted);
-    let Some(said) = said.map(fields) else {
-        return vec![json!({"op": "add", "path": "/status", "value": wanted})];
-    };
-    let gone = said.keys().filter(|name| !wanted.contains_key(*name));
-    let gone = gone.map(|name| json!({"op": "remove", "path": format!("/status/{name}")}));
-    let changed = wanted
-        .iter()
-        .filter(|(name, value)| said.get(*name) != Some(value));
-    let changed = changed.map(
-        |(name, value)| json!({"op": "add", "path": format!("/status/{name}"), "value": value}),
-    );
-    gone.chain(changed).collect()
-}
-
-/// A time in whole seconds, as conditions have it.
-fn date(at: Time) -> Date {
-    let seconds = i64::try_from(at.0 / 1_000).ok();
-    let at = seconds.and_then(|at| Timestamp::from_second(at).ok());
-    Date(at.unwrap_or(Timestamp::MAX))
+    let before = plan.said.as_ref().map_or(&[][..], |said| &said.conditions);
+    let words = (reason, message.as_str());
+    said::condition(ACCEPTED, is_so, words, Some(plan.generation), before, now)
 }
