@@ -17,4 +17,6 @@ pub mod testbed;
 mod testing;
 
 pub use all::All;
-pub use machine::{Answer, Deed, Machine, ObjectName, Observation, Other, Resource, Ticket, Write};
+pub use machine::{
+    Answer, Deed, Definition, Machine, ObjectName, Observation, Other, Resource, Ticket, Write,
+};

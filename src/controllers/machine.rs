@@ -57,25 +57,62 @@ pub enum Resource {
     FlinkDeployments,
 }
 
+/// What a resource is to an API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Its group; empty for the core's.
+    pub group: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Its kind.
+    pub kind: &'static str,
+    /// What it is called in paths.
+    pub plural: &'static str,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+}
+
 impl Resource {
+    /// What it is to an API server.
+    #[must_use]
+    pub const fn definition(self) -> Definition {
+        const OURS: (&str, &str) = ("muster.dev", "v1alpha1");
+        const SPARK: (&str, &str) = ("sparkoperator.k8s.io", "v1beta2");
+        const FLINK: (&str, &str) = ("flink.apache.org", "v1beta1");
+        let ((group, version), kind, plural, namespaced) = match self {
+            Self::Pods => (("", "v1"), "Pod", "pods", true),
+            Self::Nodes => (("", "v1"), "Node", "nodes", false),
+            Self::Namespaces => (("", "v1"), "Namespace", "namespaces", false),
+            Self::Testbeds => (OURS, "Testbed", "testbeds", false),
+            Self::BatchJobs => (OURS, "BatchJob", "batchjobs", true),
+            Self::Schedulings => (OURS, "Scheduling", "schedulings", true),
+            Self::PodGroups => (OURS, "PodGroup", "podgroups", true),
+            Self::Jobs => (("batch", "v1"), "Job", "jobs", true),
+            Self::SparkApplications => (SPARK, "SparkApplication", "sparkapplications", true),
+            Self::FlinkDeployments => (FLINK, "FlinkDeployment", "flinkdeployments", true),
+        };
+        Definition {
+            group,
+            version,
+            kind,
+            plural,
+            namespaced,
+        }
+    }
+
     /// Where its objects of a namespace are on an API server.
     #[must_use]
     pub fn path(self, namespace: &str) -> String {
-        let (group, namespaced, plural) = match self {
-            Self::Pods => ("/api/v1", true, "pods"),
-            Self::Nodes => ("/api/v1", false, "nodes"),
-            Self::Namespaces => ("/api/v1", false, "namespaces"),
-            Self::Testbeds => ("/apis/muster.dev/v1alpha1", false, "testbeds"),
-            Self::BatchJobs => ("/apis/muster.dev/v1alpha1", true, "batchjobs"),
-            Self::Schedulings => ("/apis/muster.dev/v1alpha1", true, "schedulings"),
-            Self::PodGroups => ("/apis/muster.dev/v1alpha1", true, "podgroups"),
-            Self::Jobs => ("/apis/batch/v1", true, "jobs"),
-            Self::SparkApplications => (
-                "/apis/sparkoperator.k8s.io/v1beta2",
-                true,
-                "sparkapplications",
-            ),
-            Self::FlinkDeployments => ("/apis/flink.apache.org/v1beta1", true, "flinkdeployments"),
+        let Definition {
+            group,
+            version,
+            plural,
+            namespaced,
+            ..
+        } = self.definition();
+        let group = match group {
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{group}/{version}"),
         };
         if namespaced {
             format!("{group}/namespaces/{namespace}/{plural}")

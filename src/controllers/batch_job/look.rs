@@ -2,7 +2,7 @@
 
 use super::life::{self, Application, Claim, Group, Phase, Seen, State, Want};
 use super::status::{self, Facts};
-use super::things::{self, APPLICATIONS, Thing};
+use super::things::{APPLICATIONS, Thing};
 use super::wanted::{For, Problem, Wanted, run_of, wanted};
 use super::{Batch, BatchJobs, on};
 use crate::desk::Name;
@@ -238,7 +238,7 @@ impl BatchJobs {
         let object = best.cloned().unwrap_or_else(|| on(wanted, key));
         let mut in_the_way = None;
         let mut foreign = |object: &ObjectName, thing: &Thing| {
-            let (kind, name) = (things::kind(object.resource), &key.1);
+            let (kind, name) = (object.resource.definition().kind, &key.1);
             let words = format!("{kind} {name} is in the way: {}", thing.whose());
             in_the_way.get_or_insert(words);
         };

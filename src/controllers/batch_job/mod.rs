@@ -272,7 +272,7 @@ impl BatchJobs {
                     What::Patch => "change",
                     What::Delete => "delete",
                 };
-                let kind = things::kind(object.resource);
+                let kind = object.resource.definition().kind;
                 let words = format!("may not {word} {kind} {}: {message}", object.name);
                 batch.refused.insert(object.resource, words);
             }

@@ -71,16 +71,6 @@ impl Thing {
     }
 }
 
-/// What somebody would call an object of this resource.
-pub(super) fn kind(resource: Resource) -> &'static str {
-    match resource {
-        Resource::Jobs => "Job",
-        Resource::SparkApplications => "SparkApplication",
-        Resource::FlinkDeployments => "FlinkDeployment",
-        _ => "PodGroup",
-    }
-}
-
 fn job(status: &Value) -> Phase {
     let conditions = status.get("conditions").and_then(Value::as_array);
     let is = |kind: &str| {
