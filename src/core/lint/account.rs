@@ -336,6 +336,8 @@ impl Account {
         let known = self.names.get(&name).cloned();
         if let Some(uid) = known.as_ref().filter(|uid| **uid != spec.key.uid) {
             self.remove(&uid.clone());
+            // If it was the last of ours there, another one of its name is the first.
+            self.gangs.forget_what_is_not_ours(&self.claims);
         }
         let before = known.and_then(|uid| self.take(&uid));
         let mut requests = spec.shape.requests.clone();

@@ -5,8 +5,8 @@ use muster_core::engine::Scheduler;
 use muster_model::units::Millis;
 use muster_model::{
     Bind, BindOutcome, GangKey, GangRef, GangSpec, NamespaceChoice, NamespaceSpec, NodeFeatures,
-    NodeSpec, ObjectKey, PodKey, PodLabels, PodQuery, PodSpec, PodWaits, Source, SpreadRule,
-    SubgroupSpec, Taint,
+    NodeSpec, ObjectKey, PodKey, PodLabels, PodPhase, PodQuery, PodSpec, PodWaits, Source,
+    SpreadRule, SubgroupSpec, Taint,
 };
 use muster_model::{Decision, Outcome, QueueSpec};
 use muster_model::{Effect, Evict, EvictCause, GangPhase, GangStatus};
@@ -392,6 +392,40 @@ fn a_status_on_a_group_that_is_not_ours_is_found() {
     assert!(!is_said_after(Event::is(group(false))));
     assert!(is_said_after(claim(true)));
     assert!(!is_said_after(claim(false)));
+}
+
+#[test]
+fn nothing_is_remembered_of_a_group_whose_last_pod_of_ours_is_made_again() {
+    let mut world = World::new();
+    world.tell(Event::is(GangSpec {
+        key: GangKey {
+            name: "v".into(),
+            ..gang()
+        },
+        source: Source::Volcano,
+        min_available: 1,
+        ..GangSpec::default()
+    }));
+    let member = |name: &str| PodSpec {
+        gang: GangRef::Named {
+            space: gang().space,
+            name: "v".into(),
+        },
+        ..pod(name)
+    };
+    let done = PodSpec {
+        node: Some("n".into()),
+        phase: PodPhase::Succeeded,
+        ..member("v0")
+    };
+    world.tell(Event::is(done.clone()));
+    world.tell(Event::is(member("v1")));
+    world.tell(Event::Gone(ObjectKey::Pod(done.key)));
+    let mut again = member("v1");
+    again.key.uid = "another".into();
+    world.tell(Event::is(again));
+    let plan = world.plan();
+    assert_eq!(world.linter.look(&plan, Time::ZERO), Vec::<Note>::new());
 }
 
 #[test]
