@@ -113,7 +113,7 @@ impl BatchJobs {
         let astray = uid.filter(|_| matches!(application, Application::This(_)));
         let astray = astray.filter(|_| object.resource == Resource::SparkApplications);
         let scheduler = &self.settings.scheduler_name;
-        let astray = astray.and_then(|uid| self.pods.astray(uid, scheduler, &key.1));
+        let astray = astray.and_then(|uid| self.pods.astray((key, uid), scheduler, &key.1));
         let astray =
             astray.map(|words| format!("{words}: does the webhook of the Spark operator run?"));
         let can = made.as_ref().and_then(|made| made.as_ref().ok());

@@ -236,10 +236,14 @@ impl BatchJobs {
     }
 
     /// Has the BatchJob looked at whose application this may be.
-    fn mark_top(&mut self, application: Option<String>) {
-        let name = application.and_then(|uid| self.names.get(&uid));
+    fn mark_top(&mut self, application: Option<pods::Above>) {
+        let name = match application {
+            Some(pods::Above::Uid(uid)) => self.names.get(&uid).cloned(),
+            Some(pods::Above::Named(name)) => Some(name),
+            None => None,
+        };
         if let Some(name) = name {
-            self.desk.mark(name.clone());
+            self.desk.mark(name);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::world::{OURS, World, key, plain};
 use crate::{Answer, Deed, Machine, Resource, testing};
 use muster_api::crd::BatchJobState;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const BOTH: [&str; 2] = ["PodGroups work", "Jobs work"];
 
@@ -405,6 +405,48 @@ fn a_spark_application_goes_by_what_its_operator_says_and_pods_without_a_webhook
     world.release("work");
     world.rest();
     assert!(OURS.iter().all(|resource| world.of(*resource).count() == 0));
+}
+
+#[test]
+fn a_driver_that_came_without_an_owner_is_noticed_too() {
+    let mut world = World::new();
+    let spark = json!({"type": "Scala", "driver": {}, "executor": {}});
+    for name in ["work", "other"] {
+        world.batch(name, json!({"sparkApplication": spark}));
+    }
+    world.claim("work", "plan", &[0, 1]);
+    world.claim("other", "plan", &[2]);
+    world.rest();
+    let driver = |owners: Value| {
+        let labels =
+            json!({"muster.dev/pod-group": "work", "sparkoperator.k8s.io/app-name": "work"});
+        json!({
+            "metadata": {
+                "namespace": "team", "name": "work-driver", "labels": labels, "ownerReferences": owners,
+            },
+            "spec": {"schedulerName": "default-scheduler", "containers": []},
+        })
+    };
+    // Whoever controls it counts, and not what it says.
+    let stranger =
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "work", "uid": "1"});
+    let mut controlled = stranger.clone();
+    controlled["controller"] = json!(true);
+    world.put(Resource::Pods, driver(json!([controlled])));
+    world.rest();
+    assert_eq!(world.accepted("work").0, "Accepted");
+    world.put(Resource::Pods, driver(json!([stranger])));
+    world.rest();
+    let (reason, words) = world.accepted("work");
+    assert_eq!(reason, "OperatorMissing");
+    assert!(
+        words.starts_with("pod team/work-driver came with"),
+        "{words}"
+    );
+    assert_eq!(world.accepted("other").0, "Accepted");
+    world.remove(&key(Resource::Pods, "work-driver"));
+    world.rest();
+    assert_eq!(world.accepted("work").0, "Accepted");
 }
 
 #[test]
