@@ -37,6 +37,7 @@ mod protobuf;
 mod scenarios;
 mod scheduling;
 mod smoke;
+mod spark;
 mod testbed;
 mod unreadable;
 mod upstream;

@@ -436,14 +436,19 @@ pub(crate) fn condition<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> 
 }
 
 /// Waits until `check` holds; says how long it took.
+pub(crate) fn eventually(what: &str, check: impl FnMut() -> bool) -> Duration {
+    within(LIMIT, what, check)
+}
+
+/// The same, where it may take longer than anything of ours.
 #[expect(
     clippy::disallowed_methods,
     reason = "waits for other processes, in real time"
 )]
-pub(crate) fn eventually(what: &str, mut check: impl FnMut() -> bool) -> Duration {
+pub(crate) fn within(limit: Duration, what: &str, mut check: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !check() {
-        assert!(start.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
+        assert!(start.elapsed() < limit, "{what}: not within {limit:?}");
         sleep(Duration::from_millis(25));
     }
     start.elapsed()

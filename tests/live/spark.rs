@@ -1,0 +1,347 @@
+//! A real Spark application on its slots: `spark-submit` of PyPI's pyspark, its driver and its executors as processes.
+//!
+//! Three programs stand in for what a cluster has beside Muster (`spark/`): an operator that runs spark-submit and keeps
+//! the status of SparkApplications, a kubelet that runs pods as processes on loopback, and the image's entry point.
+//! Needs what `hack/build-control-plane` builds, Java, Python, and what `hack/spark` fetches.
+
+use crate::live::{Cluster, Muster, eventually, text, within};
+use muster::cluster::lease::{Identity, LeaseOptions};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{env, thread};
+
+const ACCOUNT: &str = "system:serviceaccount:muster-system:muster-controllers";
+const BED: &str = "/apis/muster.dev/v1alpha1/testbeds/bed";
+const OURS: &str = "/apis/muster.dev/v1alpha1/namespaces/default";
+const APPLICATIONS: &str =
+    "/apis/sparkoperator.k8s.io/v1beta2/namespaces/default/sparkapplications";
+const PODS: &str = "/api/v1/namespaces/default/pods";
+/// How long Spark may take on a busy machine to submit, to start or to end.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+const OBJECTS: &str = "
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: research}
+value: 1000
+---
+apiVersion: muster.dev/v1alpha1
+kind: Testbed
+metadata: {name: bed}
+spec: {nodeLabel: bed, slotsPerNode: 2, resourcesPerSlot: {cpu: '1', memory: 1Gi}}
+";
+
+/// Where Spark is.
+fn spark_home() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("target"),
+        PathBuf::from,
+    );
+    let home = env::var_os("SPARK_HOME").map_or_else(|| target.join("spark"), PathBuf::from);
+    let submit = home.join("bin/spark-submit");
+    assert!(
+        submit.is_file(),
+        "{} is not there: run hack/spark, or set SPARK_HOME to a folder with Spark 4",
+        submit.display()
+    );
+    home.canonicalize().unwrap()
+}
+
+/// A program of `spark/`. It ends, with all that it has started, when its standard input does.
+struct Program {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Program {
+    fn start(cluster: &Cluster, file: &str, work: &Path, more: &[&str]) -> Self {
+        let log = work.join(format!("{file}.log"));
+        let out = File::create(&log).unwrap();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/spark");
+        let child = Command::new("python3")
+            .arg(folder.join(file))
+            .arg("--kubeconfig")
+            .arg(cluster.plane.kubeconfig())
+            .arg("--spark-home")
+            .arg(spark_home())
+            .arg("--work")
+            .arg(work)
+            .args(more)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .stdin(Stdio::piped())
+            .stderr(out.try_clone().unwrap())
+            .stdout(out)
+            .spawn()
+            .unwrap();
+        Self { child, log }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        _ = self.child.wait();
+        if thread::panicking() {
+            let said = fs::read_to_string(&self.log).unwrap_or_default();
+            eprintln!("{}:\n{said}", self.log.display());
+        }
+    }
+}
+
+/// Two nodes with two slots each, Muster and its controllers with their own rights, and what Spark needs.
+struct Lab {
+    // In the order in which they end.
+    muster: Muster,
+    controllers: Muster,
+    _programs: [Program; 2],
+    work: PathBuf,
+    cluster: Cluster,
+}
+
+impl Lab {
+    fn start(operator: &[&str]) -> Self {
+        let cluster = Cluster::of(|builder| {
+            let groups = ["system:serviceaccounts", "system:authenticated"];
+            let builder = builder.user(ACCOUNT, &groups);
+            builder.kwok(false).controller_manager(true)
+        });
+        cluster.apply_folder("crds");
+        cluster.apply_folder("deploy");
+        cluster.apply(include_str!("spark/crd.yaml"));
+        let all = ["delete", "deployments", "--all", "-n", "muster-system"];
+        cluster.plane.kubectl(&all).unwrap();
+        cluster.nodes(2, "4");
+        for (node, label) in [("node-0", "bed=0"), ("node-1", "bed=1")] {
+            let label = ["label", "--overwrite", "node", node, label];
+            cluster.plane.kubectl(&label).unwrap();
+        }
+        let work = cluster.plane.dir().join("spark");
+        fs::create_dir(&work).unwrap();
+        let programs = [
+            Program::start(&cluster, "kubelet.py", &work, &[]),
+            Program::start(&cluster, "spark_operator.py", &work, operator),
+        ];
+        let lease = LeaseOptions {
+            namespace: "muster-system".to_owned(),
+            name: "muster-controllers".to_owned(),
+            identity: Identity::of_process("first"),
+        };
+        let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
+        let controllers = cluster.controllers_as(&kubeconfig, Some(lease));
+        let admin = cluster.plane.kubeconfig();
+        let muster = cluster.muster_with(&admin, None, |options| {
+            options.reading.ghost_namespace = "muster-system".to_owned();
+        });
+        eventually("the objects are taken", || {
+            cluster.plane.kubectl_apply_stdin(OBJECTS).is_ok()
+        });
+        let lab = Self {
+            muster,
+            controllers,
+            _programs: programs,
+            work,
+            cluster,
+        };
+        eventually("every slot is held", || lab.is_held());
+        lab
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.cluster.plane.get(path).unwrap()
+    }
+
+    fn items(&self, path: &str) -> Vec<Value> {
+        self.get(path)["items"].as_array().cloned().unwrap()
+    }
+
+    /// A Scheduling that runs the application on two slots of different nodes.
+    fn run(&self) {
+        let app = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/spark/sum.py");
+        let (go, result) = (self.work.join("go"), self.work.join("result"));
+        let batch = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "BatchJob", "metadata": {"name": "sum"},
+            "spec": {"sparkApplication": {
+                "type": "Python", "mode": "cluster", "image": "spark", "sparkVersion": "4.3.0",
+                "mainApplicationFile": format!("local://{}", app.display()),
+                "arguments": [go, result],
+                "restartPolicy": {"type": "Never"},
+                "batchSchedulerOptions": {"priorityClassName": "research"},
+                "sparkConf": {
+                    "spark.ui.enabled": "false",
+                    "spark.scheduler.minRegisteredResourcesRatio": "1",
+                    "spark.scheduler.maxRegisteredResourcesWaitingTime": "1h",
+                },
+                "driver": {"cores": 1, "coreRequest": "500m", "memory": "512m"},
+                "executor": {"cores": 1},
+            }},
+        });
+        let scheduling = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Scheduling", "metadata": {"name": "once"},
+            "spec": {
+                "testbed": "bed",
+                "slotBased": {"mode": "strict", "jobs": [{"name": "sum", "slots": [1, 2]}]},
+            },
+        });
+        for (plural, object) in [("batchjobs", batch), ("schedulings", scheduling)] {
+            let path = format!("{OURS}/{plural}");
+            self.cluster.plane.post(&path, &object).unwrap();
+        }
+    }
+
+    fn batch(&self) -> Value {
+        self.get(&format!("{OURS}/batchjobs/sum"))["status"].clone()
+    }
+
+    fn state(&self) -> String {
+        text(&self.batch(), "/state")
+    }
+
+    /// The pods of this role.
+    fn pods(&self, role: &str) -> Vec<Value> {
+        self.items(&format!("{PODS}?labelSelector=spark-role={role}"))
+    }
+
+    /// Of each slot its node, its state, and who sits there.
+    fn slots(&self) -> Vec<String> {
+        let status = &self.get(BED)["status"];
+        let slots = status["slots"].as_array().into_iter().flatten();
+        let words = slots.map(|slot| {
+            let (node, state) = (text(slot, "/nodeName"), text(slot, "/state"));
+            let who = (state == "Occupied").then(|| text(slot, "/podName"));
+            format!("{node} {state} {}", who.unwrap_or_default())
+        });
+        words.collect()
+    }
+
+    /// Whether a ghost is on every slot.
+    fn is_held(&self) -> bool {
+        let status = &self.get(BED)["status"];
+        status["free"] == 4 && text(status, "/conditions/0/reason") == "Held"
+    }
+
+    fn is_clean(&self) -> bool {
+        let groups = format!("{OURS}/podgroups");
+        [PODS, APPLICATIONS, &groups]
+            .iter()
+            .all(|path| self.items(path).is_empty())
+    }
+
+    fn stop(self) {
+        self.muster.stop();
+        self.controllers.stop();
+    }
+}
+
+#[test]
+fn an_application_runs_to_its_end_on_its_slots() {
+    let lab = Lab::start(&[]);
+    lab.run();
+    let mut states = Vec::new();
+    let took = within(PATIENCE, "it runs", || {
+        let state = lab.state();
+        if !state.is_empty() && states.last() != Some(&state) {
+            states.push(state);
+        }
+        states.last().is_some_and(|state| state == "Running")
+    });
+    println!("running after {took:?}");
+    assert!(states.contains(&"Submitted".to_owned()), "{states:?}");
+    assert_eq!(lab.batch()["slots"], json!([1, 2]));
+    assert_eq!(text(&lab.batch(), "/conditions/0/reason"), "Accepted");
+
+    let executors = lab.pods("executor");
+    let mut placed = BTreeMap::new();
+    for executor in &executors {
+        let slot = text(executor, "/metadata/annotations/muster.dev~1slot");
+        let node = if slot == "1" { "node-1" } else { "node-0" };
+        assert_eq!(executor["spec"]["nodeName"], node);
+        placed.insert(slot, text(executor, "/metadata/name"));
+        let requests = &executor["spec"]["containers"][0]["resources"]["requests"];
+        assert_eq!(requests, &json!({"cpu": "1", "memory": "1Gi"}));
+    }
+    let slots: Vec<&str> = placed.keys().map(String::as_str).collect();
+    assert_eq!(slots, ["1", "2"], "a slot for each");
+    let drivers = lab.pods("driver");
+    assert_eq!(drivers.len(), 1);
+    let mark = "/metadata/annotations/muster.dev~1slot";
+    assert_eq!(drivers[0].pointer(mark), None, "it has no slot");
+    for pod in drivers.iter().chain(&executors) {
+        assert_eq!(pod["spec"]["schedulerName"], "muster");
+        assert_eq!(pod["spec"]["priority"], 1_000);
+    }
+    // The Testbed says so a little later.
+    let (first, second) = (&placed["1"], &placed["2"]);
+    let wanted = [
+        "node-0 Free ".to_owned(),
+        format!("node-1 Occupied {first}"),
+        format!("node-0 Occupied {second}"),
+        "node-1 Free ".to_owned(),
+    ];
+    let mut seen = Vec::new();
+    eventually("they sit on their slots", || {
+        let now = lab.slots();
+        if now != seen {
+            println!("{now:?}");
+            seen.clone_from(&now);
+        }
+        now == wanted
+    });
+    let groups = lab.items(&format!("{OURS}/podgroups"));
+    let names: Vec<String> = groups
+        .iter()
+        .map(|group| text(group, "/metadata/name"))
+        .collect();
+    assert_eq!(names, ["sum"]);
+    assert_eq!(groups[0]["spec"]["minAvailable"], 1);
+    assert_eq!(text(&groups[0], "/status/phase"), "Running");
+    let application = lab.get(&format!("{APPLICATIONS}/sum"));
+    let states = application["status"]["executorState"].as_object().unwrap();
+    let known: BTreeSet<&String> = states.keys().collect();
+    assert_eq!(known, placed.values().collect());
+
+    File::create(lab.work.join("go")).unwrap();
+    let took = within(PATIENCE, "it ends", || lab.state() == "Completed");
+    println!("completed after {took:?}");
+    let result = fs::read_to_string(lab.work.join("result")).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result, json!({"sum": 500_500, "executors": ["1", "2"]}));
+    let status = lab.batch();
+    assert_eq!(status["history"].as_array().unwrap().len(), 1);
+    assert_eq!(status["history"][0]["slots"], json!([1, 2]));
+    eventually("the Scheduling has ended and nothing is left", || {
+        let once = lab.get(&format!("{OURS}/schedulings/once"));
+        text(&once, "/status/state") == "Completed" && lab.is_clean()
+    });
+    eventually("every slot is held again", || lab.is_held());
+    assert_eq!(lab.controllers.health.problems(), [""; 0]);
+    assert_eq!(lab.controllers.health.remarks(), [""; 0]);
+    lab.stop();
+}
+
+#[test]
+fn without_the_operators_webhook_it_says_so_and_can_be_taken_back() {
+    let lab = Lab::start(&["--no-webhook"]);
+    lab.run();
+    within(PATIENCE, "it says what is missing", || {
+        text(&lab.batch(), "/conditions/0/reason") == "OperatorMissing"
+    });
+    let words = text(&lab.batch(), "/conditions/0/message");
+    let expected = "pod default/sum-driver came with schedulerName \"default-scheduler\" instead of \"muster\": does \
+                    the webhook of the Spark operator run?";
+    assert_eq!(words, expected);
+    assert_eq!(lab.state(), "Submitted");
+    let drivers = lab.pods("driver");
+    assert_eq!(drivers[0]["metadata"]["ownerReferences"], Value::Null);
+    assert_eq!(drivers[0]["spec"]["nodeName"], Value::Null);
+    assert!(lab.is_held(), "no slot is given away");
+    let delete = ["delete", "msched", "once", "--timeout=30s"];
+    lab.cluster.plane.kubectl(&delete).unwrap();
+    eventually("nothing is left", || {
+        lab.is_clean() && lab.state() == "Ready"
+    });
+    lab.stop();
+}
