@@ -269,6 +269,22 @@ fn an_application_runs_to_its_end_on_its_slots() {
     assert_eq!(drivers.len(), 1);
     let mark = "/metadata/annotations/muster.dev~1slot";
     assert_eq!(drivers[0].pointer(mark), None, "it has no slot");
+    // As the operator's recorded: a driver is its application's, an executor its driver's, and its application's beside.
+    let owners = |pod: &Value| {
+        let owners = pod["metadata"]["ownerReferences"].as_array().unwrap();
+        let each = owners.iter().map(|one| {
+            let controls = one["controller"] == json!(true);
+            (text(one, "/kind"), text(one, "/name"), controls)
+        });
+        each.collect::<Vec<_>>()
+    };
+    let of = |kind: &str, name: &str, controls| (kind.to_owned(), name.to_owned(), controls);
+    assert_eq!(owners(&drivers[0]), [of("SparkApplication", "sum", true)]);
+    let both = [
+        of("SparkApplication", "sum", false),
+        of("Pod", "sum-driver", true),
+    ];
+    assert!(executors.iter().all(|executor| owners(executor) == both));
     for pod in drivers.iter().chain(&executors) {
         assert_eq!(pod["spec"]["schedulerName"], "muster");
         assert_eq!(pod["spec"]["priority"], 1_000);
@@ -338,7 +354,7 @@ fn without_the_operators_webhook_it_says_so_and_can_be_taken_back() {
     assert_eq!(drivers[0]["metadata"]["ownerReferences"], Value::Null);
     assert_eq!(drivers[0]["spec"]["nodeName"], Value::Null);
     assert!(lab.is_held(), "no slot is given away");
-    let delete = ["delete", "msched", "once", "--timeout=30s"];
+    let delete = ["delete", "msched", "once", "--timeout=60s"];
     lab.cluster.plane.kubectl(&delete).unwrap();
     eventually("nothing is left", || {
         lab.is_clean() && lab.state() == "Ready"

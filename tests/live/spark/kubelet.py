@@ -220,7 +220,7 @@ def main():
     kubelet = Kubelet(parser.parse_args())
     signal.signal(signal.SIGTERM, kubelet.stop)
     # Who started it holds its standard input: it ends with that.
-    beside(lambda: (os.read(0, 1), os.kill(os.getpid(), signal.SIGTERM)))
+    beside(lambda: (os.read(0, 1), kubelet.stop()))
     kubelet.api.follow("/api/v1/pods", kubelet.tell)
 
 

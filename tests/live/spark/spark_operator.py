@@ -144,7 +144,8 @@ class Application:
             process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.operator.processes.append(process)
         code = process.wait()
-        driver = self.operator.api.find(pods(self.namespace, f"{self.name}-driver"))
+        path = pods(self.namespace, f"{self.name}-driver")
+        driver = self.operator.api.find(path)
         if code != 0 or driver is None:
             with open(os.path.join(folder, "log"), encoding="utf-8", errors="replace") as log:
                 words = log.read()[-2000:]
@@ -157,7 +158,8 @@ class Application:
             self.status["driverInfo"] = {"podName": f"{self.name}-driver"}
             self.status["sparkApplicationId"] = driver["metadata"]["labels"]["spark-app-selector"]
         self.say("SUBMITTED")
-        self.driver_is(driver)
+        # From here on it is told of changes; it may have changed before.
+        self.driver_is(self.operator.api.find(path) or driver)
 
     def driver_is(self, pod):
         """The driver is so: the state of all follows it."""
@@ -234,7 +236,7 @@ def main():
     operator = Operator(parser.parse_args())
     signal.signal(signal.SIGTERM, operator.stop)
     # Who started it holds its standard input: it ends with that.
-    beside(lambda: (os.read(0, 1), os.kill(os.getpid(), signal.SIGTERM)))
+    beside(lambda: (os.read(0, 1), operator.stop()))
     selector = f"{GROUP}/launched-by-spark-operator=true"
     beside(operator.api.follow, "/api/v1/pods", operator.pod, selector)
     operator.api.follow(f"/apis/{GROUP}/v1beta2/{KIND}", operator.application)
