@@ -217,6 +217,26 @@ impl Lab {
         words.collect()
     }
 
+    /// Waits until these sit on slots 1 and 2, and ghosts on the others.
+    fn has_on_slots(&self, first: &str, second: &str) {
+        let wanted = [
+            "node-0 Free ".to_owned(),
+            format!("node-1 Occupied {first}"),
+            format!("node-0 Occupied {second}"),
+            "node-1 Free ".to_owned(),
+        ];
+        let mut seen = Vec::new();
+        // The Testbed says it a little later than the pods do.
+        eventually("they sit on their slots", || {
+            let now = self.slots();
+            if now != seen {
+                println!("{now:?}");
+                seen.clone_from(&now);
+            }
+            now == wanted
+        });
+    }
+
     /// Whether a ghost is on every slot.
     fn is_held(&self) -> bool {
         let status = &self.get(BED)["status"];
@@ -237,7 +257,7 @@ impl Lab {
 }
 
 #[test]
-fn an_application_runs_to_its_end_on_its_slots() {
+fn an_application_runs_to_its_end_on_its_slots_also_when_it_loses_an_executor() {
     let lab = Lab::start(&[]);
     lab.run();
     let mut states = Vec::new();
@@ -289,23 +309,7 @@ fn an_application_runs_to_its_end_on_its_slots() {
         assert_eq!(pod["spec"]["schedulerName"], "muster");
         assert_eq!(pod["spec"]["priority"], 1_000);
     }
-    // The Testbed says so a little later.
-    let (first, second) = (&placed["1"], &placed["2"]);
-    let wanted = [
-        "node-0 Free ".to_owned(),
-        format!("node-1 Occupied {first}"),
-        format!("node-0 Occupied {second}"),
-        "node-1 Free ".to_owned(),
-    ];
-    let mut seen = Vec::new();
-    eventually("they sit on their slots", || {
-        let now = lab.slots();
-        if now != seen {
-            println!("{now:?}");
-            seen.clone_from(&now);
-        }
-        now == wanted
-    });
+    lab.has_on_slots(&placed["1"], &placed["2"]);
     let groups = lab.items(&format!("{OURS}/podgroups"));
     let names: Vec<String> = groups
         .iter()
@@ -319,12 +323,30 @@ fn an_application_runs_to_its_end_on_its_slots() {
     let known: BTreeSet<&String> = states.keys().collect();
     assert_eq!(known, placed.values().collect());
 
+    // Its application makes another, which is given the slot that has become free.
+    let lost = &placed["2"];
+    let delete = ["delete", "pod", lost, "--wait=false"];
+    lab.cluster.plane.kubectl(&delete).unwrap();
+    let mut third = String::new();
+    within(PATIENCE, "another is there", || {
+        let executors = lab.pods("executor");
+        let mut names = executors.iter().map(|one| text(one, "/metadata/name"));
+        third = names.next_back().unwrap_or_default();
+        third.ends_with("exec-3") && executors.len() == 2
+    });
+    lab.has_on_slots(&placed["1"], &third);
+    assert_eq!(lab.state(), "Running");
+
     File::create(lab.work.join("go")).unwrap();
     let took = within(PATIENCE, "it ends", || lab.state() == "Completed");
     println!("completed after {took:?}");
     let result = fs::read_to_string(lab.work.join("result")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
-    assert_eq!(result, json!({"sum": 500_500, "executors": ["1", "2"]}));
+    assert_eq!(result, json!({"sum": 500_500, "executors": ["1", "3"]}));
+    let said = fs::read_to_string(lab.work.join("spark_operator.py.log")).unwrap();
+    let states = ["SUBMITTED", "RUNNING", "SUCCEEDING", "COMPLETED"];
+    let said: Vec<&str> = said.lines().collect();
+    assert_eq!(said, states.map(|state| format!("sum is {state}")));
     let status = lab.batch();
     assert_eq!(status["history"].as_array().unwrap().len(), 1);
     assert_eq!(status["history"][0]["slots"], json!([1, 2]));
