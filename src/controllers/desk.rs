@@ -77,11 +77,6 @@ impl Desk {
         self.alarms.first().map(|(at, _)| *at)
     }
 
-    /// Whether a write of this object is on its way, or was done and is not told yet, or has to wait.
-    pub(crate) fn is_busy(&self, object: &ObjectName, now: Time) -> bool {
-        self.flights.may(object, now) != May::Now
-    }
-
     /// Whether a write of this object is on its way, or was done and is not told yet. Then its owner is looked at again
     /// when it is known.
     pub(crate) fn is_moving(&mut self, owner: &Name, object: &ObjectName, now: Time) -> bool {

@@ -234,10 +234,9 @@ impl Jobs {
                 over: over || job.terminating,
                 pods,
             };
-            let (desk, owner_of) = (&self.desk, &self.owner_of);
+            let owner_of = &self.owner_of;
             let taken = |name: &str| owner_of.contains_key(&(key.0.clone(), name.to_owned()));
-            let busy = |name: &str| desk.is_busy(&on(Resource::Pods, &key.0, name), now);
-            let found = round.play(&taken, &busy);
+            let found = round.play(&taken);
             for name in &found.surplus {
                 if let Some(pod) = pods.get(name) {
                     wanted.push(delete(name, pod));

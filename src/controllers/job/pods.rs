@@ -135,9 +135,9 @@ pub(super) struct Found {
 }
 
 impl Round<'_> {
-    /// Looks; `taken`: whether a pod of this name is there, whosever it is; `busy`: whether one is being made or
-    /// deleted.
-    pub(super) fn play(&self, taken: &dyn Fn(&str) -> bool, busy: &dyn Fn(&str) -> bool) -> Found {
+    /// Looks; `taken`: whether a pod of this name is there, whosever it is. One that is being made is missing still: who
+    /// sends its making knows.
+    pub(super) fn play(&self, taken: &dyn Fn(&str) -> bool) -> Found {
         let mut ended = self.gone.clone();
         for pod in self.pods.values() {
             ended.count(pod);
@@ -180,24 +180,22 @@ impl Round<'_> {
         let going = going.filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running));
         let lacking = lacking.saturating_sub(going.count());
         found.missing = if self.asked.indexed {
-            self.missing_indexes(lacking, &ended.indexes, taken, busy)
+            self.missing_indexes(lacking, &ended.indexes, taken)
         } else {
-            self.missing_numbers(lacking, taken, busy)
+            self.missing_numbers(lacking, taken)
         };
         found.ended = ended;
         found
     }
 
-    /// The first names that nobody has. One that is being made counts, and is not made again.
+    /// The first names that nobody has.
     fn missing_numbers(
         &self,
         lacking: usize,
         taken: &dyn Fn(&str) -> bool,
-        busy: &dyn Fn(&str) -> bool,
     ) -> Vec<(String, Option<usize>)> {
         let names = (0_usize..).map(|number| format!("{}-{number}", self.name));
         let free = names.filter(|name| !taken(name)).take(lacking);
-        let free = free.filter(|name| !busy(name));
         free.map(|name| (name, None)).collect()
     }
 
@@ -207,7 +205,6 @@ impl Round<'_> {
         lacking: usize,
         succeeded: &BTreeSet<usize>,
         taken: &dyn Fn(&str) -> bool,
-        busy: &dyn Fn(&str) -> bool,
     ) -> Vec<(String, Option<usize>)> {
         let here = self.pods.values().filter(|pod| pod.phase != Phase::Failed);
         let here: BTreeSet<usize> = here.filter_map(|pod| pod.index).collect();
@@ -220,7 +217,7 @@ impl Round<'_> {
             let name = names.find(|name| !taken(name))?;
             Some((name, Some(index)))
         });
-        named.filter(|(name, _)| !busy(name)).collect()
+        named.collect()
     }
 }
 

@@ -62,6 +62,38 @@ fn condition(world: &World, name: &str) -> String {
 }
 
 #[test]
+fn a_pod_whose_making_came_to_nothing_is_made_later_though_nobody_tells_of_anything() {
+    for lost in [true, false] {
+        let mut world = world();
+        job(
+            &mut world,
+            "job",
+            json!({"parallelism": 1, "completions": 1}),
+        );
+        world.hear_all();
+        let (now, mut tries) = (world.now, 0);
+        for write in world.machine.due(now, 10) {
+            let answer = if write.on.resource == Resource::Jobs {
+                world.carry_out(&write)
+            } else if lost {
+                Answer::Lost
+            } else {
+                // It is gone before the watch, which is broken, tells of it.
+                let made = world.carry_out(&write);
+                world.remove(&pod_key("job-0"));
+                world.list(Resource::Pods);
+                made
+            };
+            tries += usize::from(write.on.resource == Resource::Pods);
+            world.machine.answered(write.ticket, answer, now);
+        }
+        assert_eq!(tries, 1);
+        world.rest();
+        assert_eq!(pods(&world), ["job-0"], "lost: {lost}");
+    }
+}
+
+#[test]
 fn as_many_pods_run_at_a_time_as_it_says_until_enough_have_succeeded() {
     let mut world = world();
     job(
