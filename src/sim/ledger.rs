@@ -234,10 +234,10 @@ impl Ledger {
         self.pods[pod.line].phase = Some(PodPhase::Running);
     }
 
-    /// A bound pod ended well.
+    /// A bound pod ended, well or not.
     pub fn finished(&mut self, pod: &Pod, server: &Server, now: Time) {
         let line = &mut self.pods[pod.line];
-        line.phase = Some(PodPhase::Succeeded);
+        line.phase = Some(pod.spec.phase);
         line.finished_at = Some(now);
         if let Some(node) = &pod.spec.node {
             self.usage.give(node, &pod.spec.shape.requests, now);
@@ -245,7 +245,7 @@ impl Ledger {
         }
         self.count(pod, server, now, |counts| {
             counts.bound = counts.bound.saturating_sub(1);
-            counts.succeeded += 1;
+            counts.succeeded += u32::from(pod.spec.phase == PodPhase::Succeeded);
         });
         self.tell(pod.line, Seat::Ended, now);
     }

@@ -148,6 +148,20 @@ fn until_cuts_the_play_off() {
 }
 
 #[test]
+fn a_pod_that_is_to_fail_does_so_after_its_duration_and_makes_room() {
+    let ends = "simulate.muster.dev/duration: 10m, simulate.muster.dev/ends: Failed";
+    let scenario = NODE.to_owned() + &pod("a", "3", ends) + &pod("b", "3", "");
+    let report = json(&scenario, &[]);
+    let (a, b) = (&report["pods"][0], &report["pods"][1]);
+    assert_eq!(
+        (&a["phase"], &a["finishedAt"]),
+        (&"Failed".into(), &600.0.into())
+    );
+    assert_eq!(b["boundAt"], 600.0);
+    assert!(report["violations"].is_null(), "{}", report["violations"]);
+}
+
+#[test]
 fn copies_are_stamped_and_jobs_make_their_pods() {
     let copies = pod("a-$(INDEX)", "1", "simulate.muster.dev/replicas: \"2\"");
     let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, annotations: \

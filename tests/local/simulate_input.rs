@@ -140,6 +140,18 @@ fn bad_annotations_are_refused_with_what_is_allowed() {
 }
 
 #[test]
+fn the_pods_of_a_job_do_not_fail() {
+    let said = refused(
+        "\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j, annotations: {simulate.muster.dev/ends: Failed}}\n\
+         spec: {template: {spec: {containers: [{name: c, image: x}]}}}\n",
+    );
+    assert!(
+        said.contains("Job j: simulate.muster.dev/ends: the pods of a Job in a scenario succeed"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_podgroup_that_the_api_server_would_refuse_is_refused() {
     let said = refused(
         "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: {minAvailable: -1}\n",

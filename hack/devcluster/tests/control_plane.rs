@@ -112,8 +112,14 @@ fn kwok_runs_a_bound_pod_and_ends_it_after_its_duration() {
     plane
         .kubectl(&["annotate", "pod", "short", "touched=yes"])
         .unwrap();
+    let failing =
+        json!({"simulate.muster.dev/duration": "1s", "simulate.muster.dev/ends": "Failed"});
+    plane.post(PODS, &pod("failing", None, &failing)).unwrap();
+    bind(&plane, "failing", "node-7");
     let ended = eventually("the pod ends", || phase(&plane, "short") == "Succeeded");
     assert!(ended < Duration::from_millis(3500), "ended after {ended:?}");
+
+    eventually("the other fails", || phase(&plane, "failing") == "Failed");
 
     let long = plane.get(&format!("{PODS}/long")).unwrap();
     assert_eq!(long["status"]["phase"], "Running");

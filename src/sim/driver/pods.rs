@@ -104,7 +104,13 @@ impl Driver {
             return;
         }
         self.last_change = self.now;
-        let done = |pod: &mut Pod| pod.spec.phase = PodPhase::Succeeded;
+        let done = |pod: &mut Pod| {
+            pod.spec.phase = if pod.run.fails {
+                PodPhase::Failed
+            } else {
+                PodPhase::Succeeded
+            };
+        };
         self.server.change_pod(key, done);
         let Some(pod) = self.server.pod(key) else {
             return;

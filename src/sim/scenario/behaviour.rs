@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pub(super) const PREFIX: &str = "simulate.muster.dev/";
 
-const ALLOWED: &str = "at, delete-at, duration, on-eviction, replicas, stops-in";
+const ALLOWED: &str = "at, delete-at, duration, ends, on-eviction, replicas, stops-in";
 
 /// More copies than this of one object are taken for a slip.
 const MAX_REPLICAS: usize = 1_000_000;
@@ -19,6 +19,7 @@ pub(super) struct Behaviour {
     pub(super) at: Time,
     pub(super) delete_at: Option<Time>,
     pub(super) duration: Option<Millis>,
+    pub(super) fails: Option<bool>,
     pub(super) on_eviction: Option<OnEviction>,
     pub(super) stops_in: Option<Millis>,
 }
@@ -40,6 +41,7 @@ impl Behaviour {
                 "at" => found.at = Time::ZERO + span()?,
                 "delete-at" => found.delete_at = Some(Time::ZERO + span()?),
                 "duration" => found.duration = Some(span()?),
+                "ends" => found.fails = Some(fails(key, text)?),
                 "on-eviction" => found.on_eviction = Some(on_eviction(key, text)?),
                 "replicas" => {}
                 "stops-in" => found.stops_in = Some(span()?),
@@ -61,6 +63,7 @@ impl Behaviour {
         let owner = owner.copied().unwrap_or_default();
         Run {
             duration: self.duration.or(owner.duration),
+            fails: self.fails.or(owner.fails).unwrap_or_default(),
             on_eviction: self.on_eviction.or(owner.on_eviction).unwrap_or_default(),
             stops_in: self.stops_in.or(owner.stops_in).unwrap_or_default(),
         }
@@ -72,6 +75,14 @@ fn on_eviction(key: &str, text: &str) -> Result<OnEviction, String> {
         "requeue" => Ok(OnEviction::Requeue),
         "gone" => Ok(OnEviction::Gone),
         _ => Err(format!("{key}: {text:?} is neither requeue nor gone")),
+    }
+}
+
+fn fails(key: &str, text: &str) -> Result<bool, String> {
+    match text {
+        "Succeeded" => Ok(false),
+        "Failed" => Ok(true),
+        _ => Err(format!("{key}: {text:?} is neither Succeeded nor Failed")),
     }
 }
 
@@ -131,6 +142,7 @@ mod tests {
             "simulate.muster.dev/at": "90s",
             "simulate.muster.dev/delete-at": "2m",
             "simulate.muster.dev/duration": "10m",
+            "simulate.muster.dev/ends": "Failed",
             "simulate.muster.dev/on-eviction": "gone",
             "simulate.muster.dev/stops-in": "80s",
             "other/thing": "ignored",
@@ -140,6 +152,7 @@ mod tests {
         assert_eq!(found.delete_at, Some(Time::from_secs(120)));
         let run = found.run(None);
         assert_eq!(run.duration, Some(Millis::from_secs(600)));
+        assert!(run.fails);
         assert_eq!(run.on_eviction, OnEviction::Gone);
         assert_eq!(run.stops_in, Millis::from_secs(80));
     }
@@ -157,6 +170,7 @@ mod tests {
             "stay",
             "requeue nor gone",
         );
+        refused("simulate.muster.dev/ends", "badly", "Succeeded nor Failed");
         refused("simulate.muster.dev/replicas", "-1", "0 to 1000000");
         refused("simulate.muster.dev/replicas", "2000000", "0 to 1000000");
         refused("simulate.muster.dev/dration", "1s", ALLOWED);

@@ -87,14 +87,16 @@ fn changed_status(first: &Value, after: &Value) -> Option<Path> {
 fn changed_behaviour(first: &Value, after: &Value) -> Option<Refusal> {
     let (first, after) = (Behaviour::of(first).ok()?, Behaviour::of(after).ok()?);
     let duration = after.duration.is_some() && after.duration != first.duration;
+    let end = after.fails.is_some() && after.fails != first.fails;
     let eviction = after.on_eviction.is_some() && after.on_eviction != first.on_eviction;
     let stops = after.stops_in.is_some() && after.stops_in != first.stops_in;
-    let name = match (duration, eviction, stops) {
-        (true, ..) => "duration",
-        (_, true, _) => "on-eviction",
-        (_, _, true) => "stops-in",
-        _ => return None,
-    };
+    let changed = [
+        (duration, "duration"),
+        (end, "ends"),
+        (eviction, "on-eviction"),
+        (stops, "stops-in"),
+    ];
+    let (_, name) = changed.into_iter().find(|(changed, _)| *changed)?;
     let path = Path::read("metadata.annotations").join(&format!("{PREFIX}{name}"));
     Some((path, OF_BEHAVIOUR))
 }

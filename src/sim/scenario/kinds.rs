@@ -343,11 +343,16 @@ fn plugin_answers(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Pl
     Ok(Some(Played::Answers(answers::read(value)?)))
 }
 
+const JOBS_DO_NOT_FAIL: &str = "simulate.muster.dev/ends: the pods of a Job in a scenario succeed; those of a BatchJob may fail";
+
 fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<Option<Played>, String> {
     let made = jobs::expand(value)?;
     let mut pods = Vec::with_capacity(made.pods.len());
     for value in &made.pods {
         let run = Behaviour::of(value)?.run(Some(behaviour));
+        if run.fails {
+            return Err(JOBS_DO_NOT_FAIL.to_owned());
+        }
         if let Played::Pod(plan) = played(pod(value, reading)?, value, run)? {
             pods.push(*plan);
         }

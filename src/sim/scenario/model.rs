@@ -107,6 +107,8 @@ pub struct PodPlan {
 pub struct Run {
     /// How long it runs; `None` is for ever.
     pub duration: Option<Millis>,
+    /// Whether it fails then, and does not succeed.
+    pub fails: bool,
     /// What becomes of it when it is evicted.
     pub on_eviction: OnEviction,
     /// How long it takes to be gone once it is told to go; it holds its room meanwhile.
