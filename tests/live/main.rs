@@ -10,6 +10,8 @@ mod admin;
 mod audit;
 #[path = "../support/expect.rs"]
 mod expect;
+#[path = "../support/facts.rs"]
+mod facts;
 #[path = "../../examples/gang_by_permit.rs"]
 mod gang_by_permit;
 #[path = "../support/json_only.rs"]

@@ -5,6 +5,7 @@
 
 use crate::admin::Admin;
 use crate::expect::{Expect, Observed, ObservedGang, ObservedPod, short_name, split};
+use crate::facts::Look;
 use crate::live::{Cluster, LIMIT, Muster, condition, eventually, text};
 use muster::api::{Reading, duration};
 use muster::sim::scenario::{Source, stamped};
@@ -17,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// So many control planes play the files side by side: most of their time is waiting.
 const PLANES: usize = 2;
-/// So the files begin that need the controllers that bind claims.
-const OF_VOLUMES: &str = "volume-";
+/// So the files begin that need controllers of Kubernetes: those that bind claims, those of Jobs.
+const WITH_CONTROLLERS: [&str; 2] = ["volume-", "plan-"];
 /// How often is looked.
 const LOOK: Duration = Duration::from_millis(50);
 /// What never happens has so long to happen after the last thing that the file does, and what
@@ -41,22 +42,22 @@ fn files() -> Vec<PathBuf> {
 #[test]
 fn every_scenario_comes_out_as_it_expects() {
     let wrong = Mutex::new(Vec::new());
-    let (of_volumes, others): (Vec<_>, Vec<_>) = files().into_iter().partition(|path| {
+    let (controlled, others): (Vec<_>, Vec<_>) = files().into_iter().partition(|path| {
         let name = path.file_name().unwrap().to_string_lossy();
-        name.starts_with(OF_VOLUMES)
+        WITH_CONTROLLERS.iter().any(|one| name.starts_with(one))
     });
     let planes = PLANES.min(others.len());
-    let (others, of_volumes) = (
+    let (others, controlled) = (
         Mutex::new(others.into_iter()),
-        Mutex::new(of_volumes.into_iter()),
+        Mutex::new(controlled.into_iter()),
     );
     let tell = |lines| wrong.lock().unwrap().extend::<Vec<String>>(lines);
     scope(|scope| {
         for _ in 0..planes {
             scope.spawn(|| play(false, || others.lock().unwrap().next(), tell));
         }
-        if of_volumes.lock().unwrap().len() > 0 {
-            scope.spawn(|| play(true, || of_volumes.lock().unwrap().next(), tell));
+        if controlled.lock().unwrap().len() > 0 {
+            scope.spawn(|| play(true, || controlled.lock().unwrap().next(), tell));
         }
     });
     let wrong = wrong.into_inner().unwrap();
@@ -202,6 +203,9 @@ impl<'a> Play<'a> {
             }
             self.provision();
             self.look();
+            if controllers.is_some() {
+                self.look_at_slots(self.now());
+            }
             wrong = expect.check(&self.seen);
             if !wrong.is_empty() {
                 quiet_since = Instant::now();
@@ -212,11 +216,12 @@ impl<'a> Play<'a> {
             }
             sleep(LOOK);
         }
-        muster.stop();
         if let Some(controllers) = controllers {
+            self.end_schedulings();
             controllers.stop();
             self.let_ghosts_go();
         }
+        muster.stop();
         self.clean_up();
         wrong
     }
@@ -328,8 +333,13 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// How long it has been played, in milliseconds.
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap()
+    }
+
     fn look(&mut self) {
-        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap();
+        let now = self.now();
         let mut there = BTreeSet::new();
         for namespace in self.namespaces.clone() {
             let base = format!("/namespaces/{namespace}");
@@ -349,6 +359,17 @@ impl<'a> Play<'a> {
         for name in gone.into_iter().filter(|name| !there.contains(name)) {
             self.look_for_lost_pod(&name, now);
         }
+    }
+
+    /// Looks at what the controllers write, if they are there.
+    fn look_at_slots(&mut self, now: u64) {
+        let mut look = Look::default();
+        for (kind, path) in OF_SLOTS {
+            for object in self.list(path) {
+                look.see(kind, &object);
+            }
+        }
+        self.seen.facts.add(look, now);
     }
 
     fn list(&self, path: &str) -> Vec<Value> {
@@ -433,6 +454,23 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// Schedulings give back what they have as long as their controllers run.
+    fn end_schedulings(&self) {
+        let of_a_plan = ["BatchJob", "Scheduling"];
+        let plans = self.created.iter();
+        for (path, _) in plans.filter(|(_, object)| {
+            let kind = object["kind"].as_str();
+            kind.is_some_and(|kind| of_a_plan.contains(&kind))
+        }) {
+            self.admin.delete(path);
+        }
+        for path in [SCHEDULINGS, BATCH_JOBS, "/apis/batch/v1/jobs"] {
+            eventually(&format!("nothing is left in {path}"), || {
+                self.list(path).is_empty()
+            });
+        }
+    }
+
     /// Nobody collects garbage here.
     fn let_ghosts_go(&self) {
         for ghost in self.list(GHOSTS) {
@@ -511,6 +549,15 @@ preemptionPolicy: Never
 ";
 const GHOSTS: &str = "/api/v1/namespaces/muster-system/pods";
 
+/// What is written by the controllers.
+const OF_SLOTS: [(&str, &str); 3] = [
+    ("BatchJob", BATCH_JOBS),
+    ("Scheduling", SCHEDULINGS),
+    ("Testbed", "/apis/muster.dev/v1alpha1/testbeds"),
+];
+const BATCH_JOBS: &str = "/apis/muster.dev/v1alpha1/batchjobs";
+const SCHEDULINGS: &str = "/apis/muster.dev/v1alpha1/schedulings";
+
 const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
 const TOPOLOGIES: [&str; 4] = [
     "/apis/muster.dev/v1alpha1/topologies",
@@ -537,6 +584,8 @@ fn path(object: &Value) -> String {
         "HyperNode" => format!("{base}/hypernodes"),
         "Pod" => scoped("pods"),
         "PodGroup" => scoped("podgroups"),
+        "BatchJob" => scoped("batchjobs"),
+        "Scheduling" => scoped("schedulings"),
         "PodDisruptionBudget" => scoped("poddisruptionbudgets"),
         "PersistentVolumeClaim" => scoped("persistentvolumeclaims"),
         "PersistentVolume" => format!("{base}/persistentvolumes"),

@@ -7,6 +7,8 @@
 
 #[path = "../support/expect.rs"]
 mod expect;
+#[path = "../support/facts.rs"]
+mod facts;
 #[path = "../support/fake_api.rs"]
 mod fake_api;
 #[path = "../../examples/gang_by_permit.rs"]

@@ -1,6 +1,8 @@
 //! Plays every file of `tests/scenarios` on virtual time and checks what it expects.
 
 use crate::expect::{Expect, Observed, ObservedGang, ObservedPod, short_name, split};
+use crate::facts::{Facts, Look};
+use muster::controllers::Resource;
 use muster::model::units::Time;
 use muster::sim::driver::Driver;
 use muster::sim::network::Network;
@@ -32,11 +34,19 @@ fn play(name: &str, text: &str, expect: &Expect) -> (Observed, Vec<String>) {
     let scenario = load(&[source], &reading).unwrap();
     assert_eq!(scenario.warnings, Vec::<String>::new(), "{name}");
     let mut driver = Driver::new(scenario, expect.policy().unwrap(), Network::calm(0));
-    let end = driver.run(Time::from_secs(expect.within_seconds + STILL), |_| {});
+    let (until, mut facts) = (
+        Time::from_secs(expect.within_seconds + STILL),
+        Facts::default(),
+    );
+    let end = driver.run(until, |driver| look(driver, &mut facts));
+    facts.lasts(until.0);
     let violations = driver.ledger().violations.clone();
     let millis = |seconds: f64| (seconds * 1000.0).round() as u64;
     let report = report(&mut driver, end);
-    let mut seen = Observed::default();
+    let mut seen = Observed {
+        facts,
+        ..Observed::default()
+    };
     for pod in report.pods {
         let name = short_name(&pod.namespace, &pod.name);
         let gang = pod.pod_group.map(|gang| short_name(&pod.namespace, &gang));
@@ -66,6 +76,21 @@ fn play(name: &str, text: &str, expect: &Expect) -> (Observed, Vec<String>) {
             .insert(short_name(&gang.namespace, &gang.name), observed);
     }
     (seen, violations)
+}
+
+/// What is so now of what controllers write.
+fn look(driver: &Driver, facts: &mut Facts) {
+    let mut look = Look::default();
+    for (kind, resource) in [
+        ("BatchJob", Resource::BatchJobs),
+        ("Scheduling", Resource::Schedulings),
+        ("Testbed", Resource::Testbeds),
+    ] {
+        for object in driver.server().whole_of(resource) {
+            look.see(kind, &object);
+        }
+    }
+    facts.add(look, driver.now().0);
 }
 
 #[test]

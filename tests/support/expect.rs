@@ -5,6 +5,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
+use crate::facts::{Expected, Facts, Words};
 use muster::api::Reading;
 use muster::config::SchedulerConfiguration;
 use muster::core::engine::Policy;
@@ -60,6 +61,21 @@ pub struct Expect {
     /// PodGroups and pods of which nothing is said.
     #[serde(default)]
     pub silent: Vec<String>,
+    /// What holds of BatchJobs, Schedulings, Testbeds and slots in the end ([`crate::facts`]).
+    #[serde(default)]
+    pub states: Words,
+    /// The same so many seconds after the beginning.
+    #[serde(default)]
+    pub states_at: BTreeMap<u64, Words>,
+    /// What holds together at some time.
+    #[serde(default)]
+    pub together: Vec<Words>,
+    /// What never holds together.
+    #[serde(default)]
+    pub not_together: Vec<Words>,
+    /// What holds for the first time one after the other; equal times are in order.
+    #[serde(default)]
+    pub in_order: Vec<Vec<Words>>,
 }
 
 /// What was seen. Names are `name` in namespace `default`, else `namespace/name`.
@@ -69,6 +85,8 @@ pub struct Observed {
     pub pods: BTreeMap<String, ObservedPod>,
     /// PodGroups.
     pub gangs: BTreeMap<String, ObservedGang>,
+    /// BatchJobs, Schedulings, Testbeds and slots.
+    pub facts: Facts,
 }
 
 /// A pod as it was seen.
@@ -157,6 +175,14 @@ impl Expect {
         let mut wrong = Vec::new();
         self.check_pods(seen, &mut wrong);
         self.check_gangs(seen, &mut wrong);
+        let expected = Expected {
+            states: &self.states,
+            states_at: &self.states_at,
+            together: &self.together,
+            not_together: &self.not_together,
+            in_order: &self.in_order,
+        };
+        expected.check(&seen.facts, &mut wrong);
         for gangs in &self.apart {
             for (index, one) in gangs.iter().enumerate() {
                 for other in &gangs[index + 1..] {
