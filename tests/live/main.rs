@@ -38,6 +38,7 @@ mod promises;
 mod protobuf;
 mod scenarios;
 mod scheduling;
+mod slots_docs;
 mod smoke;
 mod spark;
 mod testbed;
