@@ -31,6 +31,7 @@ mod examples;
 mod external;
 mod failover;
 mod outage;
+mod page;
 mod plugins;
 mod preemption;
 mod processes;

@@ -2,23 +2,11 @@
 // through all states and is deleted, and nothing that is shown is taken for HTML. `hack/page-test` runs it.
 
 import assert from "node:assert";
-import chromium from "@sparticuz/chromium";
-import puppeteer from "puppeteer-core";
+import { add, browser, errors, page, press, until } from "./browser.mjs";
 import { posted, put, server } from "./server.mjs";
 
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-const browser = await puppeteer.launch({
-  executablePath: process.env.CHROMIUM || await chromium.executablePath(), args: chromium.args, headless: "shell",
-  defaultViewport: { width: 1300, height: 1100 },
-});
-const page = await browser.newPage();
-const errors = [];
-page.on("console", (line) => { if (["error", "warning"].includes(line.type())) errors.push(line.text()); });
-page.on("pageerror", (error) => errors.push(error.message));
-const until = (what, ...more) => page.waitForFunction(what, { timeout: 10000 }, ...more);
 const text = (selector) => page.$eval(selector, (element) => element.textContent);
-const press = async (selector) => { await page.focus(selector); await page.keyboard.press("Enter"); };
-const add = async (job) => { await page.select("#job", job); await page.click("#add"); };
 
 try {
   await page.goto(`http://127.0.0.1:${server.address().port}/`);

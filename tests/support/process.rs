@@ -1,4 +1,4 @@
-//! `muster run` as a process of its own, with its log.
+//! `muster run` or `muster controllers` as a process of its own, with its log.
 
 use super::live::{Cluster, eventually};
 use serde::Deserialize;
@@ -37,8 +37,17 @@ impl Process {
 
     /// Starts it as somebody, with these variables in its environment.
     pub(crate) fn start_as(kubeconfig: &Path, more: &[&str], env: &[(&str, &str)]) -> Self {
+        Self::of("run", kubeconfig, more, env)
+    }
+
+    /// Starts the controllers as somebody.
+    pub(crate) fn controllers(kubeconfig: &Path, more: &[&str]) -> Self {
+        Self::of("controllers", kubeconfig, more, &[])
+    }
+
+    fn of(command: &str, kubeconfig: &Path, more: &[&str], env: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_muster"))
-            .args(["run", "--listen=127.0.0.1:0", "--log-format=json"])
+            .args([command, "--listen=127.0.0.1:0", "--log-format=json"])
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .args(more)
