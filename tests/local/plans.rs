@@ -2,6 +2,13 @@
 
 use crate::simulate::simulate;
 use crate::simulate_cli::{json, stderr};
+use muster::api::Reading;
+use muster::core::engine::Policy;
+use muster::model::GangKey;
+use muster::model::units::Time;
+use muster::sim::driver::Driver;
+use muster::sim::network::Network;
+use muster::sim::scenario::{Source, load};
 use serde_json::Value;
 
 const BED: &str = "apiVersion: v1
@@ -111,6 +118,49 @@ fn a_scheduling_is_edited_while_it_runs() {
         states(of_plan),
         [pair("j0", "Completed"), pair("j1", "Completed")]
     );
+}
+
+#[test]
+fn a_job_of_the_same_name_is_in_the_way_of_a_batch_job_until_it_is_deleted() {
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j0, annotations: {simulate.muster.dev/delete-at: 60s}}\n\
+               spec: {template: {spec: {containers: [{name: c, image: x}]}}}\n---\n";
+    let one = plan("s", "simulate.muster.dev/at: 10s", "[{name: j0, slots: 2}]");
+    let text = BED.to_owned() + job + &one;
+    let table = simulate(&text, &["--until", "50s"]);
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.contains("Job j0 is in the way"), "{table}");
+    let report = json(&text, &[]);
+    let jobs = &report["batchJobs"];
+    assert_eq!(states(jobs)[0], pair("j0", "Completed"));
+    assert!(jobs[0]["startedAt"].as_f64() >= Some(60.0), "{jobs}");
+    assert!(report["violations"].is_null(), "{}", report["violations"]);
+}
+
+#[test]
+fn a_podgroup_that_somebody_deletes_is_made_anew_by_its_batch_job() {
+    let group = "apiVersion: muster.dev/v1alpha1\nkind: PodGroup\n\
+        metadata: {name: j0, annotations: {simulate.muster.dev/at: 30s, simulate.muster.dev/delete-at: 40s}}\n\
+        spec: {minAvailable: 1}\n---\n";
+    let one = plan("s", "simulate.muster.dev/at: 10s", "[{name: j0, slots: 2}]");
+    let text = BED.to_owned() + group + &one;
+    let source = Source {
+        name: "test".to_owned(),
+        text: text.clone(),
+    };
+    let scenario = load(&[source], &Reading::default()).unwrap();
+    let mut driver = Driver::new(scenario, Policy::default(), Network::calm(0));
+    let key = GangKey {
+        namespace: "default".to_owned(),
+        name: "j0".to_owned(),
+        ..GangKey::default()
+    };
+    for (seconds, minimum) in [(35, 1), (50, 2)] {
+        driver.run(Time::from_secs(seconds), |_| {});
+        let group = driver.server().gang(&key).unwrap();
+        assert_eq!(group.min_available, minimum, "after {seconds} s");
+    }
+    let report = json(&text, &[]);
+    assert_eq!(states(&report["batchJobs"])[0], pair("j0", "Completed"));
 }
 
 #[test]

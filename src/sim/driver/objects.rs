@@ -1,5 +1,6 @@
 //! The objects of the scenario come and go, and what the controllers of Kubernetes do about it.
 
+use super::whole::{job_named, whole_named};
 use super::{COLLECTION, Driver, Happening};
 use crate::scenario::{OnEviction, Played};
 use crate::server::Pod;
@@ -30,6 +31,7 @@ impl Driver {
             }
             Played::PodEdit(plan) => self.edit_pod(*plan),
             Played::Job(plan) => {
+                self.put_job(&plan.namespace, &plan.name);
                 for pod in self.jobs.create(index, *plan) {
                     self.add_pod(pod, Some(index));
                 }
@@ -46,12 +48,16 @@ impl Driver {
         };
         self.last_change = self.now;
         match entry.object {
-            Played::Plain(object) => self.delete_plain(&object.key()),
+            Played::Plain(object) => match whole_named(&object.key()) {
+                Some(on) if self.server.wholes().get(&on).is_some() => self.delete_whole(&on),
+                _ => self.delete_plain(&object.key()),
+            },
             Played::Pod(plan) | Played::PodEdit(plan) => {
                 let key = &plan.spec.key;
                 self.delete_named(&key.namespace, &key.name);
             }
-            Played::Job(_) => {
+            Played::Job(plan) => {
+                self.delete_whole(&job_named(&plan.namespace, &plan.name));
                 for line in self.jobs.delete(index) {
                     let line = &self.ledger.pods[line];
                     let (namespace, name) = (line.namespace.clone(), line.name.clone());

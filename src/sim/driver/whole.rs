@@ -8,7 +8,7 @@ use muster_api::{convert, crd};
 use muster_controllers::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use muster_model::{GangKey, ObjectKey, PodKey, Source};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 impl Driver {
     /// An object is created, or changed but for what controllers write.
@@ -16,6 +16,19 @@ impl Driver {
         self.begin_to_control();
         self.server.wholes_mut().put(resource, value, self.now);
         self.follow_wholes();
+    }
+
+    /// There is a Job of the scenario, which controllers see by its name: its pods are not theirs to make.
+    pub(super) fn put_job(&mut self, namespace: &str, name: &str) {
+        let job = json!({
+            "metadata": {"namespace": namespace, "name": name}, "spec": {"parallelism": 0},
+        });
+        let there = self.server.wholes().get(&job_named(namespace, name));
+        if there.is_none() {
+            let wholes = self.server.wholes_mut();
+            wholes.put(Resource::Jobs, job, self.now);
+            self.follow_wholes();
+        }
     }
 
     /// An object is deleted.
@@ -133,6 +146,27 @@ impl Driver {
         let made = self.server.pod_named(&name.0, &name.1);
         Answer::Done(made.and_then(|made| controllers.told(made)))
     }
+}
+
+/// The Job of this name.
+pub(super) fn job_named(namespace: &str, name: &str) -> ObjectName {
+    ObjectName {
+        resource: Resource::Jobs,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// As what controllers know it, where they do.
+pub(super) fn whole_named(key: &ObjectKey) -> Option<ObjectName> {
+    let ObjectKey::Gang(key, Source::Muster) = key else {
+        return None;
+    };
+    Some(ObjectName {
+        resource: Resource::PodGroups,
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+    })
 }
 
 fn gang_of(on: &ObjectName) -> GangKey {
