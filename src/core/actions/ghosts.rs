@@ -61,12 +61,12 @@ fn look_after_its_pod(cx: &mut Cycle<'_>, slot: SlotId) {
     let ghost = slot.ghost().and_then(|ghost| cx.state.pod(ghost));
     let waits = slot.seat().and_then(|pod| cx.state.pod(pod));
     let gang = waits.filter(|pod| pod.is_only_nominated());
+    // Of one that leaves already, or has yet to come, there is news when it did.
+    let ghost = ghost.filter(|ghost| ghost.holds_node() && !ghost.terminating);
     if let Some((ghost, gang)) = ghost.zip(gang.and_then(|pod| pod.gang)) {
         match ghost.eviction {
             Eviction::CameBack(at) => cx.agenda.at(at + GHOST_PAUSES.first, gang),
-            Eviction::None if ghost.holds_node() && !ghost.terminating => {
-                queue_if_parked(cx, gang);
-            }
+            Eviction::None => queue_if_parked(cx, gang),
             _ => {}
         }
     }

@@ -447,6 +447,30 @@ fn a_ghost_that_may_not_go_keeps_its_slot_and_is_asked_again() {
 }
 
 #[test]
+fn a_ghost_that_was_refused_to_us_and_leaves_for_somebody_else_is_waited_for_at_rest() {
+    let mut story = Story::with_lab(&["n0"], 1, &["n0"]);
+    story.submit(claimant("p", None, &[0]));
+    let (_, evictions) = story.step();
+    let no = EvictOutcome::Refused {
+        message: "no".to_owned(),
+    };
+    story.tell(Event::EvictResult(evictions[0].pod.clone(), no));
+    story.step();
+    story.submit(PodSpec {
+        node: Some("n0".to_owned()),
+        terminating: true,
+        ..ghost(0)
+    });
+    story.pass(1_000);
+    for _ in 0..3 {
+        assert_eq!(story.step(), (vec![], vec![]));
+    }
+    assert!(!story.scheduler.wants_cycle());
+    story.tell(Event::Gone(ObjectKey::Pod(evictions[0].pod.clone())));
+    assert_eq!(names(&story.run()), ["p"]);
+}
+
+#[test]
 fn a_ghost_whose_bind_came_back_is_bound_later() {
     let mut story = Story::new();
     story.node("n0", 1);
