@@ -32,6 +32,60 @@ pub(super) struct Seated {
     pub(super) awaited: Option<Time>,
 }
 
+/// How many slots are so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) free: usize,
+    pub(super) reserved: usize,
+    pub(super) occupied: usize,
+    /// Free ones that are to be held.
+    pub(super) to_hold: usize,
+    /// Those of them that are.
+    pub(super) held: usize,
+}
+
+impl Tally {
+    fn of(slots: &BTreeMap<u32, Seated>) -> Self {
+        let mut tally = Self::default();
+        for one in slots.values() {
+            tally.count(one, |number| *number += 1);
+        }
+        tally
+    }
+
+    fn count(&mut self, one: &Seated, change: impl Fn(&mut usize)) {
+        change(match one.state {
+            SlotState::Free => &mut self.free,
+            SlotState::Reserved => &mut self.reserved,
+            SlotState::Occupied => &mut self.occupied,
+        });
+        if one.wanted && one.state == SlotState::Free {
+            change(&mut self.to_hold);
+            if one.held {
+                change(&mut self.held);
+            }
+        }
+    }
+}
+
+/// How what a Testbed says stands to its slots as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Agrees {
+    /// The numbers are the same, in their order.
+    numbers: bool,
+    /// So are the ghosts behind them.
+    ghosts: bool,
+}
+
+/// What is other than before in a Testbed that was observed.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    /// Its slots have to be numbered anew.
+    pub(super) layout: bool,
+    /// Ghosts that it names and did not name before.
+    pub(super) named: Vec<String>,
+}
+
 /// A Testbed.
 #[derive(Debug)]
 pub(super) struct Bed {
@@ -46,7 +100,10 @@ pub(super) struct Bed {
     pub(super) said: Option<TestbedStatus>,
     /// The ghosts that it names: others are not made.
     named: BTreeMap<String, u32>,
-    pub(super) slots: BTreeMap<u32, Seated>,
+    /// How what it says stands to its slots as they are.
+    agrees: Agrees,
+    slots: BTreeMap<u32, Seated>,
+    pub(super) tally: Tally,
     pub(super) left_out: usize,
     /// The numbers of the slots of each node.
     pub(super) on_node: BTreeMap<String, Vec<u32>>,
@@ -64,48 +121,107 @@ impl Bed {
     pub(super) fn read(testbed: &crd::Testbed) -> Self {
         let meta = &testbed.metadata;
         let said = testbed.status.clone();
-        let slots = said.iter().flat_map(|said| &said.slots);
-        let named = slots.filter_map(|one| Some((one.ghost.clone(), number(one)?)));
-        Self {
+        let mut bed = Self {
             uid: meta.uid.clone().unwrap_or_default(),
             version: meta.resource_version.clone().unwrap_or_default(),
             generation: meta.generation.unwrap_or(0),
             terminating: meta.deletion_timestamp.is_some(),
             asked: asked(testbed),
             request: testbed.spec.resources_per_slot.clone(),
-            named: named.collect(),
+            named: named(said.as_ref()),
             said,
+            agrees: Agrees::default(),
             slots: BTreeMap::new(),
+            tally: Tally::default(),
             left_out: 0,
             on_node: BTreeMap::new(),
             problems: BTreeMap::new(),
             refused: BTreeMap::new(),
             changed: BTreeSet::new(),
             written_at: None,
+        };
+        bed.agrees = bed.agreement();
+        bed
+    }
+
+    /// Takes what is observed of it now.
+    pub(super) fn update(&mut self, testbed: &crd::Testbed) -> Change {
+        let meta = &testbed.metadata;
+        let (asked, terminating) = (asked(testbed), meta.deletion_timestamp.is_some());
+        let differs = asked != self.asked || terminating != self.terminating;
+        self.version = meta.resource_version.clone().unwrap_or_default();
+        self.generation = meta.generation.unwrap_or(0);
+        self.terminating = terminating;
+        self.asked = asked;
+        self.request.clone_from(&testbed.spec.resources_per_slot);
+        let named = self.hear(testbed.status.clone());
+        Change {
+            layout: differs || !self.agrees.ghosts,
+            named,
         }
     }
 
-    /// Takes what is observed of it now; whether the slots have to be numbered anew.
-    pub(super) fn update(&mut self, testbed: &crd::Testbed) -> bool {
-        let new = Self::read(testbed);
-        let numbers = self.slots.iter();
-        let numbers = numbers.map(|(number, one)| (one.slot.ghost.as_str(), *number));
-        let numbers: BTreeMap<&str, u32> = numbers.collect();
-        let named = new.named.iter();
-        let as_we_do = named.map(|(ghost, number)| (ghost.as_str(), *number));
-        let otherwise = !as_we_do.eq(numbers);
-        let anew = otherwise || new.asked != self.asked || new.terminating != self.terminating;
-        if self.said != new.said {
-            self.changed = self.slots.keys().copied().collect();
+    /// Takes what its status says now; the ghosts that it names and did not name before.
+    fn hear(&mut self, said: Option<TestbedStatus>) -> Vec<String> {
+        let before = std::mem::replace(&mut self.said, said);
+        let slots = |of: &Option<TestbedStatus>| of.as_ref().map(|said| said.slots.len());
+        let pairs = || {
+            let before = before.iter().flat_map(|said| &said.slots);
+            before.zip(self.said.iter().flat_map(|said| &said.slots))
+        };
+        let same = |(one, other): (&Slot, &Slot)| {
+            one.position == other.position && one.ghost == other.ghost
+        };
+        if slots(&before) == slots(&self.said) && pairs().all(same) {
+            let others = pairs().filter(|(one, other)| one != other);
+            self.changed
+                .extend(others.filter_map(|(_, one)| number(one)));
+            return Vec::new();
         }
-        self.version = new.version;
-        self.generation = new.generation;
-        self.terminating = new.terminating;
-        self.asked = new.asked;
-        self.request = new.request;
-        self.said = new.said;
-        self.named = new.named;
-        anew
+        let before = std::mem::replace(&mut self.named, named(self.said.as_ref()));
+        self.changed = self.slots.keys().copied().collect();
+        self.agrees = self.agreement();
+        let unnamed = self.named.iter();
+        let unnamed = unnamed.filter(|(ghost, number)| before.get(*ghost) != Some(number));
+        unnamed.map(|(ghost, _)| ghost.clone()).collect()
+    }
+
+    /// How what it says stands to its slots.
+    fn agreement(&self) -> Agrees {
+        let positions = self.said.iter().flat_map(|said| &said.slots);
+        let positions = positions.map(number);
+        let numbers = positions.eq(self.slots.keys().copied().map(Some));
+        let ghosts = self.named.len() == self.slots.len()
+            && self
+                .slots
+                .iter()
+                .all(|(number, one)| self.names(&one.slot.ghost, *number));
+        Agrees { numbers, ghosts }
+    }
+
+    /// What is counted and compared as it changes is the same from scratch.
+    #[cfg(test)]
+    pub(super) fn audit(&self) {
+        assert_eq!(self.tally, Tally::of(&self.slots));
+        assert_eq!(self.named, named(self.said.as_ref()));
+        assert_eq!(self.agrees, self.agreement());
+    }
+
+    /// Its slots, by number.
+    pub(super) const fn slots(&self) -> &BTreeMap<u32, Seated> {
+        &self.slots
+    }
+
+    /// Takes who sits on a slot now; whether that is something else.
+    pub(super) fn put(&mut self, number: u32, now: Seated) -> bool {
+        let Some(one) = self.slots.get_mut(&number).filter(|one| **one != now) else {
+            return false;
+        };
+        self.tally.count(one, |number| *number -= 1);
+        self.tally.count(&now, |number| *number += 1);
+        *one = now;
+        self.changed.insert(number);
+        true
     }
 
     /// Whether its status says that the slot of this number has this ghost.
@@ -185,23 +301,25 @@ impl Bed {
             .collect();
         self.refused
             .retain(|ghost, _| ghosts.contains(ghost.as_str()));
+        self.tally = Tally::of(&self.slots);
+        self.agrees = self.agreement();
     }
 
-    /// Which of the slots, by number, this one is.
-    pub(super) fn index(&self, number: u32) -> usize {
-        // Mostly the numbers have no gaps.
-        let guess = number as usize;
-        if self.slots.len() > guess
-            && self
-                .slots
-                .keys()
-                .next_back()
-                .is_some_and(|last| *last as usize == self.slots.len() - 1)
-        {
-            guess
-        } else {
-            self.slots.range(..number).count()
+    /// Where its status has the slot of this number, and what it says there; `None`: its slots have other numbers.
+    pub(super) fn said_of(&self, number: u32) -> Option<(usize, &Slot)> {
+        let slots = &self.said.as_ref()?.slots;
+        if !self.agrees.numbers {
+            return None;
         }
+        let position = i32::try_from(number).ok()?;
+        let index = slots.binary_search_by_key(&position, |one| one.position);
+        let index = index.ok()?;
+        Some((index, slots.get(index)?))
+    }
+
+    /// Whether its status has the numbers of its slots, in their order.
+    pub(super) const fn says_its_numbers(&self) -> bool {
+        self.agrees.numbers
     }
 }
 
@@ -211,6 +329,13 @@ impl Seated {
         let guest = self.guest.as_ref()?;
         (self.state == SlotState::Occupied).then_some(guest.uid.as_str())
     }
+}
+
+/// The ghosts that a status names, with their numbers.
+fn named(said: Option<&TestbedStatus>) -> BTreeMap<String, u32> {
+    let slots = said.into_iter().flat_map(|said| &said.slots);
+    let named = slots.filter_map(|one| Some((one.ghost.clone(), number(one)?)));
+    named.collect()
 }
 
 fn number(slot: &Slot) -> Option<u32> {

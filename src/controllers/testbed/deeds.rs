@@ -72,14 +72,14 @@ impl Testbeds {
         }
         let bed = self.beds.get_mut(name)?;
         let next = bed.written_at.map_or(Time::ZERO, |at| at + PACE);
+        if now < next {
+            self.set_alarm(next, Alarm::Write(target));
+            return None;
+        }
         let operations = status::operations(bed, &self.settings, now);
         if operations.is_empty() {
             bed.changed.clear();
             self.flights.settle(&target);
-            return None;
-        }
-        if now < next {
-            self.set_alarm(next, Alarm::Write(target));
             return None;
         }
         bed.written_at = Some(now);
@@ -140,7 +140,7 @@ impl Testbeds {
     fn next(&self, name: &str, now: Time) -> Next {
         let slot = self.slot_of.get(name).and_then(|(bed_name, number)| {
             let bed = self.beds.get(bed_name)?;
-            let one = bed.slots.get(number)?;
+            let one = bed.slots().get(number)?;
             let wanted = one.wanted && one.state != SlotState::Occupied && !bed.terminating;
             wanted.then_some((bed_name, bed, one, *number))
         });

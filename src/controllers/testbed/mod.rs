@@ -218,7 +218,7 @@ impl Testbeds {
             self.marked.statuses.insert(bed.clone());
         }
         if let Some((bed, number)) = self.slot_of.get(&name)
-            && let Some(node) = self.beds.get(bed).and_then(|bed| bed.slots.get(number))
+            && let Some(node) = self.beds.get(bed).and_then(|bed| bed.slots().get(number))
         {
             let place = (bed.clone(), node.slot.node.clone());
             self.marked.places.insert(place);
@@ -285,21 +285,20 @@ impl Testbeds {
                     return;
                 }
                 let before = bed.version.clone();
-                if bed.update(testbed) {
+                let change = bed.update(testbed);
+                if change.layout {
                     self.marked.layouts.insert(name.clone());
                 }
-                let named: Vec<String> = bed
-                    .slots
-                    .values()
-                    .map(|one| one.slot.ghost.clone())
-                    .collect();
-                if before != bed.version {
+                // Those that its status names by now may be made.
+                self.marked.ghosts.extend(change.named);
+                if before
+                    != testbed
+                        .metadata
+                        .resource_version
+                        .as_deref()
+                        .unwrap_or_default()
+                {
                     self.flights.settle(&Target::Status(name.clone()));
-                    // Those that its status names by now may be made.
-                    let missing = named
-                        .into_iter()
-                        .filter(|ghost| !self.ghosts.contains_key(ghost));
-                    self.marked.ghosts.extend(missing);
                 }
             }
             _ => {
@@ -315,7 +314,7 @@ impl Testbeds {
         let Some(bed) = self.beds.remove(name) else {
             return;
         };
-        for one in bed.slots.values() {
+        for one in bed.slots().values() {
             self.slot_of.remove(&one.slot.ghost);
             self.marked.ghosts.insert(one.slot.ghost.clone());
         }
@@ -378,6 +377,12 @@ impl Testbeds {
             // Of these it is not told.
             Observation::BatchJob(_) | Observation::Scheduling(_) | Observation::Other(..) => {}
         }
+    }
+
+    /// What is kept of every Testbed is what it would be from scratch.
+    #[cfg(test)]
+    fn audit(&self) {
+        self.beds.values().for_each(Bed::audit);
     }
 
     fn set_alarm(&mut self, at: Time, alarm: Alarm) {

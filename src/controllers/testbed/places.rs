@@ -56,7 +56,7 @@ impl Testbeds {
             return;
         };
         let before: Vec<(String, String)> = bed
-            .slots
+            .slots()
             .values()
             .map(|one| (one.slot.ghost.clone(), one.slot.node.clone()))
             .collect();
@@ -64,7 +64,7 @@ impl Testbeds {
         for (ghost, _) in &before {
             self.slot_of.remove(ghost);
         }
-        for (number, one) in &bed.slots {
+        for (number, one) in bed.slots() {
             let ghost = one.slot.ghost.clone();
             self.marked.ghosts.insert(ghost.clone());
             self.slot_of.insert(ghost, (name.to_owned(), *number));
@@ -111,7 +111,7 @@ impl Testbeds {
         for (pod, one) in &here {
             // On a slot that is another one by now, nobody knows what fitted.
             let stays = numbers.iter().any(|number| {
-                let slot = &bed.slots[number];
+                let slot = &bed.slots()[number];
                 !slot.wanted && slot.occupant() == Some(&one.uid)
             });
             match self.why_not(bed, &pod.0, one, !stays) {
@@ -124,7 +124,7 @@ impl Testbeds {
         let row: Vec<Seat<'_>> = numbers
             .iter()
             .map(|number| {
-                let one = &bed.slots[number];
+                let one = &bed.slots()[number];
                 let ghost = self.ghosts.get(&one.slot.ghost);
                 Seat {
                     number: *number,
@@ -150,7 +150,7 @@ impl Testbeds {
         }
         let mut now_here = Vec::new();
         for number in &numbers {
-            let one = &bed.slots[number];
+            let one = &bed.slots()[number];
             let sits = guests.remove(number);
             let comes = comers.iter().find(|(_, comer)| {
                 let claimed = comer.claim.slots.as_deref().unwrap_or_default();
@@ -216,7 +216,7 @@ impl Testbeds {
         let mut count_of_all = 0;
         for bed in self.beds.values() {
             let numbers = bed.on_node.get(node).into_iter().flatten();
-            let wanted = numbers.filter(|number| bed.slots[number].wanted).count();
+            let wanted = numbers.filter(|number| bed.slots()[number].wanted).count();
             let count = i64::try_from(wanted).unwrap_or(i64::MAX);
             count_of_all += count;
             for (name, amount) in &bed.asked.request {
@@ -261,19 +261,19 @@ impl Testbeds {
         let mut ended = false;
         let mut alarms = Vec::new();
         for (number, now_here) in slots {
-            let Some(one) = bed.slots.get_mut(&number) else {
+            let Some(one) = bed.slots().get(&number) else {
                 continue;
             };
             ended |= !now_here.wanted && now_here.state != SlotState::Occupied;
-            if *one == now_here {
+            let before = one.awaited;
+            let (ghost, awaited) = (now_here.slot.ghost.clone(), now_here.awaited);
+            if !bed.put(number, now_here) {
                 continue;
             }
-            if let Some(since) = now_here.awaited.filter(|_| one.awaited.is_none()) {
+            if let Some(since) = awaited.filter(|_| before.is_none()) {
                 alarms.push(since + AWAITED);
             }
-            self.marked.ghosts.insert(now_here.slot.ghost.clone());
-            *one = now_here;
-            bed.changed.insert(number);
+            self.marked.ghosts.insert(ghost);
             self.marked.statuses.insert(name.clone());
         }
         let before = bed.problems.get(&node);

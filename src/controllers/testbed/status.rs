@@ -37,20 +37,16 @@ pub(super) fn slot(number: u32, one: &Seated, settings: &Settings) -> Slot {
 
 /// All that is said but the slots themselves.
 fn head(bed: &Bed, now: Time) -> TestbedStatus {
-    let of = |state: SlotState| {
-        let slots = bed.slots.values().filter(|one| one.state == state);
-        Some(signed(slots.count()))
-    };
     let problems = bed.problems.iter().take(PROBLEMS);
     let said = bed.said.as_ref();
     let before = said.and_then(|said| said.conditions.iter().find(|one| one.kind == READY));
     TestbedStatus {
         observed_generation: Some(bed.generation),
         nodes: Some(signed(bed.on_node.len())),
-        total: Some(signed(bed.slots.len())),
-        free: of(SlotState::Free),
-        reserved: of(SlotState::Reserved),
-        occupied: of(SlotState::Occupied),
+        total: Some(signed(bed.slots().len())),
+        free: Some(signed(bed.tally.free)),
+        reserved: Some(signed(bed.tally.reserved)),
+        occupied: Some(signed(bed.tally.occupied)),
         slots: Vec::new(),
         node_problems: problems
             .map(|(node, message)| NodeProblem {
@@ -66,10 +62,9 @@ const READY: &str = "Ready";
 
 /// Whether every free slot is held, and what is in the way: the most fundamental reason first.
 fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
-    let free = |one: &&Seated| one.wanted && one.state == SlotState::Free;
-    let free: Vec<&Seated> = bed.slots.values().filter(free).collect();
-    let not_held = free.iter().filter(|one| !one.held).count();
-    let (slots, nodes) = (bed.slots.len(), bed.on_node.len());
+    let to_hold = bed.tally.to_hold;
+    let not_held = to_hold - bed.tally.held;
+    let (slots, nodes) = (bed.slots().len(), bed.on_node.len());
     let (reason, message) = if let Some(problem) = bed.asked.problems.first() {
         ("Invalid", format!("there are no slots: {problem}"))
     } else if let Some(message) = bed.refused.values().next() {
@@ -100,7 +95,7 @@ fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
         let label = &bed.asked.node_label;
         ("NoNodes", format!("no node has the label {label}"))
     } else if not_held > 0 {
-        let words = format!("{not_held} of {} free slots are not held yet", free.len());
+        let words = format!("{not_held} of {to_hold} free slots are not held yet");
         ("Holding", words)
     } else {
         ("Held", format!("{slots} slots on {nodes} nodes"))
@@ -120,7 +115,7 @@ fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
 pub(super) fn operations(bed: &Bed, settings: &Settings, now: Time) -> Vec<Value> {
     let head = head(bed, now);
     let render = || {
-        bed.slots
+        bed.slots()
             .iter()
             .map(|(number, one)| slot(*number, one, settings))
     };
@@ -150,17 +145,15 @@ pub(super) fn operations(bed: &Bed, settings: &Settings, now: Time) -> Vec<Value
     field("occupied", &said.occupied, &head.occupied);
     field("nodeProblems", &said.node_problems, &head.node_problems);
     field("conditions", &said.conditions, &head.conditions);
-    let positions = said.slots.iter().map(|one| one.position);
-    let same = positions.eq(bed.slots.keys().map(|number| signed(*number as usize)));
-    if same {
-        // Behind every number stands the same index in both.
+    if bed.says_its_numbers() {
         for number in &bed.changed {
-            let Some(one) = bed.slots.get(number) else {
+            let Some(one) = bed.slots().get(number) else {
                 continue;
             };
-            let index = bed.index(*number);
             let one = slot(*number, one, settings);
-            if said.slots.get(index) != Some(&one) {
+            if let Some((index, said)) = bed.said_of(*number)
+                && *said != one
+            {
                 let path = format!("/status/slots/{index}");
                 operations.push(json!({"op": "replace", "path": path, "value": one}));
             }

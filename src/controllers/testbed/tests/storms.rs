@@ -268,6 +268,7 @@ impl Storm {
 
     /// A slot keeps its number as long as its status has it; and none is there twice.
     fn check_numbers(&mut self) {
+        self.world.machine.audit();
         let mut now = BTreeMap::new();
         for number in 0..2 {
             let name = bed(number);
