@@ -3,6 +3,7 @@
 //!
 //! Needs what `hack/build-control-plane` builds.
 
+use crate::deployed::CONTROLLERS;
 use crate::live::{Cluster, eventually};
 use muster::cluster::{Fence, client};
 use muster::external::cluster::{Options, serve};
@@ -11,7 +12,6 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-const ACCOUNT: &str = "system:serviceaccount:muster-system:muster-controllers";
 const SCHEDULINGS: &str = "/api/v1/namespaces/default/schedulings";
 const WITHIN: Duration = Duration::from_secs(10);
 
@@ -110,12 +110,7 @@ fn token(cluster: &Cluster, account: &str, audience: &str) -> String {
 
 #[test]
 fn who_may_plans_others_are_refused_and_changes_are_seen() {
-    let cluster = Cluster::of(|builder| {
-        let groups = ["system:serviceaccounts", "system:authenticated"];
-        builder.user(ACCOUNT, &groups)
-    });
-    cluster.apply_folder("crds");
-    cluster.apply_folder("deploy");
+    let cluster = Cluster::deployed(0, "1", |builder| builder);
     eventually("the objects are taken", || {
         cluster.plane.kubectl_apply_stdin(OBJECTS).is_ok()
     });
@@ -125,7 +120,7 @@ fn who_may_plans_others_are_refused_and_changes_are_seen() {
         .enable_all()
         .build()
         .unwrap();
-    let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
+    let kubeconfig = cluster.plane.kubeconfig_of(CONTROLLERS).unwrap();
     let at = runtime.block_on(async {
         let config = client::kube_config(Some(&kubeconfig)).await.unwrap();
         let options = Options {

@@ -27,6 +27,7 @@ mod tables;
 
 mod bench;
 mod deploy;
+mod deployed;
 mod examples;
 mod external;
 mod failover;

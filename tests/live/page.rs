@@ -2,12 +2,12 @@
 //!
 //! Needs what `hack/build-control-plane` builds, Node and a Chromium: `hack/page-test` fetches that, and runs this.
 
+use crate::deployed::CONTROLLERS;
 use crate::live::{Cluster, eventually, text};
 use crate::process::Process;
 use serde_json::json;
 use std::process::Command;
 
-const ACCOUNT: &str = "system:serviceaccount:muster-system:muster-controllers";
 const JOBS: [(&str, &str); 3] = [("count", "3s"), ("endless", "1h"), ("sort", "3s")];
 
 /// A Testbed, and somebody who may do what the role `edit` may, and look at Testbeds.
@@ -38,22 +38,9 @@ subjects: [{kind: ServiceAccount, name: planner, namespace: default}]
 #[ignore = "needs Node and a Chromium: hack/page-test runs it"]
 fn whole_schedulings_are_clicked_through() {
     let place = std::env::var("PAGE_TEST").expect("hack/page-test sets PAGE_TEST");
-    let cluster = Cluster::of(|builder| {
-        let groups = ["system:serviceaccounts", "system:authenticated"];
-        builder.user(ACCOUNT, &groups).controller_manager(true)
-    });
-    cluster.apply_folder("crds");
-    cluster.apply_folder("deploy");
-    let all = ["delete", "deployments", "--all", "-n", "muster-system"];
-    cluster.plane.kubectl(&all).unwrap();
-    cluster.nodes(2, "4");
-    for label in ["node-0 bed=0", "node-1 bed=1"] {
-        let words: Vec<&str> = ["label", "node"]
-            .into_iter()
-            .chain(label.split(' '))
-            .collect();
-        cluster.plane.kubectl(&words).unwrap();
-    }
+    let cluster = Cluster::deployed(2, "4", |builder| builder.controller_manager(true));
+    cluster.label(0, "0");
+    cluster.label(1, "1");
     eventually("the objects are taken", || {
         cluster.plane.kubectl_apply_stdin(OBJECTS).is_ok()
     });
@@ -68,10 +55,8 @@ fn whole_schedulings_are_clicked_through() {
         let path = "/apis/muster.dev/v1alpha1/namespaces/default/batchjobs";
         cluster.plane.post(path, &job).unwrap();
     }
-    let muster = cluster.muster_with(&cluster.plane.kubeconfig(), None, |options| {
-        options.reading.ghost_namespace = "muster-system".to_owned();
-    });
-    let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
+    let muster = cluster.muster_with_ghosts();
+    let kubeconfig = cluster.plane.kubeconfig_of(CONTROLLERS).unwrap();
     let options = ["--leader-elect=false", "--external=127.0.0.1:0"];
     let mut controllers = Process::controllers(&kubeconfig, &options);
     let mut address = String::new();

@@ -4,10 +4,8 @@
 //! Needs what `hack/build-control-plane` builds.
 
 use crate::live::{Cluster, Muster, eventually, text};
-use muster::cluster::lease::{Identity, LeaseOptions};
 use serde_json::{Value, json};
 
-const ACCOUNT: &str = "system:serviceaccount:muster-system:muster-controllers";
 const TESTBEDS: &str = "/apis/muster.dev/v1alpha1/testbeds";
 const OURS: &str = "/apis/muster.dev/v1alpha1/namespaces/default";
 const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
@@ -15,24 +13,11 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// Two nodes with two slots of one CPU each, Muster, and its controllers with the rights of `deploy/`.
 fn cluster() -> (Cluster, Muster, Muster) {
-    let cluster = Cluster::of(|builder| {
-        let groups = ["system:serviceaccounts", "system:authenticated"];
-        builder.user(ACCOUNT, &groups).controller_manager(true)
-    });
-    cluster.apply_folder("crds");
-    cluster.apply_folder("deploy");
-    let all = ["delete", "deployments", "--all", "-n", "muster-system"];
-    cluster.plane.kubectl(&all).unwrap();
-    cluster.nodes(2, "4");
-    for (node, label) in [("node-0", "bed=0"), ("node-1", "bed=1")] {
-        let label = ["label", "--overwrite", "node", node, label];
-        cluster.plane.kubectl(&label).unwrap();
-    }
-    let controllers = controllers(&cluster, "first");
-    let admin = cluster.plane.kubeconfig();
-    let muster = cluster.muster_with(&admin, None, |options| {
-        options.reading.ghost_namespace = "muster-system".to_owned();
-    });
+    let cluster = Cluster::deployed(2, "4", |builder| builder.controller_manager(true));
+    cluster.label(0, "0");
+    cluster.label(1, "1");
+    let controllers = cluster.controllers_by_their_rights("first");
+    let muster = cluster.muster_with_ghosts();
     let testbed = json!({
         "apiVersion": "muster.dev/v1alpha1", "kind": "Testbed", "metadata": {"name": "bed"},
         "spec": {"nodeLabel": "bed", "slotsPerNode": 2, "resourcesPerSlot": {"cpu": "1"}},
@@ -45,16 +30,6 @@ fn cluster() -> (Cluster, Muster, Muster) {
         text(&bed, "/status/conditions/0/reason") == "Held"
     });
     (cluster, muster, controllers)
-}
-
-fn controllers(cluster: &Cluster, name: &str) -> Muster {
-    let lease = LeaseOptions {
-        namespace: "muster-system".to_owned(),
-        name: "muster-controllers".to_owned(),
-        identity: Identity::of_process(name),
-    };
-    let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
-    cluster.controllers_as(&kubeconfig, Some(lease))
 }
 
 fn batch_job(name: &str, duration: &str) -> Value {
@@ -132,7 +107,7 @@ fn a_scheduling_runs_to_its_end_whoever_dies_on_the_way() {
         "there are no slots left"
     );
     first.crash();
-    let second = controllers(&cluster, "second");
+    let second = cluster.controllers_by_their_rights("second");
     eventually("all have ended", || {
         cluster.state("schedulings", "night") == "Completed"
     });

@@ -5,7 +5,6 @@
 //! Needs what `hack/build-control-plane` builds, Java, Python, and what `hack/spark` fetches.
 
 use crate::live::{Cluster, Muster, eventually, text, within};
-use muster::cluster::lease::{Identity, LeaseOptions};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -14,7 +13,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{env, thread};
 
-const ACCOUNT: &str = "system:serviceaccount:muster-system:muster-controllers";
 const BED: &str = "/apis/muster.dev/v1alpha1/testbeds/bed";
 const OURS: &str = "/apis/muster.dev/v1alpha1/namespaces/default";
 const APPLICATIONS: &str =
@@ -104,38 +102,20 @@ struct Lab {
 
 impl Lab {
     fn start(operator: &[&str]) -> Self {
-        let cluster = Cluster::of(|builder| {
-            let groups = ["system:serviceaccounts", "system:authenticated"];
-            let builder = builder.user(ACCOUNT, &groups);
+        let cluster = Cluster::deployed(2, "4", |builder| {
             builder.kwok(false).controller_manager(true)
         });
-        cluster.apply_folder("crds");
-        cluster.apply_folder("deploy");
         cluster.apply(include_str!("spark/crd.yaml"));
-        let all = ["delete", "deployments", "--all", "-n", "muster-system"];
-        cluster.plane.kubectl(&all).unwrap();
-        cluster.nodes(2, "4");
-        for (node, label) in [("node-0", "bed=0"), ("node-1", "bed=1")] {
-            let label = ["label", "--overwrite", "node", node, label];
-            cluster.plane.kubectl(&label).unwrap();
-        }
+        cluster.label(0, "0");
+        cluster.label(1, "1");
         let work = cluster.plane.dir().join("spark");
         fs::create_dir(&work).unwrap();
         let programs = [
             Program::start(&cluster, "kubelet.py", &work, &[]),
             Program::start(&cluster, "spark_operator.py", &work, operator),
         ];
-        let lease = LeaseOptions {
-            namespace: "muster-system".to_owned(),
-            name: "muster-controllers".to_owned(),
-            identity: Identity::of_process("first"),
-        };
-        let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
-        let controllers = cluster.controllers_as(&kubeconfig, Some(lease));
-        let admin = cluster.plane.kubeconfig();
-        let muster = cluster.muster_with(&admin, None, |options| {
-            options.reading.ghost_namespace = "muster-system".to_owned();
-        });
+        let controllers = cluster.controllers_by_their_rights("first");
+        let muster = cluster.muster_with_ghosts();
         eventually("the objects are taken", || {
             cluster.plane.kubectl_apply_stdin(OBJECTS).is_ok()
         });

@@ -2,44 +2,18 @@
 //!
 //! Needs what `hack/build-control-plane` builds.
 
+use crate::deployed::CONTROLLERS;
 use crate::live::{Cluster, Muster, eventually, text};
-use muster::cluster::lease::{Identity, LeaseOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const ACCOUNT: &str = "system:serviceaccount:muster-system:muster-controllers";
 const TESTBEDS: &str = "/apis/muster.dev/v1alpha1/testbeds";
 const GHOSTS: &str = "/api/v1/namespaces/muster-system/pods";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// Nodes `node-0` ... with so many CPUs; what is in `deploy/` but for its Deployments' pods.
-fn cluster(nodes: usize, cpu: &str) -> Cluster {
-    let cluster = Cluster::of(|builder| {
-        let groups = ["system:serviceaccounts", "system:authenticated"];
-        builder.user(ACCOUNT, &groups)
-    });
-    cluster.apply_folder("crds");
-    cluster.apply_folder("deploy");
-    let all = ["delete", "deployments", "--all", "-n", "muster-system"];
-    cluster.plane.kubectl(&all).unwrap();
-    cluster.nodes(nodes, cpu);
-    cluster
-}
-
 impl Cluster {
     fn controllers(&self) -> Muster {
         self.controllers_as(&self.plane.kubeconfig(), None)
-    }
-
-    fn label(&self, node: usize, value: &str) {
-        let change = if value.is_empty() {
-            "bed-".to_owned()
-        } else {
-            format!("bed={value}")
-        };
-        let node = format!("node-{node}");
-        let label = ["label", "--overwrite", "node", &node, &change];
-        self.plane.kubectl(&label).unwrap();
     }
 
     fn testbed(&self, per_node: u32, cpu: &str) {
@@ -105,7 +79,7 @@ fn testbed(more: &Value) -> Value {
 
 #[test]
 fn ghosts_hold_the_slots_and_follow_labels_nodes_and_sizes() {
-    let cluster = cluster(3, "8");
+    let cluster = Cluster::deployed(3, "8", |builder| builder);
     let controllers = cluster.controllers();
     cluster.label(0, "2");
     cluster.label(1, "1");
@@ -167,7 +141,7 @@ fn ghosts_hold_the_slots_and_follow_labels_nodes_and_sizes() {
 
 #[test]
 fn ghosts_come_back_and_a_forged_one_is_neither_counted_nor_deleted() {
-    let cluster = cluster(1, "8");
+    let cluster = Cluster::deployed(1, "8", |builder| builder);
     let controllers = cluster.controllers();
     cluster.label(0, "0");
     cluster.testbed(2, "1");
@@ -218,7 +192,7 @@ fn ghosts_come_back_and_a_forged_one_is_neither_counted_nor_deleted() {
 
 #[test]
 fn a_controller_that_dies_between_two_writes_is_followed_by_one_that_goes_on() {
-    let cluster = cluster(4, "64");
+    let cluster = Cluster::deployed(4, "64", |builder| builder);
     for node in 0..4 {
         cluster.label(node, &node.to_string());
     }
@@ -251,7 +225,7 @@ fn a_controller_that_dies_between_two_writes_is_followed_by_one_that_goes_on() {
 
 #[test]
 fn a_spec_that_makes_no_sense_is_refused_with_a_sentence() {
-    let cluster = cluster(0, "1");
+    let cluster = Cluster::deployed(0, "1", |builder| builder);
     let one = json!({"cpu": "1"});
     let odd = [
         (
@@ -285,18 +259,9 @@ fn a_spec_that_makes_no_sense_is_refused_with_a_sentence() {
 
 #[test]
 fn with_the_rights_in_deploy_slots_are_held_given_to_who_claims_and_held_again() {
-    let cluster = cluster(2, "4");
-    let lease = LeaseOptions {
-        namespace: "muster-system".to_owned(),
-        name: "muster-controllers".to_owned(),
-        identity: Identity::of_process("first"),
-    };
-    let kubeconfig = cluster.plane.kubeconfig_of(ACCOUNT).unwrap();
-    let controllers = cluster.controllers_as(&kubeconfig, Some(lease));
-    let admin = cluster.plane.kubeconfig();
-    let muster = cluster.muster_with(&admin, None, |options| {
-        options.reading.ghost_namespace = "muster-system".to_owned();
-    });
+    let cluster = Cluster::deployed(2, "4", |builder| builder);
+    let controllers = cluster.controllers_by_their_rights("first");
+    let muster = cluster.muster_with_ghosts();
     cluster.label(0, "0");
     cluster.label(1, "1");
     cluster.testbed(1, "2");
@@ -327,7 +292,14 @@ fn with_the_rights_in_deploy_slots_are_held_given_to_who_claims_and_held_again()
     cluster.has_slots(&["0 node-0/0 Free", "1 node-1/0 Free"]);
     let can = |verb: &str, resource: &str, namespace: &str| {
         let asked = [
-            "auth", "can-i", verb, resource, "-n", namespace, "--as", ACCOUNT,
+            "auth",
+            "can-i",
+            verb,
+            resource,
+            "-n",
+            namespace,
+            "--as",
+            CONTROLLERS,
         ];
         cluster.plane.kubectl(&asked).is_ok()
     };
