@@ -16,7 +16,7 @@ use muster_controllers::scheduling::Schedulings;
 use muster_controllers::testbed::{self, Testbeds};
 use muster_controllers::{All, Answer, Machine, ObjectName, Observation, Resource, Ticket, Write};
 use muster_model::units::{Millis, Time};
-use muster_model::{Event, GangKey, Object, ObjectKey, PodKey, Source};
+use muster_model::{Event, GangKey, Object, ObjectKey, PodKey, PodSpec, Source};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +32,9 @@ pub(super) struct Controllers {
     told: BTreeSet<(String, String)>,
     /// The PodGroups of the scenario that it was told of, and their uids.
     groups: BTreeMap<GangKey, String>,
+    /// What was said of a pod last has this version. Versions grow as pods change, so an answer that comes late
+    /// is seen to be older than news.
+    version: u64,
     /// Its next look is foreseen.
     planned: Option<Time>,
     /// How often it started: what was on its way for another goes nowhere.
@@ -85,6 +88,7 @@ impl Controllers {
             made: BTreeMap::new(),
             told: BTreeSet::new(),
             groups: BTreeMap::new(),
+            version: 0,
             planned: None,
             starts: 0,
             news_until: Time::ZERO,
@@ -106,10 +110,8 @@ impl Controllers {
                 if !concerns && !self.told.contains(&name) {
                     return None;
                 }
-                let made = self.made.get(&name);
-                let pod = observed(&pod(spec, made));
                 self.told.insert(name);
-                pod.map(|pod| Observation::Pod(Box::new(pod)))
+                self.pod(spec)
             }
             Event::Is(Object::Node(spec)) => {
                 let node = json!({
@@ -139,10 +141,14 @@ impl Controllers {
     }
 
     /// A pod as it is now.
-    pub(super) fn told(&self, found: &Pod) -> Option<Observation> {
-        let spec = &found.spec;
+    pub(super) fn told(&mut self, found: &Pod) -> Option<Observation> {
+        self.pod(&found.spec)
+    }
+
+    fn pod(&mut self, spec: &PodSpec) -> Option<Observation> {
+        self.version += 1;
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
-        let pod = observed(&pod(spec, self.made.get(&name)))?;
+        let pod = observed(&pod(spec, self.made.get(&name), self.version))?;
         Some(Observation::Pod(Box::new(pod)))
     }
 
@@ -193,6 +199,7 @@ impl Driver {
             let mut anew = Box::new(Controllers::new(&self.reading));
             // What it made is a part of what is observed.
             anew.made = before.made;
+            anew.version = before.version;
             anew.starts = before.starts + 1;
             self.controllers = Some(anew);
             self.list_for_controllers();

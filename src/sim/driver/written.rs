@@ -19,14 +19,25 @@ pub(super) fn quantities(amounts: &Amounts) -> Map<String, Value> {
     amounts.iter().map(quantity).collect()
 }
 
-/// A pod, as it was made, or else as far as controllers read one.
-pub(super) fn pod(spec: &PodSpec, made: Option<&Value>) -> Value {
-    if let Some(made) = made {
-        return told_of(made.clone(), spec);
+/// A pod of this version, as it was made, or else as far as controllers read one.
+pub(super) fn pod(spec: &PodSpec, made: Option<&Value>, version: u64) -> Value {
+    let mut pod = made.cloned().unwrap_or_else(|| known(spec));
+    pod["metadata"]["uid"] = json!(spec.key.uid);
+    pod["metadata"]["resourceVersion"] = json!(version.to_string());
+    if spec.terminating {
+        pod["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:00:00Z");
     }
-    let mut metadata = json!({
-        "namespace": spec.key.namespace, "name": spec.key.name, "uid": spec.key.uid,
+    pod["spec"]["nodeName"] = json!(spec.node.as_deref().unwrap_or_default());
+    pod["status"] = json!({
+        "phase": phase(spec.phase),
+        "nominatedNodeName": spec.nominated.as_deref().unwrap_or_default(),
     });
+    pod
+}
+
+/// What controllers read of a pod that they have not made.
+fn known(spec: &PodSpec) -> Value {
+    let mut metadata = json!({"namespace": spec.key.namespace, "name": spec.key.name});
     if let Some(claim) = &spec.shape.claim {
         let positions: Vec<String> = claim.positions.iter().map(u32::to_string).collect();
         metadata["labels"] = json!({
@@ -43,27 +54,12 @@ pub(super) fn pod(spec: &PodSpec, made: Option<&Value>) -> Value {
         }]);
     }
     let requests = quantities(&spec.shape.requests);
-    let pod = json!({
+    json!({
         "metadata": metadata,
         "spec": {
             "containers": [{"name": "c", "resources": {"requests": requests}}],
         },
-    });
-    told_of(pod, spec)
-}
-
-/// The same with what became of it.
-fn told_of(mut pod: Value, spec: &PodSpec) -> Value {
-    pod["metadata"]["uid"] = json!(spec.key.uid);
-    if spec.terminating {
-        pod["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:00:00Z");
-    }
-    pod["spec"]["nodeName"] = json!(spec.node.as_deref().unwrap_or_default());
-    pod["status"] = json!({
-        "phase": phase(spec.phase),
-        "nominatedNodeName": spec.nominated.as_deref().unwrap_or_default(),
-    });
-    pod
+    })
 }
 
 const fn phase(phase: PodPhase) -> &'static str {
