@@ -16,6 +16,7 @@ mod lifetimes;
 mod lives;
 mod oracle;
 mod outages;
+mod plans;
 mod pods;
 mod slots;
 #[path = "../support/small/mod.rs"]
@@ -102,6 +103,10 @@ fn with_a_plugin(policy: &mut Policy, random: &mut Random) {
 /// How many gangs were moved, by those who scheduled last.
 static MOVED: AtomicU64 = AtomicU64::new(0);
 
+/// How often BatchJobs ran to an end, and Schedulings are over, in all worlds.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+static PLANS_OVER: AtomicU64 = AtomicU64::new(0);
+
 /// What a seed stands for.
 struct Play {
     driver: Driver,
@@ -183,6 +188,9 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
     let brain = driver.brain();
     let moves = brain.map_or(0, |brain| brain.scheduler().stats().moves.gangs);
     MOVED.fetch_add(moves, Ordering::Relaxed);
+    let (runs, over) = plans::came_to_an_end(&driver);
+    RUNS.fetch_add(runs, Ordering::Relaxed);
+    PLANS_OVER.fetch_add(over, Ordering::Relaxed);
     Ok(*driver.met())
 }
 
@@ -270,6 +278,11 @@ fn every_seed_ends_whole_and_quiet() {
     let moved = MOVED.load(Ordering::Relaxed);
     println!("gangs moved: {moved}");
     assert!(moved >= seeds / 500, "gangs moved: only {moved}");
+    let runs = RUNS.load(Ordering::Relaxed);
+    let over = PLANS_OVER.load(Ordering::Relaxed);
+    println!("BatchJobs run: {runs}, Schedulings over: {over}");
+    assert!(runs >= seeds / 20, "BatchJobs run: only {runs}");
+    assert!(over >= seeds / 40, "Schedulings over: only {over}");
 }
 
 /// A suite without faults would prove nothing: each kind must have been met often.

@@ -2,6 +2,7 @@
 //! thinks.
 
 use crate::fits::what_fits_is_placed;
+use crate::plans::{made, plans_are_in_order};
 use crate::slots::slots_are_in_order;
 use muster::api::kinds::Subject;
 use muster::api::status::Status;
@@ -77,6 +78,7 @@ pub(crate) fn at_rest(driver: &Driver, has_limits: bool, until: Time) -> Result<
     }
     brain.scheduler().audit()?;
     slots_are_in_order(driver)?;
+    plans_are_in_order(driver)?;
     nothing_is_lost(driver)?;
     every_word_is_true(driver)?;
     // Room may be kept for the head of a queue.
@@ -96,6 +98,9 @@ pub(crate) fn nothing_is_lost(driver: &Driver) -> Result<(), String> {
     let lasts = last.into_values();
     for line in lasts.filter(|line| line.ours && line.phase != done) {
         let Some(pod) = server.pod_named(&line.namespace, &line.name) else {
+            if line.finished_at.is_some() && made(&line.name) {
+                continue;
+            }
             return Err(format!("pod {} does not exist", line.name));
         };
         let explains = |gang: &GangLine| {

@@ -1,6 +1,7 @@
 //! Testbeds in the worlds in which faults happen: pods that claim slots, alone and in gangs, while testbeds are
 //! resized, go and come again, and their controllers die; and what must hold of slots in the end.
 
+use crate::plans::plans;
 use crate::pods::{duration, habits, pod};
 use crate::small::lot::Lot;
 use crate::small::{NS, RACK, key};
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const LAB: &str = "lab";
+pub(crate) const LAB: &str = "lab";
 const GHOSTS: &str = "muster-system";
 
 /// Slots on every node: all have the label.
@@ -61,6 +62,9 @@ pub(crate) fn testbed(random: &mut Random, entries: &mut Vec<Entry>) {
     }
     if random.per_mille(500) {
         gang(random, entries);
+    }
+    if random.per_mille(500) {
+        plans(random, entries);
     }
 }
 
