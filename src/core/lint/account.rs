@@ -114,6 +114,11 @@ impl Pod {
         place.filter(|_| !self.phase.is_terminal())
     }
 
+    /// Whether its room is that of a slot, whoever is there: it claims one, and was not sent there yet.
+    fn is_to_get_a_slot(&self) -> bool {
+        self.claim.is_some() && self.node.is_none() && self.ordered.is_none()
+    }
+
     fn is_leaving(&self, account: &Account) -> bool {
         let node = self.node.as_ref().and_then(|name| account.nodes.get(name));
         self.terminating || self.evicting || node.is_some_and(|node| node.deleted)
@@ -427,7 +432,12 @@ impl Account {
         }
         if let Some(name) = pod.place() {
             let node = self.nodes.entry(name.clone()).or_default();
-            for (resource, amount) in &pod.requests {
+            let takes = if pod.is_to_get_a_slot() {
+                &[][..]
+            } else {
+                &pod.requests
+            };
+            for (resource, amount) in takes {
                 let used = node.used.entry(resource.clone()).or_default();
                 *used += i128::from(*amount) * i128::from(sign);
             }
@@ -561,6 +571,7 @@ impl Account {
     /// What those who do not leave a node use there of a resource.
     pub(super) fn staying_on(&self, node: &str, resource: &str) -> i128 {
         let on = self.pods_on(node);
+        let on = on.filter(|pod| !pod.is_to_get_a_slot());
         let stay = on.filter(|pod| !pod.is_leaving(self) && !pod.recalled);
         stay.map(|pod| i128::from(pod.requests(resource))).sum()
     }

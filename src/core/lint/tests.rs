@@ -10,6 +10,7 @@ use muster_model::{
 };
 use muster_model::{Decision, Outcome, QueueSpec};
 use muster_model::{Effect, Evict, EvictCause, GangPhase, GangStatus};
+use muster_model::{GhostOf, SlotClaim, SlotSpec, TestbedSpec};
 use muster_model::{HeldPlace, OntoKept};
 
 /// A gang of two on a node for two, and a foreign pod beside it.
@@ -711,4 +712,56 @@ fn who_is_placed_on_room_that_another_claims_is_found() {
     let mut gone = world(Some("n"), 0, false);
     gone.tell(Event::Gone(ObjectKey::Pod(key("waits"))));
     assert!(gone.look(comes()).is_empty());
+}
+
+#[test]
+fn who_waits_for_a_slot_counts_with_what_is_on_it() {
+    let mut world = World::new();
+    world.tell(Event::is(NodeSpec {
+        name: "n".into(),
+        allocatable: vec![("cpu".into(), 4_000), ("pods".into(), 10)],
+        ..NodeSpec::default()
+    }));
+    world.tell(Event::is(TestbedSpec {
+        name: "lab".into(),
+        uid: "lab-uid".into(),
+        request: vec![("cpu".into(), 2_000)],
+        slots: vec![SlotSpec {
+            node: "n".into(),
+            ghost: "ghost".into(),
+            ..SlotSpec::default()
+        }],
+        ..TestbedSpec::default()
+    }));
+    let mut ghost = pod("ghost");
+    let testbed = "lab-uid".to_owned();
+    (ghost.ghost_of, ghost.gang) = (Some(GhostOf { testbed }), GangRef::Own);
+    let mut claims = pod("claims");
+    claims.shape.claim = Some(std::sync::Arc::new(SlotClaim {
+        namespace: claims.key.namespace.clone(),
+        testbed: "lab".into(),
+        positions: vec![0],
+    }));
+    for mut one in [ghost, claims, pod("fits"), pod("does-not")] {
+        one.shape.requests = vec![("cpu".into(), 2_000)];
+        one.gang = GangRef::Own;
+        world.tell(Event::is(one));
+    }
+    assert!(world.look(vec![bind("ghost", "n")]).is_empty());
+    // A plugin is asked about its place before the ghost goes.
+    let held = HeldPlace {
+        pod: key("claims"),
+        node: Some("n".to_owned()),
+        after: 0,
+    };
+    let plan = Plan {
+        held: vec![held],
+        ..Plan::default()
+    };
+    assert!(world.linter.look(&plan, Time::ZERO).is_empty());
+    assert!(world.look(vec![bind("fits", "n")]).is_empty());
+    found(
+        &world.look(vec![bind("does-not", "n")]),
+        "6000 of 4000 cpu in use",
+    );
 }
