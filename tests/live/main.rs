@@ -31,6 +31,7 @@ mod deployed;
 mod examples;
 mod external;
 mod failover;
+mod operators;
 mod outage;
 mod page;
 mod plugins;

@@ -2,9 +2,11 @@
 //!
 //! Three programs stand in for what a cluster has beside Muster (`spark/`): an operator that runs spark-submit and keeps
 //! the status of SparkApplications, a kubelet that runs pods as processes on loopback, and the image's entry point.
-//! Needs what `hack/build-control-plane` builds, Java, Python, and what `hack/spark` fetches.
+//! SparkApplications are defined as the operator defines them. Needs what `hack/build-control-plane` builds, Java, Python,
+//! and what `hack/spark` and `hack/operator-crds` fetch.
 
 use crate::live::{Cluster, Muster, eventually, text, within};
+use crate::operators;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -105,7 +107,7 @@ impl Lab {
         let cluster = Cluster::deployed(2, "4", |builder| {
             builder.kwok(false).controller_manager(true)
         });
-        cluster.apply(include_str!("spark/crd.yaml"));
+        cluster.apply(&operators::spark());
         cluster.label(0, "0");
         cluster.label(1, "1");
         let work = cluster.plane.dir().join("spark");

@@ -1,0 +1,86 @@
+//! What BatchJobs make of Spark and Flink applications, held against what the operators of these publish.
+
+use crate::live::{Cluster, eventually};
+use serde_json::{Value, json};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The definitions that `hack/operator-crds` fetched, by the operator's name and version.
+fn published(operator: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let folder = target.join("operator-crds");
+    let found = fs::read_dir(&folder).unwrap_or_else(|_| {
+        panic!("{} is not there: run hack/operator-crds", folder.display());
+    });
+    let of_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with(&format!("{operator}-")) && name.ends_with(".yaml")
+    };
+    let mut all: Vec<_> = found.map(|one| one.unwrap().path()).filter(of_it).collect();
+    all.sort();
+    all
+}
+
+/// The newest definition of SparkApplications, for who wants one on a cluster.
+pub(crate) fn spark() -> String {
+    let all = published("spark");
+    let newest = all.last().expect("hack/operator-crds has fetched some");
+    fs::read_to_string(newest).unwrap()
+}
+
+/// Whether the API server takes what is made, where it refuses every field that it does not know.
+fn is_taken(cluster: &Cluster, path: &str, application: &Value) -> Result<(), String> {
+    let path = format!("{path}?dryRun=All&fieldValidation=Strict");
+    let answer = cluster.plane.post(&path, application);
+    answer.map(drop).map_err(|error| error.to_string())
+}
+
+/// What the unit tests say is made of a BatchJob.
+fn application(golden: &str) -> Value {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src/controllers/batch_job/golden")
+        .join(golden);
+    let file: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    file["application"].clone()
+}
+
+/// Every published version takes every golden file, and refuses one with a field of nobody.
+fn every_version_takes(operator: &str, path: &str, goldens: &[&str], least: usize) {
+    let cluster = Cluster::start();
+    cluster
+        .plane
+        .kubectl(&["create", "namespace", "team"])
+        .unwrap();
+    let versions = published(operator);
+    assert!(versions.len() >= least, "{versions:?}");
+    for version in versions {
+        let text = fs::read_to_string(&version).unwrap();
+        cluster.apply(&text);
+        let url = format!("{path}?limit=1");
+        eventually("the kind is served", || cluster.plane.get(&url).is_ok());
+        for golden in goldens {
+            let mut application = application(golden);
+            let taken = is_taken(&cluster, path, &application);
+            assert_eq!(taken, Ok(()), "{golden}, {}", version.display());
+            application["spec"]["nobodyKnows"] = json!(1);
+            let refused = is_taken(&cluster, path, &application).unwrap_err();
+            assert!(refused.contains("nobodyKnows"), "{refused}");
+        }
+        println!("{} takes {goldens:?}", version.display());
+    }
+}
+
+#[test]
+fn spark_applications_are_as_their_operator_publishes_them() {
+    let path = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/team/sparkapplications";
+    every_version_takes("spark", path, &["spark.json", "spark-python.json"], 2);
+}
+
+/// Without Maven there are none to hold them against, which `hack/operator-crds` says.
+#[test]
+fn flink_deployments_are_as_their_operator_publishes_them() {
+    let path = "/apis/flink.apache.org/v1beta1/namespaces/team/flinkdeployments";
+    every_version_takes("flink", path, &["flink.json"], 0);
+}
