@@ -161,17 +161,34 @@ impl Lab {
                 "executor": {"cores": 1},
             }},
         });
+        let path = format!("{OURS}/batchjobs");
+        self.cluster.plane.post(&path, &batch).unwrap();
+        self.plan("once");
+    }
+
+    fn plan(&self, name: &str) {
         let scheduling = json!({
-            "apiVersion": "muster.dev/v1alpha1", "kind": "Scheduling", "metadata": {"name": "once"},
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Scheduling", "metadata": {"name": name},
             "spec": {
                 "testbed": "bed",
                 "slotBased": {"mode": "strict", "jobs": [{"name": "sum", "slots": [1, 2]}]},
             },
         });
-        for (plural, object) in [("batchjobs", batch), ("schedulings", scheduling)] {
-            let path = format!("{OURS}/{plural}");
-            self.cluster.plane.post(&path, &object).unwrap();
-        }
+        let path = format!("{OURS}/schedulings");
+        self.cluster.plane.post(&path, &scheduling).unwrap();
+    }
+
+    fn is_over(&self, scheduling: &str, state: &str) -> bool {
+        let scheduling = self.get(&format!("{OURS}/schedulings/{scheduling}"));
+        text(&scheduling, "/status/state") == state && self.is_clean()
+    }
+
+    /// Tells the application to go on; with words, to fail with them.
+    fn tell_it_to_go(&self, words: &str) {
+        // It is there with all its words.
+        let (new, go) = (self.work.join("go.new"), self.work.join("go"));
+        fs::write(&new, words).unwrap();
+        fs::rename(&new, &go).unwrap();
     }
 
     fn batch(&self) -> Value {
@@ -319,7 +336,7 @@ fn an_application_runs_to_its_end_on_its_slots_also_when_it_loses_an_executor() 
     lab.has_on_slots(&placed["1"], &third);
     assert_eq!(lab.state(), "Running");
 
-    File::create(lab.work.join("go")).unwrap();
+    lab.tell_it_to_go("");
     let took = within(PATIENCE, "it ends", || lab.state() == "Completed");
     println!("completed after {took:?}");
     let result = fs::read_to_string(lab.work.join("result")).unwrap();
@@ -333,8 +350,7 @@ fn an_application_runs_to_its_end_on_its_slots_also_when_it_loses_an_executor() 
     assert_eq!(status["history"].as_array().unwrap().len(), 1);
     assert_eq!(status["history"][0]["slots"], json!([1, 2]));
     eventually("the Scheduling has ended and nothing is left", || {
-        let once = lab.get(&format!("{OURS}/schedulings/once"));
-        text(&once, "/status/state") == "Completed" && lab.is_clean()
+        lab.is_over("once", "Completed")
     });
     eventually("every slot is held again", || lab.is_held());
     assert_eq!(lab.controllers.health.problems(), [""; 0]);
@@ -363,5 +379,38 @@ fn without_the_operators_webhook_it_says_so_and_can_be_taken_back() {
     eventually("nothing is left", || {
         lab.is_clean() && lab.state() == "Ready"
     });
+    lab.stop();
+}
+
+#[test]
+fn an_application_that_fails_gives_its_slots_back_and_can_be_run_again() {
+    let lab = Lab::start(&[]);
+    lab.run();
+    within(PATIENCE, "it runs", || lab.state() == "Running");
+    lab.tell_it_to_go("there is nothing to add");
+    within(PATIENCE, "it fails", || lab.state() == "Failed");
+    eventually("the Scheduling says so and nothing is left", || {
+        lab.is_over("once", "Failed")
+    });
+    eventually("every slot is held again", || lab.is_held());
+    let ends = || {
+        let status = lab.batch();
+        let history = status["history"].as_array().into_iter().flatten();
+        history
+            .map(|run| text(run, "/state"))
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(ends(), ["Failed"]);
+
+    fs::remove_file(lab.work.join("go")).unwrap();
+    lab.plan("again");
+    within(PATIENCE, "it runs again", || lab.state() == "Running");
+    lab.tell_it_to_go("");
+    within(PATIENCE, "it ends", || lab.state() == "Completed");
+    eventually("the second Scheduling has ended", || {
+        lab.is_over("again", "Completed")
+    });
+    assert_eq!(ends(), ["Failed", "Completed"]);
+    eventually("every slot is held again", || lab.is_held());
     lab.stop();
 }

@@ -1,6 +1,8 @@
 """A Spark application: sums numbers on its executors once it is told to, and writes down the sum and who took part.
 
     sum.py GO RESULT
+
+It begins when the file GO is there; if that has words in it, it fails with them.
 """
 import json
 import os
@@ -15,6 +17,10 @@ def main():
     spark = SparkSession.builder.appName("Sum").getOrCreate()
     while not os.path.exists(go):
         time.sleep(0.1)
+    with open(go, encoding="utf-8") as file:
+        words = file.read()
+    if words:
+        raise RuntimeError(words)
     numbers = spark.sparkContext.parallelize(range(1, 1001), 8)
 
     def part(some):
