@@ -16,6 +16,7 @@ mod raw;
 mod release;
 mod report;
 mod requests;
+mod slots;
 mod statistics;
 mod subject;
 
@@ -26,6 +27,7 @@ pub use preempt::Preempted;
 pub use raw::RawRate;
 pub use release::Released;
 pub use report::{Report, Scheduled};
+pub use slots::Slots;
 pub use statistics::Latency;
 
 use kube::Client;
@@ -113,6 +115,8 @@ pub enum Measure {
     /// How fast it has others make room, too: pods with a GPU each fill the nodes, and then a gang of
     /// higher priority comes that needs all GPUs of half of them.
     Preempt,
+    /// How fast slots are held, and then given to pods that claim them: as many slots as pods, on all nodes.
+    Slots,
 }
 
 impl Measure {
@@ -143,6 +147,8 @@ pub struct Options {
     pub scheduler_name: String,
     /// The scheduler to start when all pods exist; `None`: it runs already.
     pub exec: Option<String>,
+    /// The controllers to start for `Measure::Slots`; `None`: they run already.
+    pub controllers: Option<String>,
     /// Pods for each raw rate; 0: none is measured.
     pub raw_pods: usize,
     /// The numbers of pods in flight at which the raw rate is measured.
@@ -231,6 +237,10 @@ impl Bench<'_> {
         let make = self.objects.clone();
         let node = move |index| ("/api/v1/nodes".to_owned(), make.node(index));
         self.requests.create_all(IN_FLIGHT, nodes, node).await?;
+        if self.options.measure == Measure::Slots {
+            let slots = self.slots().await?;
+            return Ok(Report::new(self.options, Vec::new(), None).with(slots));
+        }
         let mut raw = Vec::new();
         if self.options.raw_pods > 0 {
             for &in_flight in &self.options.raw_in_flight {
@@ -421,6 +431,7 @@ mod tests {
             queues: 0,
             scheduler_name: "muster".to_owned(),
             exec: None,
+            controllers: None,
             raw_pods: 0,
             raw_in_flight: Vec::new(),
             raw_encoding: Encoding::Json,

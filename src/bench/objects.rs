@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Label and taint of everything a run makes; the value names the run.
-const LABEL: &str = "muster.dev/bench";
+pub(super) const LABEL: &str = "muster.dev/bench";
 const TOPOLOGIES: &str = "/apis/muster.dev/v1alpha1/topologies";
 const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
 const PRIORITY_CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
@@ -101,6 +101,15 @@ impl Objects {
                 "spec": {"levels": [{"nodeLabel": RACK}]},
             });
             all.push((TOPOLOGIES.to_owned(), body));
+        }
+        if self.measure == Measure::Slots {
+            let body = json!({
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": "muster-ghost", "labels": {LABEL: self.run}},
+                "value": -1_000_000_000,
+            });
+            all.push((PRIORITY_CLASSES.to_owned(), body));
         }
         if self.measure == Measure::Preempt {
             let body = json!({

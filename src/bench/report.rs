@@ -1,7 +1,7 @@
 //! What was measured, for people and for programs.
 
 use super::statistics::{Latency, latency, rate};
-use super::{Done, Options, Preempted, RawRate, Released};
+use super::{Done, Options, Preempted, RawRate, Released, Slots};
 use muster_cluster::client::Transport;
 use serde::Serialize;
 use std::fmt;
@@ -43,6 +43,8 @@ pub struct Report {
     pub preempted: Option<Preempted>,
     /// The rate at which it evicted them over the best raw one.
     pub preempted_of_raw: Option<f64>,
+    /// How slots were held and claimed, where that was measured.
+    pub slots: Option<Slots>,
 }
 
 /// What a scheduler did.
@@ -108,12 +110,26 @@ impl Report {
             scheduled,
             released,
             preempted,
+            slots: None,
         }
+    }
+
+    /// The same with what became of slots.
+    pub(super) fn with(self, slots: Slots) -> Self {
+        let slots = Some(slots);
+        Self { slots, ..self }
     }
 
     /// What the scheduler was to do with every pod and did not, if anything.
     #[must_use]
     pub fn shortfall(&self) -> Option<String> {
+        if let Some(Slots { slots, bound, .. }) = self.slots
+            && bound < slots
+        {
+            return Some(format!(
+                "not all pods that claimed a slot were bound: {bound} of {slots}"
+            ));
+        }
         let scheduled = self.scheduled.as_ref()?;
         let (bound, pods) = (scheduled.bound, self.pods);
         if bound < pods {
@@ -148,6 +164,9 @@ impl fmt::Display for Report {
             if let Some(rate) = raw.evictions_per_second {
                 line(f, "", "evictions/s", Some(rate))?;
             }
+        }
+        if let Some(slots) = &self.slots {
+            return of_slots(f, &self.scheduler_name, slots);
         }
         let Some(scheduled) = &self.scheduled else {
             return Ok(());
@@ -195,6 +214,33 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
+}
+
+fn of_slots(f: &mut fmt::Formatter<'_>, name: &str, of: &Slots) -> fmt::Result {
+    let Slots { slots, bound, .. } = of;
+    line(
+        f,
+        "raw, 64 in flight",
+        "creates/s",
+        of.raw_creates_per_second,
+    )?;
+    line(
+        f,
+        "raw, 128 in flight",
+        "deletions with a bind/s",
+        of.raw_handovers_per_second,
+    )?;
+    writeln!(
+        f,
+        "{name}: {slots} slots, claimed by as many pods, {bound} of which were bound"
+    )?;
+    line(f, "rate", "ghosts/s", of.ghosts_per_second)?;
+    of_raw(f, of.ghosts_of_raw)?;
+    seconds(f, "until the last ghost", of.seconds_to_last_ghost)?;
+    seconds(f, "until all were held", of.seconds_to_held)?;
+    line(f, "rate", "slots handed over/s", of.handovers_per_second)?;
+    of_raw(f, of.handovers_of_raw)?;
+    seconds(f, "until the last bind", of.seconds_to_last_bind)
 }
 
 fn seconds(f: &mut fmt::Formatter<'_>, name: &str, value: Option<f64>) -> fmt::Result {

@@ -120,7 +120,7 @@ impl Requests {
     }
 
     /// `GET`.
-    async fn read(&self, path: &str) -> Result<Value, Error> {
+    pub(super) async fn read(&self, path: &str) -> Result<Value, Error> {
         let request = Request::get(path)
             .header(ACCEPT, "application/json")
             .body(Body::empty());

@@ -55,6 +55,9 @@ pub(super) struct Arguments {
     /// memory is read. Without it, the scheduler runs already and pods are bound as they come
     #[arg(long, value_name = "COMMAND")]
     exec: Option<String>,
+    /// Command line of the controllers to start for --measure slots. Without it, they run already
+    #[arg(long, value_name = "COMMAND")]
+    controllers: Option<String>,
     /// What is measured: of the scheduler, and raw
     #[arg(long, value_enum, default_value_t = Measure::Bind)]
     measure: Measure,
@@ -185,6 +188,7 @@ impl Arguments {
             queues: self.queues,
             scheduler_name: self.scheduler_name,
             exec: self.exec,
+            controllers: self.controllers,
             raw_pods: if self.raw == Raw::Off {
                 0
             } else {
@@ -216,7 +220,7 @@ impl Arguments {
             _ => self.measure,
         };
         let gang_size = self.gang_size.unwrap_or(match measure {
-            Measure::Bind | Measure::Preempt => 1,
+            Measure::Bind | Measure::Preempt | Measure::Slots => 1,
             Measure::Release => pods,
         });
         if !pods.is_multiple_of(gang_size) {
@@ -268,6 +272,19 @@ impl Arguments {
             if self.convention == Convention::None {
                 bail!("a preemption is for a gang, and --convention none makes none");
             }
+        }
+        if measure == Measure::Slots {
+            let nodes = self.nodes;
+            if !pods.is_multiple_of(nodes) || pods / nodes > 100 {
+                bail!(
+                    "--measure slots has as many slots as pods, the same number on each node and at most 100: --pods {pods} does not go with --nodes {nodes}"
+                );
+            }
+            if gang_size > 1 || self.case != Case::Basic || self.queues > 0 {
+                bail!("--measure slots is for single pods that ask for nothing but a slot");
+            }
+        } else if self.controllers.is_some() {
+            bail!("--controllers goes with --measure slots only");
         }
         Ok((measure, gang_size))
     }

@@ -1,0 +1,263 @@
+//! Slots: how fast controllers make a ghost for each, and how fast a scheduler then gives all of them to pods
+//! that claim them, beside how fast the API server takes the same writes with nothing decided.
+//!
+//! The pods have no grace period and no kubelet: one that is deleted is gone at once.
+
+use super::observe::{Observer, Seen};
+use super::requests::{Requests, for_all};
+use super::statistics::rate;
+use super::subject::Subject;
+use super::{Bench, Error, NOBODY, SCHEDULED};
+use futures::StreamExt;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, ResourceExt};
+use muster_api::slim::Pod;
+use muster_cluster::error_text;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// Where the ghosts are.
+const GHOSTS: &str = "muster-system";
+const TESTBEDS: &str = "/apis/muster.dev/v1alpha1/testbeds";
+/// Writes in flight: as many as the controllers have, and as many as the scheduler has.
+const CREATES: usize = 64;
+const HANDOVERS: usize = 128;
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// What became of the slots.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Slots {
+    /// How many there are.
+    pub slots: usize,
+    /// Pods made a second by nobody in particular, 64 in flight: between the 10th and the 90th percentile of
+    /// the times at which they were seen, as everywhere.
+    pub raw_creates_per_second: Option<f64>,
+    /// Ghosts made a second.
+    pub ghosts_per_second: Option<f64>,
+    /// The one over the other.
+    pub ghosts_of_raw: Option<f64>,
+    /// From the Testbed's creation until its last ghost was seen.
+    pub seconds_to_last_ghost: Option<f64>,
+    /// Until all of them were seen bound, from the start of the scheduler.
+    pub seconds_to_held: Option<f64>,
+    /// Pods bound a second where for each of them another one is deleted before, 128 in flight.
+    pub raw_handovers_per_second: Option<f64>,
+    /// Pods bound a second that claimed the slots, all at once.
+    pub handovers_per_second: Option<f64>,
+    /// The one over the other.
+    pub handovers_of_raw: Option<f64>,
+    /// How many of them were bound.
+    pub bound: usize,
+    /// From the start of the scheduler, when all of them waited, until the last was seen bound.
+    pub seconds_to_last_bind: Option<f64>,
+}
+
+/// When each ghost was first seen, and when it was first seen bound, by its uid.
+#[derive(Debug, Default)]
+struct Ghosts {
+    made: BTreeMap<String, Instant>,
+    bound: BTreeMap<String, Instant>,
+}
+
+impl Ghosts {
+    fn note(&mut self, pod: &Pod) {
+        let Some(uid) = pod.uid() else { return };
+        let now = Instant::now();
+        if !pod.spec.node_name.is_empty() {
+            self.bound.entry(uid.clone()).or_insert(now);
+        }
+        self.made.entry(uid).or_insert(now);
+    }
+}
+
+impl Bench<'_> {
+    /// Has slots held and then claimed, and watches.
+    pub(super) async fn slots(&self) -> Result<Slots, Error> {
+        let count = self.options.pods;
+        let (raw_creates, raw_handovers) = self.raw_slots(count).await?;
+        let namespace = json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": GHOSTS},
+        });
+        match self.requests.create("/api/v1/namespaces", &namespace).await {
+            Ok(()) | Err(Error::Refused { code: 409, .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let mut controllers = self.start(self.options.controllers.as_deref())?;
+        let started = Instant::now();
+        self.requests.create(TESTBEDS, &self.testbed(count)).await?;
+        let mut ghosts = Ghosts::default();
+        let all_made = |ghosts: &Ghosts| ghosts.made.len() == count;
+        self.watch_ghosts(&mut ghosts, all_made, &mut controllers)
+            .await?;
+        let last = ghosts.made.values().max().filter(|_| all_made(&ghosts));
+        let seconds_to_last_ghost = last.map(|at| (*at - started).as_secs_f64());
+        let made = rate(ghosts.made.values().copied().collect());
+        // One scheduler has them held, and another one finds all that claim them.
+        let mut scheduler = self.start(self.options.exec.as_deref())?;
+        let started = Instant::now();
+        let all_bound = |ghosts: &Ghosts| ghosts.bound.len() == count;
+        self.watch_ghosts(&mut ghosts, all_bound, &mut scheduler)
+            .await?;
+        let held = ghosts.bound.values().max().filter(|_| all_bound(&ghosts));
+        let seconds_to_held = held.map(|at| (*at - started).as_secs_f64());
+        self.until_all_are_free(count).await?;
+        if let Some(scheduler) = scheduler {
+            scheduler.stop().await;
+        }
+        let mut observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
+        let (path, make) = (self.objects.pods_path(), self.objects.clone());
+        let (name, bed) = (
+            self.options.scheduler_name.clone(),
+            self.options.run.clone(),
+        );
+        let claimant = move |index| {
+            let mut pod = make.pod(SCHEDULED, index, &name);
+            let labels = &mut pod["metadata"]["labels"];
+            labels["muster.dev/testbed"] = json!(bed);
+            labels["muster.dev/slots"] = json!(format!("0-{}", count - 1));
+            (path.clone(), pod)
+        };
+        self.requests
+            .create_all(super::IN_FLIGHT, count, claimant)
+            .await?;
+        let mut scheduler = self.start(self.options.exec.as_deref())?;
+        let started = Instant::now();
+        let check = || scheduler.as_mut().map_or(Ok(()), Subject::check);
+        let all = |seen: &Seen| seen.bound.len() == count;
+        observer
+            .watch_until(all, started + self.options.timeout, check)
+            .await?;
+        for one in [scheduler, controllers].into_iter().flatten() {
+            one.stop().await;
+        }
+        let bound = &observer.seen().bound;
+        let last = bound.values().max().filter(|_| bound.len() == count);
+        let handovers = rate(bound.values().copied().collect());
+        Ok(Slots {
+            slots: count,
+            raw_creates_per_second: raw_creates,
+            ghosts_per_second: made,
+            ghosts_of_raw: made.zip(raw_creates).map(|(ours, raw)| ours / raw),
+            seconds_to_last_ghost,
+            seconds_to_held,
+            raw_handovers_per_second: raw_handovers,
+            handovers_per_second: handovers,
+            handovers_of_raw: handovers.zip(raw_handovers).map(|(ours, raw)| ours / raw),
+            bound: bound.len(),
+            seconds_to_last_bind: last.map(|at| (*at - started).as_secs_f64()),
+        })
+    }
+
+    /// What the API server makes of as many pods that nobody schedules, and of as many that take each other's
+    /// places.
+    async fn raw_slots(&self, count: usize) -> Result<(Option<f64>, Option<f64>), Error> {
+        let mut observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
+        let clients: Vec<Requests> = self
+            .options
+            .raw_clients
+            .iter()
+            .cloned()
+            .map(Requests::new)
+            .collect();
+        let (path, make) = (self.objects.pods_path(), self.objects.clone());
+        let before = move |index| (path.clone(), make.pod("before", index, NOBODY));
+        let creates = super::requests::create_all(&clients, CREATES, count, before).await?;
+        // Those that come after have numbers of their own, for they are seen by them.
+        let (path, make) = (self.objects.pods_path(), self.objects.clone());
+        let after = move |index| (path.clone(), make.pod("after", count + index, NOBODY));
+        super::requests::create_all(&clients, CREATES, count, after).await?;
+        let (objects, encoding) = (self.objects.clone(), self.options.raw_encoding);
+        let of = objects.clone();
+        let bind = move |requests: Requests, index| {
+            let binding = of.binding("before", index, encoding);
+            async move { requests.write(binding).await }
+        };
+        for_all(&clients, HANDOVERS, count, bind).await?;
+        let hand_over = move |requests: Requests, index| {
+            let path = objects.pod_path("before", index);
+            let binding = objects.binding("after", count + index, encoding);
+            async move {
+                requests.delete(&path).await?;
+                requests.write(binding).await
+            }
+        };
+        let deadline = Instant::now() + self.options.timeout;
+        let all = |seen: &Seen| seen.bound.range(count..).count() == count;
+        tokio::try_join!(
+            for_all(&clients, HANDOVERS, count, hand_over),
+            observer.watch_until(all, deadline, || Ok(())),
+        )?;
+        let times = observer.seen().bound.range(count..);
+        let handovers = rate(times.map(|(_, at)| *at).collect());
+        self.requests.delete_all(&self.objects.pods_path()).await?;
+        Ok((rate(creates), handovers))
+    }
+
+    fn start(&self, command: Option<&str>) -> Result<Option<Subject>, Error> {
+        command.map(Subject::start).transpose()
+    }
+
+    fn testbed(&self, count: usize) -> Value {
+        json!({
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Testbed",
+            "metadata": {"name": self.options.run},
+            "spec": {
+                "nodeLabel": super::objects::LABEL,
+                "slotsPerNode": count / self.options.nodes,
+                "resourcesPerSlot": {"cpu": "100m", "memory": "100Mi"},
+            },
+        })
+    }
+
+    /// Watches ghosts until `enough` is seen, or time is over.
+    async fn watch_ghosts(
+        &self,
+        ghosts: &mut Ghosts,
+        enough: impl Fn(&Ghosts) -> bool,
+        subject: &mut Option<Subject>,
+    ) -> Result<(), Error> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), GHOSTS);
+        let only = watcher::Config::default().labels("muster.dev/ghost-of");
+        let mut events = watcher(pods, only).default_backoff().boxed();
+        let deadline = Instant::now() + self.options.timeout;
+        let mut look = Instant::now() + LOOK_EVERY;
+        while !enough(ghosts) && Instant::now() < deadline {
+            match timeout_at(look.min(deadline), events.next()).await {
+                Ok(Some(Ok(Event::Apply(pod) | Event::InitApply(pod)))) => ghosts.note(&pod),
+                Ok(Some(Ok(_))) => {}
+                Ok(Some(Err(error))) => {
+                    tracing::warn!(error = error_text::watch(&error), "a watch failed");
+                }
+                Ok(None) => return Err(Error::Blind),
+                Err(_) => {
+                    subject.as_mut().map_or(Ok(()), Subject::check)?;
+                    look = Instant::now() + LOOK_EVERY;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the Testbed says that all of its slots are free.
+    async fn until_all_are_free(&self, count: usize) -> Result<(), Error> {
+        let deadline = Instant::now() + self.options.timeout;
+        while Instant::now() < deadline {
+            let path = format!("{TESTBEDS}/{}", self.options.run);
+            let testbed = self.requests.read(&path).await?;
+            let conditions = testbed["status"]["conditions"].as_array();
+            let held = conditions.is_some_and(|all| all.iter().any(|one| one["reason"] == "Held"));
+            if held && testbed["status"]["free"] == json!(count) {
+                return Ok(());
+            }
+            sleep(LOOK_EVERY).await;
+        }
+        Ok(())
+    }
+}
