@@ -142,6 +142,8 @@ impl ClusterState {
             return;
         };
         let asks = gang.asks.map(|asks| asks.queue);
+        // It may ask for another lifetime in the same queue.
+        let asks = asks.filter(|asks| gang.queue != Some(*asks));
         for queue in gang.queue.into_iter().chain(asks) {
             self.queues.leave(queue, id);
         }

@@ -215,3 +215,28 @@ fn a_group_that_is_not_ours_is_explained_in_one_line() {
     story.pod("v-1", Some("v"));
     assert_eq!(explained(&story), None);
 }
+
+#[test]
+fn a_group_that_asks_for_another_lifetime_in_a_queue_that_is_gone_can_be_given_up() {
+    let mut story = Story::new();
+    story.node("n", 1);
+    story.tell(Event::is(QueueSpec {
+        name: "team".into(),
+        default_lifetime: Some(Millis(2_000)),
+        ..QueueSpec::default()
+    }));
+    story.define(GangSpec {
+        min_available: 1,
+        min_resources: Vec::new(),
+        queue: Some("team".to_owned()),
+        ..volcanos("v")
+    });
+    let spec = pod("v-0", Some("v"), 1);
+    story.submit(spec.clone());
+    assert_eq!(story.run().len(), 1);
+    // The lifetime was that of its queue; it would like to have none now.
+    story.tell(Event::Gone(ObjectKey::Queue("team".into())));
+    story.say();
+    story.delete(&spec);
+    assert_eq!(story.say(), ["silent group-v"]);
+}
