@@ -27,10 +27,17 @@ pub const MOST_BODY: usize = 256 << 10;
 const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// Streams at once.
 pub const STREAMS: usize = 64;
+/// WebSockets at once whose client has not said who it is.
+pub const GREETINGS: usize = 32;
 /// The header with the token where a proxy keeps `Authorization` to itself.
 const FORWARDED: &str = muster_serve::FORWARDED;
 /// No name in Kubernetes is longer.
 const MOST_NAME: usize = 253;
+
+/// Why nothing is shown at the beginning.
+pub(crate) const NOT_YET: &str = "not everything is known yet: try again";
+/// Why no further stream is opened.
+pub(crate) const TOO_MANY_STREAMS: &str = "too many streams are open: try again";
 
 /// What comes later.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -56,6 +63,34 @@ pub trait Access: Send + Sync {
     fn may<'a>(&'a self, token: &'a str, asked: &'a Asked) -> Later<'a, Verdict>;
 }
 
+/// Why somebody is not let in, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum No {
+    /// Nobody knows who they are.
+    Unknown(String),
+    /// They may not do this.
+    Forbidden(String),
+    /// Nobody could say.
+    Later(String),
+}
+
+impl No {
+    pub(crate) fn words(&self) -> &str {
+        match self {
+            Self::Unknown(words) | Self::Forbidden(words) | Self::Later(words) => words,
+        }
+    }
+
+    /// The same as an answer.
+    pub(crate) fn answer(self) -> Response {
+        match &self {
+            Self::Unknown(words) => unauthorized(words),
+            Self::Forbidden(words) => refused(StatusCode::FORBIDDEN, words),
+            Self::Later(words) => later(words),
+        }
+    }
+}
+
 /// Who answers.
 #[derive(Clone)]
 pub struct Desk {
@@ -69,6 +104,8 @@ pub struct Desk {
     pub namespace: String,
     /// How many streams may begin.
     pub(crate) streams: Arc<Semaphore>,
+    /// How many WebSockets may wait for their client to say who it is.
+    pub(crate) greetings: Arc<Semaphore>,
     /// What positions are worth: those of another process mean nothing here.
     pub(crate) epoch: u64,
 }
@@ -91,6 +128,7 @@ impl Desk {
             access,
             namespace: namespace.to_owned(),
             streams: Arc::new(Semaphore::new(STREAMS)),
+            greetings: Arc::new(Semaphore::new(GREETINGS)),
             epoch: RandomState::new().hash_one(0),
         }
     }
@@ -110,31 +148,43 @@ impl Desk {
         if name.is_some_and(|name| !is_name(name, MOST_NAME)) {
             return Err(invalid(&Invalid::new("name", "is no name")));
         }
-        let Some(token) = token(headers) else {
-            return Err(unauthorized("a bearer token is needed"));
-        };
         let asked = Asked {
             verb,
             resource: kind.resource(),
             namespace: namespace.map(str::to_owned),
             name: name.map(str::to_owned),
         };
-        match self.access.may(token, &asked).await {
+        self.judge(token(headers), &asked).await.map_err(No::answer)
+    }
+
+    /// Whether the owner of a token may do something.
+    pub(crate) async fn judge(&self, token: Option<&str>, asked: &Asked) -> Result<(), No> {
+        let Some(token) = token else {
+            return Err(No::Unknown("a bearer token is needed".to_owned()));
+        };
+        match self.access.may(token, asked).await {
             Verdict::Allowed => Ok(()),
-            Verdict::Unknown => Err(unauthorized(
-                "the token is not valid for the audience muster.dev/external",
+            Verdict::Unknown => Err(No::Unknown(
+                "the token is not valid for the audience muster.dev/external".to_owned(),
             )),
             Verdict::Forbidden(user) => {
-                let place = namespace.map_or_else(String::new, |it| format!(" in namespace {it}"));
-                let which = name.map_or_else(String::new, |it| format!(" {it}"));
-                let resource = kind.resource();
+                let part = |before: &str, text: &Option<String>| {
+                    let text = text.as_ref();
+                    text.map_or_else(String::new, |text| format!("{before}{text}"))
+                };
+                let which = part(" ", &asked.name);
+                let place = part(" in namespace ", &asked.namespace);
+                let (verb, resource) = (asked.verb, asked.resource);
                 let words = format!("{user} may not {verb} {resource}{which}{place}");
-                Err(refused(StatusCode::FORBIDDEN, &words))
+                Err(No::Forbidden(words))
             }
-            Verdict::Busy => Err(later("too many requests are being checked: try again")),
+            Verdict::Busy => {
+                let words = "too many requests are being checked: try again";
+                Err(No::Later(words.to_owned()))
+            }
             Verdict::Failed(why) => {
                 let words = format!("the API server did not say what you may do: {why}");
-                Err(later(&words))
+                Err(No::Later(words))
             }
         }
     }
@@ -152,7 +202,7 @@ impl Desk {
         if self.book.is_complete() {
             return Ok(());
         }
-        Err(later("not everything is known yet: try again"))
+        Err(later(NOT_YET))
     }
 
     /// Writes; returns the object, if it is still there.
@@ -161,9 +211,15 @@ impl Desk {
     }
 }
 
-fn token(headers: &HeaderMap) -> Option<&str> {
+/// The token of a request.
+pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let header = headers.get(AUTHORIZATION).or(headers.get(FORWARDED))?;
-    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
+    bearer(header.to_str().ok()?)
+}
+
+/// The token in the value of such a header.
+pub(crate) fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }

@@ -30,7 +30,7 @@ pub(crate) fn router() -> Router<Desk> {
 }
 
 /// What is shown of an object on these paths.
-fn shown(view: &View) -> Value {
+pub(crate) fn shown(view: &View) -> Value {
     match view {
         View::Testbed(view) => earlier::testbed(view),
         View::BatchJob(view) => earlier::job(view),
@@ -39,7 +39,7 @@ fn shown(view: &View) -> Value {
 }
 
 impl Desk {
-    fn place(&self, kind: Kind) -> Option<&str> {
+    pub(crate) fn place(&self, kind: Kind) -> Option<&str> {
         (kind != Kind::Testbed).then_some(self.namespace.as_str())
     }
 }

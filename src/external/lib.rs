@@ -9,8 +9,11 @@ pub mod cluster;
 pub mod desk;
 mod earlier;
 mod earlier_routes;
+#[cfg(test)]
+mod outside;
 mod page;
 mod routes;
+mod stomp;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::desk::{
 };
 use super::views::{Key, Kind, MOST_KEPT};
 use super::wishes::{self, Invalid, Write};
-use super::{earlier_routes, page, stream};
+use super::{earlier_routes, page, stomp, stream};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -32,6 +32,7 @@ pub fn router(desk: Desk) -> Router {
             get(scheduling).put(replace).delete(delete),
         )
         .merge(earlier_routes::router())
+        .merge(stomp::router())
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
         .with_state(desk)

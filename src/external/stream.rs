@@ -5,7 +5,7 @@
 //! comes back with `Last-Event-ID` goes on where it ended, once the API server has said again that they may.
 
 use super::book::{Book, Change, Held, Since};
-use super::desk::{Answer, Desk, either, invalid, later};
+use super::desk::{Answer, Desk, TOO_MANY_STREAMS, either, invalid, later};
 use super::views::Kind;
 use super::wishes::Invalid;
 use axum::extract::State;
@@ -38,7 +38,7 @@ async fn begin(desk: &Desk, headers: &HeaderMap, query: Option<&str>) -> Answer 
         desk.admit_reader(headers, "watch", kind, of, None).await?;
     }
     let permit = Arc::clone(&desk.streams).try_acquire_owned();
-    let permit = permit.map_err(|_| later("too many streams are open: try again"))?;
+    let permit = permit.map_err(|_| later(TOO_MANY_STREAMS))?;
     let last = headers.get("last-event-id");
     let last = last.and_then(|value| value.to_str().ok());
     let state = Stream {

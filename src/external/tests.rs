@@ -16,7 +16,7 @@ use std::time::Duration;
 use tower::ServiceExt;
 
 /// Keeps what it is told in the book itself.
-struct Fake {
+pub(crate) struct Fake {
     book: Arc<Book>,
     written: Mutex<Vec<Write>>,
 }
@@ -93,7 +93,7 @@ impl Access for Rights {
     }
 }
 
-fn job(name: &str, kept: &str) -> View {
+pub(crate) fn job(name: &str, kept: &str) -> View {
     let object = json!({
         "apiVersion": "muster.dev/v1alpha1", "kind": "BatchJob",
         "metadata": {"namespace": "team", "name": name,
@@ -120,14 +120,18 @@ fn testbed() -> View {
 }
 
 /// A desk, and what is behind it.
-struct Bench {
-    desk: Desk,
-    book: Arc<Book>,
+pub(crate) struct Bench {
+    pub(crate) desk: Desk,
+    pub(crate) book: Arc<Book>,
     fake: Arc<Fake>,
 }
 
 impl Bench {
-    fn of(bounds: Bounds) -> Self {
+    pub(crate) fn of(bounds: Bounds) -> Self {
+        Self::with(bounds, Arc::new(Rights))
+    }
+
+    pub(crate) fn with(bounds: Bounds, access: Arc<dyn Access>) -> Self {
         let book = Arc::new(Book::new(bounds));
         for view in [
             testbed(),
@@ -146,7 +150,7 @@ impl Bench {
             written: Mutex::default(),
         });
         let store: Arc<dyn Store> = Arc::<Fake>::clone(&fake);
-        let desk = Desk::new(Arc::clone(&book), store, Arc::new(Rights), "team");
+        let desk = Desk::new(Arc::clone(&book), store, access, "team");
         Self { desk, book, fake }
     }
 
@@ -170,7 +174,7 @@ impl Bench {
         router.oneshot(request).await.unwrap()
     }
 
-    async fn ask(&self, token: &str, line: &str, body: &str) -> (u16, Value) {
+    pub(crate) async fn ask(&self, token: &str, line: &str, body: &str) -> (u16, Value) {
         let response = self.send(token, line, &[], body).await;
         let code = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), 1 << 24).await.unwrap();
@@ -194,7 +198,7 @@ impl Bench {
     }
 }
 
-fn bench() -> Bench {
+pub(crate) fn bench() -> Bench {
     Bench::of(Bounds::default())
 }
 

@@ -44,7 +44,8 @@ pub struct Shown {
     pub desk: Option<Desk>,
 }
 
-/// How many connections there may be, and for how long.
+/// How many connections there may be, and for how long. One that becomes a WebSocket is a matter of whoever serves
+/// that from then on.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Open at once.
@@ -92,7 +93,8 @@ async fn converse(stream: TcpStream, router: Router, within: Duration) {
     let conversation = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WITHIN)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .with_upgrades();
     match timeout(within, conversation).await {
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection broke"),

@@ -1,4 +1,5 @@
-//! The page of `muster controllers --external` on a real API server, used in a headless Chromium (tests/page/whole.mjs).
+//! The page of `muster controllers --external` on a real API server, used in a headless Chromium (tests/page/whole.mjs),
+//! and its topics, used by clients of STOMP (tests/page/stomp.mjs).
 //!
 //! Needs what `hack/build-control-plane` builds, Node and a Chromium: `hack/page-test` fetches that, and runs this.
 
@@ -72,14 +73,19 @@ fn whole_schedulings_are_clicked_through() {
         "--audience=muster.dev/external",
     ];
     let token = cluster.plane.kubectl(&token).unwrap();
-    let status = Command::new("node")
-        .arg("whole.mjs")
-        .current_dir(&place)
-        .env("PAGE_URL", format!("http://{address}/"))
-        .env("PAGE_TOKEN", token.trim())
-        .status()
-        .unwrap();
-    assert!(status.success(), "the page does not what it is to do");
+    for (program, words) in [
+        ("stomp.mjs", "clients of STOMP are not served"),
+        ("whole.mjs", "the page does not what it is to do"),
+    ] {
+        let status = Command::new("node")
+            .arg(program)
+            .current_dir(&place)
+            .env("EXTERNAL_URL", format!("http://{address}"))
+            .env("EXTERNAL_TOKEN", token.trim())
+            .status()
+            .unwrap();
+        assert!(status.success(), "{words}");
+    }
     controllers.signal("-TERM");
     assert!(controllers.ended().success());
     muster.stop();

@@ -1,6 +1,6 @@
 // The page of a real `muster controllers --external`: Schedulings of both kinds are built, run to their end on the
 // cluster and are deleted, one of them while it runs; and the page shows all of it. `tests/live/page.rs` starts it, with
-// the address in PAGE_URL and a token in PAGE_TOKEN.
+// the address in EXTERNAL_URL and a token in EXTERNAL_TOKEN.
 
 import assert from "node:assert";
 import { add, browser, errors, page, press, until } from "./browser.mjs";
@@ -25,8 +25,8 @@ const job = (name) => page.$$eval("#jobs tbody tr", (rows, wanted) => {
 const gone = (name) => long((one) => !document.querySelector(`article[aria-label="Scheduling ${one}"]`), name);
 
 try {
-  await page.goto(process.env.PAGE_URL);
-  await page.type("#token", process.env.PAGE_TOKEN);
+  await page.goto(process.env.EXTERNAL_URL);
+  await page.type("#token", process.env.EXTERNAL_TOKEN);
   await page.keyboard.press("Enter");
   await slots("Free", 4);
   await until(() => document.querySelectorAll("#jobs tbody tr").length === 3);
