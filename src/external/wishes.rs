@@ -274,9 +274,15 @@ pub(crate) fn list<'a>(value: &'a Value, field: &str, most: usize) -> Result<&'a
 }
 
 fn whole(value: &Value, field: &str, least: i64, most: i64) -> Result<i32, Invalid> {
-    let number = value
-        .as_i64()
-        .filter(|number| (least..=most).contains(number));
+    // To JSON 3.0 is a whole number, too.
+    let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 1e9;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it has no fraction, and few digits"
+    )]
+    let written_as_one = || value.as_f64().filter(whole).map(|number| number as i64);
+    let number = value.as_i64().or_else(written_as_one);
+    let number = number.filter(|number| (least..=most).contains(number));
     let number = number.and_then(|number| i32::try_from(number).ok());
     let wanted = || format!("a whole number between {least} and {most}");
     number.ok_or_else(|| unlike(field, &wanted(), value))
@@ -327,6 +333,20 @@ mod tests {
             let wish = read(&body).unwrap();
             let found = crd::validate_scheduling(&Scheduling::new(&wish.name, wish.spec));
             assert_eq!(found, Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_is_whole_however_it_is_written() {
+        let body = r#"{"name": "one", "testbed": "bed", "slotBased": {"jobs": [{"name": "a", "slots": [3.0, 2e1, 0]}]}}"#;
+        let wish = scheduling(body.as_bytes(), "team", None).unwrap();
+        assert_eq!(wish.spec.slot_based.unwrap().jobs[0].slots, [3, 20, 0]);
+        for wrong in ["[3.0, 3]", "[1e300]", "[-1.0]", "[0.5]"] {
+            let body = body.replace("[3.0, 2e1, 0]", wrong);
+            assert!(
+                scheduling(body.as_bytes(), "team", None).is_err(),
+                "{wrong}"
+            );
         }
     }
 
