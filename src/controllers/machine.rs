@@ -143,6 +143,8 @@ pub enum Observation {
     Gone(Resource, Identity),
     /// All objects of this resource that exist have been told.
     Synced(Resource),
+    /// The API server knows no such kind, until it is told again that all of its objects have been told.
+    NotServed(Resource),
 }
 
 impl Observation {
@@ -176,9 +178,10 @@ impl Observation {
             Self::Testbed(_) => Resource::Testbeds,
             Self::BatchJob(_) => Resource::BatchJobs,
             Self::Scheduling(_) => Resource::Schedulings,
-            Self::Other(resource, _) | Self::Gone(resource, _) | Self::Synced(resource) => {
-                *resource
-            }
+            Self::Other(resource, _)
+            | Self::Gone(resource, _)
+            | Self::Synced(resource)
+            | Self::NotServed(resource) => *resource,
         }
     }
 }

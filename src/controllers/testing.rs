@@ -177,6 +177,15 @@ impl<M: Machine> World<M> {
         self.machine.observe(synced, self.now);
     }
 
+    /// The API server does not know a kind any more, nor what there was of it.
+    pub(crate) fn not_served(&mut self, resource: Resource) {
+        let of_it = self.objects.extract_if(.., |key, _| key.0 == resource);
+        drop(of_it.collect::<Vec<_>>());
+        self.list(resource);
+        self.machine
+            .observe(Observation::NotServed(resource), self.now);
+    }
+
     /// The machine dies, and another one begins.
     pub(crate) fn restart(&mut self) {
         self.machine = (self.make)();

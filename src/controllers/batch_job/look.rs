@@ -6,7 +6,7 @@ use super::things::{APPLICATIONS, Thing};
 use super::wanted::{For, Problem, Wanted, run_of, wanted};
 use super::{Batch, BatchJobs, on};
 use crate::desk::Name;
-use crate::{Deed, ObjectName, Resource, Write};
+use crate::{Deed, Definition, ObjectName, Resource, Write};
 use muster_api::crd::{BatchJobState, CreationRequest, SchedulingReference};
 use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;
@@ -195,6 +195,10 @@ impl BatchJobs {
         request: &CreationRequest,
         run: &str,
     ) -> Result<Wanted, Problem> {
+        let resource = resource_of(batch);
+        if self.not_served.contains(&resource) {
+            return Err(not_served(resource));
+        }
         let Some(bed) = self.beds.get(&request.testbed) else {
             return Err(Problem {
                 reason: "TestbedNotFound",
@@ -292,13 +296,29 @@ impl BatchJobs {
     }
 }
 
+/// What is wrong where the API server does not know a kind of application.
+fn not_served(resource: Resource) -> Problem {
+    let Definition {
+        group,
+        version,
+        kind,
+        ..
+    } = resource.definition();
+    Problem {
+        reason: "OperatorMissing",
+        message: format!(
+            "the API server does not serve {kind} ({group}/{version}): is its operator installed?"
+        ),
+    }
+}
+
 /// Whether an application has ended.
 fn is_end(thing: &Thing) -> bool {
     matches!(thing.phase, Phase::Completed | Phase::Failed)
 }
 
 /// Which kind of application a BatchJob wants.
-fn resource_of(batch: &Batch) -> Resource {
+pub(super) fn resource_of(batch: &Batch) -> Resource {
     if batch.spec.spark_application.is_some() {
         Resource::SparkApplications
     } else if batch.spec.flink_deployment.is_some() {

@@ -73,6 +73,8 @@ struct Bed {
 pub struct BatchJobs {
     settings: Settings,
     unsynced: BTreeSet<Resource>,
+    /// Kinds that the API server does not know.
+    not_served: BTreeSet<Resource>,
     batches: BTreeMap<Name, Batch>,
     beds: BTreeMap<String, Bed>,
     /// Which BatchJobs are asked to run on each Testbed.
@@ -92,6 +94,7 @@ impl BatchJobs {
         Self {
             settings,
             unsynced: NEEDS.into(),
+            not_served: BTreeSet::new(),
             batches: BTreeMap::new(),
             beds: BTreeMap::new(),
             asking: BTreeMap::new(),
@@ -178,6 +181,15 @@ impl BatchJobs {
         }
     }
 
+    /// Has the BatchJobs looked at that run by such an application.
+    fn mark_wanting(&mut self, resource: Resource) {
+        let wanting = self.batches.iter();
+        let wanting = wanting.filter(|(_, batch)| look::resource_of(batch) == resource);
+        for (name, _) in wanting {
+            self.desk.mark(name.clone());
+        }
+    }
+
     fn thing_is(&mut self, resource: Resource, other: &Other) {
         let id = Identity::of(&other.metadata);
         let key = (id.namespace, id.name);
@@ -257,7 +269,17 @@ impl BatchJobs {
             Observation::Testbed(testbed) => self.testbed_is(&testbed),
             Observation::Other(resource, other) => self.thing_is(resource, &other),
             Observation::Gone(resource, object) => self.gone(resource, &object),
-            Observation::Synced(resource) => _ = self.unsynced.remove(&resource),
+            Observation::Synced(resource) => {
+                self.unsynced.remove(&resource);
+                if self.not_served.remove(&resource) {
+                    self.mark_wanting(resource);
+                }
+            }
+            Observation::NotServed(resource) => {
+                if self.not_served.insert(resource) {
+                    self.mark_wanting(resource);
+                }
+            }
             // Of these it is not told.
             Observation::Node(_) | Observation::Namespace(_) | Observation::Scheduling(_) => {}
         }

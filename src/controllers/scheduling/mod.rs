@@ -224,6 +224,7 @@ impl Schedulings {
             | Observation::Pod(_)
             | Observation::Node(_)
             | Observation::Namespace(_)
+            | Observation::NotServed(_)
             | Observation::Other(..) => {}
         }
     }

@@ -375,7 +375,10 @@ impl Testbeds {
             Observation::Gone(resource, object) => self.gone(resource, &object),
             Observation::Synced(resource) => _ = self.unsynced.remove(&resource),
             // Of these it is not told.
-            Observation::BatchJob(_) | Observation::Scheduling(_) | Observation::Other(..) => {}
+            Observation::BatchJob(_)
+            | Observation::Scheduling(_)
+            | Observation::Other(..)
+            | Observation::NotServed(_) => {}
         }
     }
 

@@ -490,3 +490,60 @@ impl World {
         self.machine.due(now, most)
     }
 }
+
+#[test]
+fn a_kind_that_the_api_server_does_not_know_is_said_and_it_goes_on_once_it_does() {
+    for (field, resource, named) in [
+        (
+            "sparkApplication",
+            Resource::SparkApplications,
+            "SparkApplication (sparkoperator.k8s.io/v1beta2)",
+        ),
+        (
+            "flinkDeployment",
+            Resource::FlinkDeployments,
+            "FlinkDeployment (flink.apache.org/v1beta1)",
+        ),
+    ] {
+        let mut world = world();
+        world.not_served(resource);
+        let spec = match resource {
+            Resource::SparkApplications => json!({"type": "Scala", "driver": {}, "executor": {}}),
+            _ => json!({
+                "flinkVersion": "v2_3",
+                "flinkConfiguration": {"taskmanager.numberOfTaskSlots": "2"},
+                "job": {"jarURI": "local:///wc.jar", "parallelism": 4, "upgradeMode": "stateless"},
+                "jobManager": {"resource": {"cpu": 0.5, "memory": "1024m"}},
+            }),
+        };
+        world.batch("other", json!({ field: spec }));
+        world.rest();
+        assert_eq!(world.accepted("other").0, "Accepted", "nobody asks for it");
+        world.claim("other", "plan", &[0, 1]);
+        world.claim("work", "plan", &[2]);
+        world.rest();
+        let words = format!("the API server does not serve {named}: is its operator installed?");
+        let expected = ("OperatorMissing".to_owned(), words);
+        assert_eq!(world.accepted("other"), expected);
+        assert_eq!(world.state("other"), "InQueue plan");
+        assert_eq!(
+            world.there(),
+            BOTH,
+            "nothing is made for it; others are not held up"
+        );
+        let count = world.written.len();
+        world.rest();
+        assert_eq!(world.written.len(), count, "and nothing is tried");
+        world.list(resource);
+        world.rest();
+        assert_eq!(world.accepted("other").0, "Accepted");
+        assert_eq!(world.state("other"), "Submitted plan");
+        assert!(world.of(resource).count() == 1);
+        // It is taken away with all that there was of it.
+        world.not_served(resource);
+        world.now = world.now + muster_model::units::Millis(6_000);
+        world.rest();
+        assert_eq!(world.state("other"), "Failed plan");
+        assert_eq!(world.accepted("other").0, "Accepted", "it has ended");
+    }
+}
