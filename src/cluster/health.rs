@@ -19,6 +19,17 @@ pub enum Watched {
     Failing(String),
 }
 
+/// What the controllers watch beside the kinds that have a name in [`Kind`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Beside {
+    /// The kind, as kubectl calls it: `jobs.batch`.
+    pub name: String,
+    /// Whether a cluster may do without it.
+    pub optional: bool,
+    /// Whether it is installed with Muster.
+    pub ours: bool,
+}
+
 /// Who leads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
@@ -37,6 +48,7 @@ pub enum Role {
 struct Inner {
     role: Role,
     kinds: BTreeMap<Kind, Watched>,
+    beside: BTreeMap<Beside, Watched>,
     /// What is said of the objects of a kind that cannot be read.
     unreadable: BTreeMap<Kind, String>,
     denied: BTreeSet<String>,
@@ -78,6 +90,11 @@ impl Health {
     /// Sets how the watch of a kind is doing.
     pub fn set_kind(&self, kind: Kind, state: Watched) {
         self.inner().kinds.insert(kind, state);
+    }
+
+    /// Sets how a watch beside those is doing.
+    pub fn set_beside(&self, kind: Beside, state: Watched) {
+        self.inner().beside.insert(kind, state);
     }
 
     /// Sets what is said of the objects of a kind that cannot be read; `None`: there is none.
@@ -147,10 +164,16 @@ impl Health {
             Role::Starting => problems.push("starting: nobody leads yet".to_owned()),
             Role::Stopping => problems.push("stopping".to_owned()),
             Role::StandingBy => {}
-            Role::Leading => problems.extend(self.watched.iter().filter_map(|kind| {
-                let state = inner.kinds.get(kind).unwrap_or(&Watched::Listing);
-                problem(*kind, state).map(|what| format!("{}: {what}", kind.name()))
-            })),
+            Role::Leading => {
+                problems.extend(self.watched.iter().filter_map(|kind| {
+                    let state = inner.kinds.get(kind).unwrap_or(&Watched::Listing);
+                    problem(*kind, state).map(|what| format!("{}: {what}", kind.name()))
+                }));
+                problems.extend(inner.beside.iter().filter_map(|(kind, state)| {
+                    let what = wrong(state, kind.optional, kind.ours);
+                    what.map(|what| format!("{}: {what}", kind.name))
+                }));
+            }
         }
         problems
     }
@@ -162,11 +185,15 @@ fn missing(right: &str) -> String {
 
 /// What is wrong with a kind in this state.
 pub(super) fn problem(kind: Kind, state: &Watched) -> Option<String> {
+    wrong(state, kind.is_optional(), kind.is_ours())
+}
+
+fn wrong(state: &Watched, optional: bool, ours: bool) -> Option<String> {
     match state {
         Watched::Synced => None,
         Watched::Listing => Some("not synced yet".to_owned()),
-        Watched::NotServed if kind.is_optional() => None,
-        Watched::NotServed if kind.is_ours() => Some(
+        Watched::NotServed if optional => None,
+        Watched::NotServed if ours => Some(
             "the API server does not serve this kind: install it with `kubectl apply -f crds/`"
                 .to_owned(),
         ),
@@ -209,6 +236,36 @@ mod tests {
     fn a_cluster_may_do_without_optional_kinds() {
         let health = leading();
         health.set_kind(Kind::VolcanoPodGroups, Watched::NotServed);
+        assert!(health.problems().is_empty());
+    }
+
+    #[test]
+    fn what_is_watched_beside_is_said_in_the_same_words() {
+        let health = leading();
+        let kind = |name: &str, optional, ours| Beside {
+            name: name.to_owned(),
+            optional,
+            ours,
+        };
+        let jobs = kind("jobs.batch", false, false);
+        let spark = kind("sparkapplications.sparkoperator.k8s.io", true, false);
+        let ours = kind("schedulings.muster.dev", false, true);
+        health.set_beside(jobs.clone(), Watched::Listing);
+        health.set_beside(spark.clone(), Watched::NotServed);
+        health.set_beside(ours.clone(), Watched::Synced);
+        assert_eq!(health.problems(), ["jobs.batch: not synced yet"]);
+        health.set_beside(jobs, Watched::Synced);
+        assert!(health.problems().is_empty());
+        health.set_beside(spark, Watched::Failing("no permission".to_owned()));
+        health.set_beside(ours, Watched::NotServed);
+        assert_eq!(
+            health.problems(),
+            [
+                "schedulings.muster.dev: the API server does not serve this kind: install it with `kubectl apply -f crds/`",
+                "sparkapplications.sparkoperator.k8s.io: no permission",
+            ]
+        );
+        health.set_role(Role::StandingBy);
         assert!(health.problems().is_empty());
     }
 

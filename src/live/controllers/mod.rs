@@ -16,7 +16,7 @@ use muster_api::kinds::{Identity, Kind, Watchable};
 use muster_api::{crd, slim};
 use muster_cluster::attempt::Answer as Reply;
 use muster_cluster::encoding::Encodings;
-use muster_cluster::health::{Health, Role};
+use muster_cluster::health::{Health, Role, Watched};
 use muster_cluster::lanes::{Made, Slots, send};
 use muster_cluster::lease::LeaseOptions;
 use muster_cluster::watch::{self, Audience, Outlet};
@@ -102,6 +102,9 @@ async fn lead(
 ) -> Result<(), Error> {
     tracing::info!("controlling");
     let health = Arc::clone(&options.health);
+    for resource in loose::ALL {
+        health.set_beside(loose::beside(resource), Watched::Listing);
+    }
     health.set_role(Role::Leading);
     let (sender, news) = mpsc::channel(NEWS_BOUND);
     let outlet = Outlet {
@@ -117,7 +120,8 @@ async fn lead(
     watch::<slim::Namespace>(&mut watches, &options.reader, &outlet);
     watch::<kube::core::DeserializeGuard<crd::Testbed>>(&mut watches, &options.reader, &outlet);
     for resource in loose::ALL {
-        let follow = loose::follow(options.reader.clone(), resource, outlet.news.clone());
+        let (reader, news) = (options.reader.clone(), outlet.news.clone());
+        let follow = loose::follow(reader, resource, news, Arc::clone(&health));
         watches.spawn(outlet.alarm.guard("a watch of the controllers", follow));
     }
     drop(outlet);
