@@ -60,14 +60,15 @@ async fn control(program: Program, ghosts: Ghosts, external: External) -> anyhow
     let (configuration, cluster) = program.load().await?;
     let metrics = Arc::new(Metrics::new()?);
     let options = options(&program, &ghosts, &configuration, &cluster, metrics)?;
+    let metrics = Arc::clone(&options.metrics);
     let shown = Shown {
         health: Arc::clone(&options.health),
-        metrics: Arc::clone(&options.metrics),
+        metrics: Arc::clone(&metrics),
         desk: None,
     };
     let stop = program::stop()?;
     let pages = program.serve(LISTEN, shown).await?;
-    let external = external.serve(&cluster).await?;
+    let external = external.serve(&cluster, &metrics).await?;
     let result = muster_live::controllers::run(options, stop).await;
     pages.abort();
     if let Some(external) = external {

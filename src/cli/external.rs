@@ -4,10 +4,11 @@ use super::program::{READ_WITHIN, WRITE_WITHIN};
 use anyhow::{Context, bail};
 use clap::Args;
 use kube::Config;
-use muster_cluster::{Fence, client};
+use muster_cluster::{Fence, Metrics, client};
 use muster_config::Address;
 use muster_external::cluster::{Options, serve};
 use muster_external::wishes::is_name;
+use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -27,8 +28,22 @@ pub(super) struct External {
 }
 
 impl External {
+    /// Fails if it is asked for where nobody carries out what it is told.
+    pub(super) fn without_controllers(&self) -> anyhow::Result<()> {
+        if let Some(address) = self.external.map(Address::get) {
+            bail!(
+                "--external {address}: it is served beside the controllers; give --controllers, too"
+            );
+        }
+        Ok(())
+    }
+
     /// Serves, if it is asked for. Any instance does, whoever leads: the API server judges each write.
-    pub(super) async fn serve(&self, cluster: &Config) -> anyhow::Result<Option<JoinHandle<()>>> {
+    pub(super) async fn serve(
+        &self,
+        cluster: &Config,
+        metrics: &Arc<Metrics>,
+    ) -> anyhow::Result<Option<JoinHandle<()>>> {
         let Some(address) = self.external.map(Address::get) else {
             return Ok(None);
         };
@@ -49,6 +64,7 @@ impl External {
             reader: client::reader(cluster, READ_WITHIN)?,
             writer: client::writer(cluster, WRITE_WITHIN, &Fence::open())?,
             namespace: self.external_namespace.clone(),
+            metrics: Arc::clone(metrics),
         };
         let listener = TcpListener::bind(address)
             .await

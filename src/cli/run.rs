@@ -2,6 +2,7 @@
 
 use super::Extensions;
 use super::controllers::{self, Ghosts};
+use super::external::External;
 use super::program::{self, Program, READ_WITHIN, WRITE_WITHIN};
 use clap::Args;
 use kube::Config;
@@ -31,6 +32,8 @@ pub(super) struct Arguments {
     controllers: bool,
     #[command(flatten)]
     ghosts: Ghosts,
+    #[command(flatten)]
+    external: External,
 }
 
 /// Runs until SIGTERM or SIGINT.
@@ -39,17 +42,22 @@ pub(super) fn run(arguments: Arguments, extensions: &Extensions) -> ExitCode {
         program,
         controllers,
         ghosts,
+        external,
     } = arguments;
     let ghosts = controllers.then_some(ghosts);
-    program.run(|program| schedule(program, ghosts, extensions))
+    program.run(|program| schedule(program, ghosts, external, extensions))
 }
 
 /// Schedules; returns an error when Muster cannot start, loses its lease or ends by itself.
 async fn schedule(
     program: Program,
     ghosts: Option<Ghosts>,
+    external: External,
     extensions: &Extensions,
 ) -> anyhow::Result<()> {
+    if ghosts.is_none() {
+        external.without_controllers()?;
+    }
     let (configuration, cluster) = program.load().await?;
     let metrics = Arc::new(Metrics::new()?);
     let controllers = match ghosts {
@@ -61,7 +69,13 @@ async fn schedule(
         }
         None => None,
     };
-    let options = options(&program, &configuration, &cluster, metrics, extensions)?;
+    let options = options(
+        &program,
+        &configuration,
+        &cluster,
+        Arc::clone(&metrics),
+        extensions,
+    )?;
     let reviewer = client::client(&cluster, Transport::Http1, REVIEW_WITHIN)?;
     let shown = Shown {
         health: Arc::clone(&options.health),
@@ -74,6 +88,7 @@ async fn schedule(
     };
     let stop = program::stop()?;
     let pages = program.serve(configuration.listen.get(), shown).await?;
+    let external = external.serve(&cluster, &metrics).await?;
     // Whoever ends first ends the other, in good order.
     let (tell, told) = watch::channel(false);
     let scheduling = async {
@@ -98,6 +113,9 @@ async fn schedule(
         }
     };
     pages.abort();
+    if let Some(external) = external {
+        external.abort();
+    }
     scheduled?;
     Ok(controlled?)
 }

@@ -43,4 +43,5 @@ pub use explanations::Explanations;
 pub use fence::Fence;
 pub use health::Health;
 pub use metrics::Metrics;
+pub use metrics::external as external_metrics;
 pub use news::{NEWS_BOUND, News, NewsSender};

@@ -4,6 +4,7 @@
 //! server has said that whoever asks may do the same (`muster_cluster::reviews`).
 
 use super::book::{Book, Bounds};
+use super::counted::show;
 use super::desk::{Access, Desk, Later, Refusal, Store};
 use super::routes::router;
 use super::views::{FREE_STORE, Key, Kind, View};
@@ -15,8 +16,8 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, Client, Resource, ResourceExt};
 use muster_api::crd::{BatchJob, Scheduling, Testbed};
-use muster_cluster::error_text;
 use muster_cluster::reviews::{Asked, Reviews, Settings, Verdict};
+use muster_cluster::{Metrics, error_text};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -46,6 +47,8 @@ pub struct Options {
     pub writer: Client,
     /// The namespace of the earlier paths.
     pub namespace: String,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
 }
 
 /// Serves, for ever.
@@ -79,7 +82,8 @@ pub async fn serve(listener: TcpListener, options: Options) {
     let store = Arc::new(Cluster {
         client: options.writer,
     });
-    let desk = Desk::new(book, store, access, &options.namespace);
+    show(&options.metrics);
+    let desk = Desk::new(book, store, access, &options.namespace, options.metrics);
     let bounds = muster_serve::Bounds {
         connections: CONNECTIONS,
         connection_for: CONNECTION_FOR,

@@ -10,6 +10,8 @@ use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use muster_cluster::Metrics;
+use muster_cluster::external_metrics::{Open, Refused, Stream};
 use muster_cluster::reviews::{Asked, Verdict};
 use serde_json::json;
 use std::collections::hash_map::RandomState;
@@ -18,7 +20,7 @@ use std::hash::BuildHasher;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// How long a body may be.
@@ -33,11 +35,6 @@ pub const GREETINGS: usize = 32;
 const FORWARDED: &str = muster_serve::FORWARDED;
 /// No name in Kubernetes is longer.
 const MOST_NAME: usize = 253;
-
-/// Why nothing is shown at the beginning.
-pub(crate) const NOT_YET: &str = "not everything is known yet: try again";
-/// Why no further stream is opened.
-pub(crate) const TOO_MANY_STREAMS: &str = "too many streams are open: try again";
 
 /// What comes later.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -70,14 +67,14 @@ pub(crate) enum No {
     Unknown(String),
     /// They may not do this.
     Forbidden(String),
-    /// Nobody could say.
-    Later(String),
+    /// Nobody could say, or nobody is let in now.
+    Later(Refused, String),
 }
 
 impl No {
     pub(crate) fn words(&self) -> &str {
         match self {
-            Self::Unknown(words) | Self::Forbidden(words) | Self::Later(words) => words,
+            Self::Unknown(words) | Self::Forbidden(words) | Self::Later(_, words) => words,
         }
     }
 
@@ -86,9 +83,24 @@ impl No {
         match &self {
             Self::Unknown(words) => unauthorized(words),
             Self::Forbidden(words) => refused(StatusCode::FORBIDDEN, words),
-            Self::Later(words) => later(words),
+            Self::Later(_, words) => later(words),
         }
     }
+
+    const fn reason(&self) -> Refused {
+        match self {
+            Self::Unknown(_) => Refused::Unknown,
+            Self::Forbidden(_) => Refused::Forbidden,
+            Self::Later(reason, _) => *reason,
+        }
+    }
+}
+
+/// The place of a stream, as long as it is kept.
+#[derive(Debug)]
+pub(crate) struct Place {
+    _permit: OwnedSemaphorePermit,
+    _open: Open,
 }
 
 /// Who answers.
@@ -102,6 +114,8 @@ pub struct Desk {
     pub access: Arc<dyn Access>,
     /// The namespace of the earlier paths, which name none.
     pub namespace: String,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
     /// How many streams may begin.
     pub(crate) streams: Arc<Semaphore>,
     /// How many WebSockets may wait for their client to say who it is.
@@ -121,8 +135,10 @@ impl Desk {
         store: Arc<dyn Store>,
         access: Arc<dyn Access>,
         namespace: &str,
+        metrics: Arc<Metrics>,
     ) -> Self {
         Self {
+            metrics,
             book,
             store,
             access,
@@ -154,7 +170,8 @@ impl Desk {
             namespace: namespace.map(str::to_owned),
             name: name.map(str::to_owned),
         };
-        self.judge(token(headers), &asked).await.map_err(No::answer)
+        let judged = self.judge(token(headers), &asked).await;
+        judged.map_err(|no| self.noted(no).answer())
     }
 
     /// Whether the owner of a token may do something.
@@ -180,11 +197,11 @@ impl Desk {
             }
             Verdict::Busy => {
                 let words = "too many requests are being checked: try again";
-                Err(No::Later(words.to_owned()))
+                Err(No::Later(Refused::Busy, words.to_owned()))
             }
             Verdict::Failed(why) => {
                 let words = format!("the API server did not say what you may do: {why}");
-                Err(No::Later(words))
+                Err(No::Later(Refused::Unsaid, words))
             }
         }
     }
@@ -199,10 +216,35 @@ impl Desk {
         name: Option<&str>,
     ) -> Result<(), Response> {
         self.admit(headers, verb, kind, namespace, name).await?;
+        self.complete().map_err(No::answer)
+    }
+
+    /// Whether there is something to read: nothing is shown before everything is known.
+    pub(crate) fn complete(&self) -> Result<(), No> {
         if self.book.is_complete() {
             return Ok(());
         }
-        Err(later(NOT_YET))
+        let words = "not everything is known yet: try again";
+        Err(self.noted(No::Later(Refused::NotYet, words.to_owned())))
+    }
+
+    /// A place for a stream.
+    pub(crate) fn place_for(&self, stream: Stream) -> Result<Place, No> {
+        let permit = Arc::clone(&self.streams).try_acquire_owned();
+        let permit = permit.map_err(|_| {
+            let words = "too many streams are open: try again";
+            self.noted(No::Later(Refused::TooMany, words.to_owned()))
+        })?;
+        Ok(Place {
+            _permit: permit,
+            _open: self.metrics.external.opened(stream),
+        })
+    }
+
+    /// Counts somebody who is not let in.
+    pub(crate) fn noted(&self, no: No) -> No {
+        self.metrics.external.refused(no.reason());
+        no
     }
 
     /// Writes; returns the object, if it is still there.

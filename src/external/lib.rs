@@ -6,6 +6,7 @@
 
 pub mod book;
 pub mod cluster;
+mod counted;
 pub mod desk;
 mod earlier;
 mod earlier_routes;
@@ -20,5 +21,6 @@ mod tests;
 pub mod views;
 pub mod wishes;
 
+pub use counted::show;
 pub use desk::{Access, Desk, Later, Refusal, Store};
 pub use routes::router;

@@ -5,11 +5,12 @@ use super::desk::{
 };
 use super::views::{Key, Kind, MOST_KEPT};
 use super::wishes::{self, Invalid, Write};
-use super::{earlier_routes, page, stomp, stream};
+use super::{counted, earlier_routes, page, stomp, stream};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 
@@ -35,6 +36,7 @@ pub fn router(desk: Desk) -> Router {
         .merge(stomp::router())
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
+        .layer(from_fn_with_state(desk.clone(), counted::count))
         .with_state(desk)
 }
 

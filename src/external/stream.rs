@@ -5,7 +5,7 @@
 //! comes back with `Last-Event-ID` goes on where it ended, once the API server has said again that they may.
 
 use super::book::{Book, Change, Held, Since};
-use super::desk::{Answer, Desk, TOO_MANY_STREAMS, either, invalid, later};
+use super::desk::{Answer, Desk, No, Place, either, invalid};
 use super::views::Kind;
 use super::wishes::Invalid;
 use axum::extract::State;
@@ -13,11 +13,12 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
+use muster_cluster::external_metrics::Stream as Sort;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 /// How long a stream lasts.
@@ -37,8 +38,7 @@ async fn begin(desk: &Desk, headers: &HeaderMap, query: Option<&str>) -> Answer 
         let of = namespace.as_deref().filter(|_| kind != Kind::Testbed);
         desk.admit_reader(headers, "watch", kind, of, None).await?;
     }
-    let permit = Arc::clone(&desk.streams).try_acquire_owned();
-    let permit = permit.map_err(|_| later(TOO_MANY_STREAMS))?;
+    let place = desk.place_for(Sort::Events).map_err(No::answer)?;
     let last = headers.get("last-event-id");
     let last = last.and_then(|value| value.to_str().ok());
     let state = Stream {
@@ -49,7 +49,7 @@ async fn begin(desk: &Desk, headers: &HeaderMap, query: Option<&str>) -> Answer 
         epoch: desk.epoch,
         waiting: VecDeque::new(),
         until: Instant::now() + STREAM_FOR,
-        _permit: permit,
+        _place: place,
     };
     let events = stream::unfold(state, |mut state| async move {
         let event = state.next().await?;
@@ -101,7 +101,7 @@ struct Stream {
     epoch: u64,
     waiting: VecDeque<Told>,
     until: Instant,
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Stream {

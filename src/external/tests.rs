@@ -8,6 +8,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response};
 use futures::StreamExt;
 use muster_api::crd::{BatchJob, Scheduling, Testbed};
+use muster_cluster::Metrics;
 use muster_cluster::reviews::{Asked, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -150,7 +151,8 @@ impl Bench {
             written: Mutex::default(),
         });
         let store: Arc<dyn Store> = Arc::<Fake>::clone(&fake);
-        let desk = Desk::new(Arc::clone(&book), store, access, "team");
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let desk = Desk::new(Arc::clone(&book), store, access, "team", metrics);
         Self { desk, book, fake }
     }
 
@@ -179,6 +181,12 @@ impl Bench {
         let code = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), 1 << 24).await.unwrap();
         (code, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    /// A stream of changes.
+    pub(crate) async fn ask_for_stream(&self) -> Response<Body> {
+        let line = "GET /api/v1/events?namespace=team";
+        self.send("all", line, &[], "").await
     }
 
     /// What a stream says until something is in it.

@@ -5,11 +5,12 @@
 
 use crate::deployed::CONTROLLERS;
 use crate::live::{Cluster, eventually};
-use muster::cluster::{Fence, client};
+use muster::cluster::{Fence, Metrics, client};
 use muster::external::cluster::{Options, serve};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 const SCHEDULINGS: &str = "/api/v1/namespaces/default/schedulings";
@@ -127,6 +128,7 @@ fn who_may_plans_others_are_refused_and_changes_are_seen() {
             reader: client::reader(&config, WITHIN).unwrap(),
             writer: client::writer(&config, WITHIN, &Fence::open()).unwrap(),
             namespace: "default".to_owned(),
+            metrics: Arc::new(Metrics::new().unwrap()),
         };
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();

@@ -56,6 +56,7 @@ fn every_metric_is_explained_and_no_other() {
     let mut documented = documented(include_str!("../../docs/metrics.md"));
     let metrics = Metrics::new().unwrap();
     metrics.show_plugin("licences");
+    muster::external::show(&metrics);
     let shown = shown(&metrics.text().unwrap());
     assert!(shown.contains_key("muster_binds_total"), "{shown:?}");
     if !cfg!(target_os = "linux") {

@@ -2,11 +2,13 @@
 //! all, and a test compares the two.
 
 mod core;
+pub mod external;
 mod maker;
 
 use crate::Error;
 use crate::process::Process;
 use core::CoreCounters;
+use external::ExternalCounters;
 use maker::Maker;
 use muster_api::kinds::Kind;
 use muster_model::explanation::ClaimKind;
@@ -73,6 +75,8 @@ pub struct Metrics {
     process: Registry,
     /// What the core counts.
     core: CoreCounters,
+    /// What the external interface counts.
+    pub external: ExternalCounters,
     /// Binds by result: `bound`, `refused`, `failed`, `gone`, `unsent`.
     pub binds: IntCounterVec,
     /// Seconds from the decision to the known outcome of a bind, by result.
@@ -151,6 +155,7 @@ impl Metrics {
         let make = Maker(Registry::new_custom(Some("muster".to_owned()), None)?);
         let metrics = Self {
             core: CoreCounters::new(&make)?,
+            external: ExternalCounters::new(&make)?,
             binds: make.counters("binds_total", "Binds by result.", &["result"])?,
             bind_seconds: make.histograms(
                 "bind_duration_seconds",

@@ -9,9 +9,7 @@ mod session;
 mod sockjs;
 
 use super::book::Since;
-use super::desk::{
-    Answer, Desk, NOT_YET, No, TOO_MANY_STREAMS, bearer, either, json, later, refused, token,
-};
+use super::desk::{Answer, Desk, No, Place, bearer, either, json, refused, token};
 use super::views::Kind;
 use axum::Router;
 use axum::extract::State;
@@ -21,6 +19,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::get;
 use frame::{Decoder, Frame, MOST_FRAME};
+use muster_cluster::external_metrics::{Refused, Stream};
 use muster_cluster::reviews::Asked;
 use session::{Request, Subscriptions};
 use std::collections::VecDeque;
@@ -84,11 +83,13 @@ async fn begin(desk: Desk, headers: &HeaderMap, upgrade: Upgrade, wire: Wire) ->
     // Who shows one early is told early that it is worth nothing.
     if token.is_some() {
         let known = desk.is_known(token.as_deref()).await;
-        known.map_err(No::answer)?;
+        known.map_err(|no| desk.noted(no).answer())?;
     }
     let greeting = Arc::clone(&desk.greetings).try_acquire_owned();
-    let greeting =
-        greeting.map_err(|_| later("too many connections are being opened: try again"))?;
+    let greeting = greeting.map_err(|_| {
+        let words = "too many connections are being opened: try again".to_owned();
+        desk.noted(No::Later(Refused::TooMany, words)).answer()
+    })?;
     let upgrade = upgrade
         .protocols(PROTOCOLS)
         .read_buffer_size(MOST_FRAME)
@@ -174,7 +175,7 @@ struct Client {
     /// When it was last known what it may do.
     judged: Instant,
     until: Instant,
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Connection {
@@ -217,12 +218,11 @@ impl Connection {
             Some(value) => bearer(&value).map(str::to_owned),
             None => token,
         };
-        desk.is_known(token.as_deref()).await?;
-        if !desk.book.is_complete() {
-            return Err(wrong(NOT_YET));
-        }
-        let permit = Arc::clone(&desk.streams).try_acquire_owned();
-        let permit = permit.map_err(|_| wrong(TOO_MANY_STREAMS))?;
+        let known = desk.is_known(token.as_deref()).await;
+        known.map_err(|no| desk.noted(no))?;
+        desk.complete().map_err(|no| wrong(no.words()))?;
+        let place = desk.place_for(Stream::Stomp);
+        let place = place.map_err(|no| wrong(no.words()))?;
         self.send(session::connected(version)).await?;
         let changed = desk.book.changed();
         let (now, position) = (Instant::now(), *changed.borrow());
@@ -234,7 +234,7 @@ impl Connection {
             beats,
             judged: now,
             until: now + CONNECTION_FOR,
-            _permit: permit,
+            _place: place,
         })
     }
 
@@ -298,7 +298,7 @@ impl Connection {
                 topic,
             } => {
                 let may = desk.may_watch(client.token.as_deref(), topic.kind).await;
-                may.map_err(|no| wrong(no.words().to_owned()))?;
+                may.map_err(|no| wrong(desk.noted(no).words().to_owned()))?;
                 let after = *client.changed.borrow();
                 let added = client.subscriptions.add(id, destination, topic, after);
                 added.map_err(wrong)?;
@@ -315,6 +315,7 @@ impl Connection {
     /// Tells some of what has changed; of more there will be news at once.
     async fn tell(&mut self, desk: &Desk, client: &mut Client) -> Result<(), End> {
         let Since::Changes(changes) = desk.book.since(client.position, AT_ONCE) else {
+            desk.metrics.external.refused(Refused::Slow);
             let words = "you read too slowly, and changes are lost: connect again";
             return Err(End::Because(words.to_owned(), None));
         };
@@ -421,8 +422,8 @@ impl Client {
         let now = Instant::now();
         match judged {
             Ok(()) => self.judged = now,
-            Err(No::Later(_)) if now < self.judged + RIGHTS_FOR => {}
-            Err(no) => return Err(no.into()),
+            Err(No::Later(..)) if now < self.judged + RIGHTS_FOR => {}
+            Err(no) => return Err(desk.noted(no).into()),
         }
         Ok(())
     }
