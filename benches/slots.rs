@@ -161,7 +161,9 @@ impl Core {
 /// A reconciler whose slots all have a pod, and an API server of a few lines.
 struct Reconciler {
     machine: Testbeds,
-    testbeds: BTreeMap<String, Value>,
+    /// Testbeds and their slices, by name.
+    parts: BTreeMap<String, Value>,
+    testbeds: usize,
     versions: u64,
     now: Time,
     draw: usize,
@@ -169,13 +171,10 @@ struct Reconciler {
 
 impl Reconciler {
     fn new(testbeds: usize) -> Self {
-        let settings = Settings {
-            most_slots: SLOTS / testbeds,
-            ..Settings::default()
-        };
         let mut world = Self {
-            machine: Testbeds::new(settings),
-            testbeds: BTreeMap::new(),
+            machine: Testbeds::new(Settings::default()),
+            parts: BTreeMap::new(),
+            testbeds,
             versions: 0,
             now: Time(1_700_000_000_000),
             draw: 0,
@@ -204,7 +203,7 @@ impl Reconciler {
                 "creationTimestamp": "2026-01-01T00:00:00Z",
             });
             let testbed = json!({"metadata": meta, "spec": spec});
-            world.testbeds.insert(name, testbed.clone());
+            world.parts.insert(name, testbed.clone());
             world.tell(Resource::Testbeds, testbed);
         }
         for resource in world.machine.needs() {
@@ -217,8 +216,10 @@ impl Reconciler {
             world.occupy(slot);
         }
         world.rest();
-        let states = world.testbeds.values();
-        let slots = states.flat_map(|one| one["status"]["slots"].as_array().into_iter().flatten());
+        let slots = world.parts.values().flat_map(|part| {
+            let lists = ["status", "spec"].map(|one| part[one]["slots"].as_array());
+            lists.into_iter().flatten().flatten()
+        });
         let occupied = slots
             .filter(|slot| slot["state"] == json!("Occupied"))
             .count();
@@ -233,7 +234,7 @@ impl Reconciler {
 
     /// The pod on a slot of the whole world.
     fn pod_on(&self, slot: usize, phase: &str) -> Value {
-        let testbeds = self.testbeds.len();
+        let testbeds = self.testbeds;
         let (testbed, position) = (slot % testbeds, slot / testbeds);
         let of_node = NODES / testbeds;
         let node = position % of_node * testbeds + testbed;
@@ -264,6 +265,9 @@ impl Reconciler {
                 let mut body = body.clone();
                 body["metadata"]["uid"] = json!(format!("made-{}", self.versions));
                 body["metadata"]["resourceVersion"] = json!(self.versions.to_string());
+                if write.on.resource == Resource::TestbedSlices {
+                    self.parts.insert(write.on.name.clone(), body.clone());
+                }
                 let made = |body| Observation::read(write.on.resource, body);
                 self.machine
                     .answered(write.ticket, Answer::Done(made(body.clone())), self.now);
@@ -273,20 +277,17 @@ impl Reconciler {
                 }
                 return;
             }
-            Deed::PatchStatus { operations, .. } => {
+            Deed::PatchStatus { operations, .. } | Deed::Patch { operations, .. } => {
                 self.versions += 1;
-                let testbed = self.testbeds.get_mut(&write.on.name).expect("a testbed");
+                let part = self.parts.get_mut(&write.on.name).expect("it is there");
                 for operation in operations {
-                    patch(testbed, operation);
+                    patch(part, operation);
                 }
-                testbed["metadata"]["resourceVersion"] = json!(self.versions.to_string());
-                Answer::Done(Observation::read(Resource::Testbeds, testbed.clone()))
+                part["metadata"]["resourceVersion"] = json!(self.versions.to_string());
+                Answer::Done(Observation::read(write.on.resource, part.clone()))
             }
-            _ => {
+            Deed::Delete { uid } => {
                 let name = &write.on;
-                let Deed::Delete { uid } = &write.deed else {
-                    unreachable!("Testbeds have nothing but their status patched")
-                };
                 let identity = Identity {
                     namespace: name.namespace.clone(),
                     name: name.name.clone(),
@@ -319,7 +320,7 @@ impl Reconciler {
     }
 
     /// Pods on slots end one after the other, each with a turn of the reconciler, and others come in their place:
-    /// how long it takes on average until a ghost is asked for, with what the statuses say of the first ones.
+    /// how long it takes on average until a ghost is asked for, with what statuses and slices say of the first ones.
     fn some_end(&mut self) -> Duration {
         let slots: Vec<usize> = (0..ENDING)
             .map(|one| (self.draw + one) * 7 % SLOTS)
@@ -337,11 +338,9 @@ impl Reconciler {
             assert_eq!(due.iter().filter(creates).count(), 1, "its ghost");
             writes.extend(due);
         }
-        assert_eq!(
-            writes.len(),
-            ENDING + self.testbeds.len(),
-            "and a status each"
-        );
+        let statuses = |one: &&Write| one.on.resource == Resource::Testbeds;
+        let statuses = writes.iter().filter(statuses).count();
+        assert_eq!(statuses, self.testbeds, "a status each");
         for write in &writes {
             self.answer(write);
         }

@@ -102,7 +102,7 @@ pub fn told(meta: &ObjectMeta) -> Option<u32> {
 }
 
 /// The most slots that a claim may name: as many as a Testbed has.
-const MOST: u32 = 1_000;
+const MOST: u32 = 10_000;
 
 /// Reads `0_3_4`, or `0-9_12`, which names all from 0 to 9, and 12.
 ///
@@ -186,12 +186,13 @@ mod tests {
         assert_eq!(numbers("0_3_4"), Ok(vec![0, 3, 4]));
         assert_eq!(numbers("4_0"), Ok(vec![0, 4]));
         assert_eq!(numbers("7_0-3"), Ok(vec![0, 1, 2, 3, 7]));
+        assert_eq!(numbers("0-9999").map(|all| all.len()), Ok(10_000));
         for list in [
             "3-1",
-            "0-1000",
+            "0-10000",
             "0-99999",
             "0-3_2",
-            "0-999_1000",
+            "0-9999_10000",
             "1-",
             "1-2-3",
             "--",

@@ -108,7 +108,7 @@ pub(super) fn options(
             scheduler_name: scheduler_name.unwrap_or(usual.scheduler_name),
             image: ghosts.ghost_image.clone(),
             priority_class: ghosts.ghost_priority_class.clone(),
-            most_slots: usual.most_slots,
+            sizes: usual.sizes,
         },
         in_flight: IN_FLIGHT,
         health: Arc::new(Health::of(WATCHED)),

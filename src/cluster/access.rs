@@ -72,6 +72,9 @@ rights! {
     true "create" "" "pods" "" => "no slot is held";
     true "delete" "" "pods" "" => "slots that are not wanted any more stay held";
     true "patch" "muster.dev" "testbeds" "status" => "there are no slots";
+    true "create" "muster.dev" "testbedslices" "" => "Testbeds have at most 1,000 slots";
+    true "patch" "muster.dev" "testbedslices" "" => "Testbeds have at most 1,000 slots";
+    true "delete" "muster.dev" "testbedslices" "" => "slots that are none any more stay";
     true "patch" "muster.dev" "batchjobs" "" => "no Scheduling starts anything";
     true "patch" "muster.dev" "batchjobs" "status" => "BatchJobs do nothing";
     true "patch" "muster.dev" "schedulings" "" => "Schedulings do nothing";

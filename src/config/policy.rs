@@ -40,6 +40,7 @@ impl SchedulerConfiguration {
             profiles: named.map(profile).collect(),
             reads: policy.profiles().iter().map(Profile::reads).collect(),
             ghost_namespace: self.ghost_namespace.as_str().to_owned(),
+            ..Reading::default()
         }
     }
 

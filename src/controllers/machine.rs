@@ -43,6 +43,8 @@ pub enum Resource {
     Namespaces,
     /// `muster.dev` Testbeds.
     Testbeds,
+    /// `muster.dev` TestbedSlices.
+    TestbedSlices,
     /// `muster.dev` BatchJobs.
     BatchJobs,
     /// `muster.dev` Schedulings.
@@ -84,6 +86,7 @@ impl Resource {
             Self::Nodes => (("", "v1"), "Node", "nodes", false),
             Self::Namespaces => (("", "v1"), "Namespace", "namespaces", false),
             Self::Testbeds => (OURS, "Testbed", "testbeds", false),
+            Self::TestbedSlices => (OURS, "TestbedSlice", "testbedslices", false),
             Self::BatchJobs => (OURS, "BatchJob", "batchjobs", true),
             Self::Schedulings => (OURS, "Scheduling", "schedulings", true),
             Self::PodGroups => (OURS, "PodGroup", "podgroups", true),
@@ -133,6 +136,8 @@ pub enum Observation {
     Namespace(Box<slim::Namespace>),
     /// A Testbed is so.
     Testbed(Box<crd::Testbed>),
+    /// A part of a Testbed's slots is so.
+    TestbedSlice(Box<crd::TestbedSlice>),
     /// A BatchJob is so.
     BatchJob(Box<crd::BatchJob>),
     /// A Scheduling is so.
@@ -159,6 +164,7 @@ impl Observation {
             Resource::Nodes => from(object).map(Self::Node),
             Resource::Namespaces => from(object).map(Self::Namespace),
             Resource::Testbeds => from(object).map(Self::Testbed),
+            Resource::TestbedSlices => from(object).map(Self::TestbedSlice),
             Resource::BatchJobs => from(object).map(Self::BatchJob),
             Resource::Schedulings => from(object).map(Self::Scheduling),
             Resource::PodGroups
@@ -176,6 +182,7 @@ impl Observation {
             Self::Node(_) => Resource::Nodes,
             Self::Namespace(_) => Resource::Namespaces,
             Self::Testbed(_) => Resource::Testbeds,
+            Self::TestbedSlice(_) => Resource::TestbedSlices,
             Self::BatchJob(_) => Resource::BatchJobs,
             Self::Scheduling(_) => Resource::Schedulings,
             Self::Other(resource, _)
@@ -291,15 +298,4 @@ pub enum Answer {
     },
     /// Nobody knows whether it was done.
     Lost,
-}
-
-/// Whether what is known of an object, of version `known`, is newer than this news of it. Versions grow
-/// as objects change (KEP-5504); any that is no number is as new as any other.
-pub(crate) fn is_older(news: &ObjectMeta, known: &str) -> bool {
-    let news: Option<u64> = news
-        .resource_version
-        .as_ref()
-        .and_then(|text| text.parse().ok());
-    news.zip(known.parse().ok())
-        .is_some_and(|(news, known)| news < known)
 }

@@ -10,6 +10,7 @@ use super::whole::Wholes;
 use muster_api::crd;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
+use muster_api::slices::{Sizes, Slices};
 use muster_cluster::attempt::Answer;
 use muster_controllers::Resource;
 use muster_model::units::Time;
@@ -95,6 +96,8 @@ pub struct Server {
     by_uid: BTreeMap<String, ObjectKey>,
     uids: u64,
     news: Vec<(Stream, Told)>,
+    /// How many slots are in the status of a Testbed, and in a slice.
+    sizes: Sizes,
 }
 
 /// Under what it is kept what an object says, where schedulers write on it.
@@ -141,6 +144,7 @@ const LISTED: [ObjectKind; ObjectKind::ALL.len()] = [
     ObjectKind::StorageCapacity,
     ObjectKind::Topology,
     ObjectKind::Testbed,
+    ObjectKind::TestbedSlice,
 ];
 
 /// The uid of what something is said of.
@@ -413,9 +417,19 @@ impl Server {
         }
     }
 
-    /// The Testbeds.
+    /// The Testbeds, each with all its slots in its status.
     pub fn testbeds(&self) -> impl Iterator<Item = crd::Testbed> {
-        self.whole_of(Resource::Testbeds)
+        let mut slices = Slices::new(self.sizes);
+        for slice in self.whole_of(Resource::TestbedSlices) {
+            slices.is(&slice);
+        }
+        let all = self.whole_of::<crd::Testbed>(Resource::Testbeds);
+        all.map(move |testbed| slices.whole(&testbed))
+    }
+
+    /// Says how many slots are in the status of a Testbed, and in a slice.
+    pub(super) const fn set_sizes(&mut self, sizes: Sizes) {
+        self.sizes = sizes;
     }
 
     /// The objects of a resource that controllers write.

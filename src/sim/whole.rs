@@ -1,5 +1,5 @@
-//! Objects that the simulated API server holds as a whole, for controllers write them: Testbeds, BatchJobs,
-//! Schedulings, and the PodGroups and Jobs that are made for these.
+//! Objects that the simulated API server holds as a whole, for controllers write them: Testbeds and their slices,
+//! BatchJobs, Schedulings, and the PodGroups and Jobs that are made for these.
 
 use k8s_openapi::jiff::Timestamp;
 use muster_api::crd;

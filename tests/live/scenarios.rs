@@ -550,10 +550,11 @@ preemptionPolicy: Never
 const GHOSTS: &str = "/api/v1/namespaces/muster-system/pods";
 
 /// What is written by the controllers.
-const OF_SLOTS: [(&str, &str); 3] = [
+const OF_SLOTS: [(&str, &str); 4] = [
     ("BatchJob", BATCH_JOBS),
     ("Scheduling", SCHEDULINGS),
     ("Testbed", "/apis/muster.dev/v1alpha1/testbeds"),
+    ("TestbedSlice", "/apis/muster.dev/v1alpha1/testbedslices"),
 ];
 const BATCH_JOBS: &str = "/apis/muster.dev/v1alpha1/batchjobs";
 const SCHEDULINGS: &str = "/apis/muster.dev/v1alpha1/schedulings";

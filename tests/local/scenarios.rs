@@ -85,6 +85,7 @@ fn look(driver: &Driver, facts: &mut Facts) {
         ("BatchJob", Resource::BatchJobs),
         ("Scheduling", Resource::Schedulings),
         ("Testbed", Resource::Testbeds),
+        ("TestbedSlice", Resource::TestbedSlices),
     ] {
         for object in driver.server().whole_of(resource) {
             look.see(kind, &object);

@@ -275,6 +275,54 @@ fn the_same_input_and_seed_give_the_same_bytes() {
 }
 
 #[test]
+fn a_testbed_of_more_than_a_thousand_slots_is_played_with_all_of_them() {
+    let scenario = r#"
+apiVersion: v1
+kind: Node
+metadata:
+  name: n$(INDEX)
+  labels: {example.com/lab: "$(INDEX)"}
+  annotations: {simulate.muster.dev/replicas: "11"}
+status: {allocatable: {cpu: "100", pods: "200"}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Testbed
+metadata: {name: lab}
+spec: {nodeLabel: example.com/lab, slotsPerNode: 100, resourcesPerSlot: {cpu: "1"}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: late
+  labels: {muster.dev/testbed: lab, muster.dev/slots: "1050"}
+  annotations: {simulate.muster.dev/at: 30s}
+spec:
+  schedulerName: muster
+  containers: [{name: c, image: x, resources: {requests: {cpu: "1"}}}]
+"#;
+    let report = json(scenario, &["--until", "60s"]);
+    let slots = report["testbeds"][0]["slots"].as_array().unwrap();
+    let positions: Vec<_> = slots
+        .iter()
+        .map(|slot| slot["position"].as_u64().unwrap())
+        .collect();
+    assert_eq!(positions, Vec::from_iter(0..1_100));
+    let occupied = slots.iter().filter(|slot| slot["state"] == "Occupied");
+    let occupied: Vec<_> = occupied
+        .map(|slot| (&slot["position"], &slot["node"], &slot["pod"]))
+        .collect();
+    let late = (
+        &Value::from(1_050),
+        &Value::from("n5"),
+        &Value::from("default/late"),
+    );
+    assert_eq!(occupied, [late]);
+    let pods = report["pods"].as_array().unwrap().iter();
+    let held = pods.filter(|pod| pod["ghost"] == true && !pod["node"].is_null());
+    assert!(held.count() >= 1_099, "every free slot is held");
+}
+
+#[test]
 fn the_example_of_slots_has_who_claims_them_on_them() {
     let example = include_str!("../../examples/slots.yaml");
     let output = simulate(example, &[]);

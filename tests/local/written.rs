@@ -1,7 +1,7 @@
 //! What the core is told can be written down and read again, as records of it will need.
 
 use crate::expect::split;
-use muster::api::convert;
+use muster::api::{Reading, convert};
 use muster::controllers::Resource;
 use muster::model::{Event, HyperNodeSpec, NodeChoice, Object};
 use muster::sim::scenario::{Played, Source, load};
@@ -43,7 +43,8 @@ fn objects(path: &Path) -> Vec<Object> {
                 pods.map(|pod| pod.spec.into()).collect()
             }
             Played::Whole(Resource::Testbeds, testbed) => {
-                vec![convert::testbed(&serde_json::from_value(*testbed).unwrap()).into()]
+                let testbed = serde_json::from_value(*testbed).unwrap();
+                vec![convert::testbed(&testbed, &Reading::default()).into()]
             }
             Played::Budget(plan) => vec![plan.spec.into()],
             // Of the others only controllers are told.

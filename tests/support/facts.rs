@@ -25,7 +25,7 @@ pub struct Facts {
 pub struct Look(BTreeMap<String, BTreeSet<String>>);
 
 impl Look {
-    /// Takes in a BatchJob, a Scheduling or a Testbed.
+    /// Takes in a BatchJob, a Scheduling, a Testbed or a slice of one.
     pub fn see(&mut self, kind: &str, object: &Value) {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
         let name = text("/metadata/name").unwrap_or_default();
@@ -45,14 +45,22 @@ impl Look {
             let slots: Vec<String> = slots.map(Value::to_string).collect();
             words.insert(format!("{state} on {}", slots.join("_")));
         }
+        if kind == "TestbedSlice" {
+            let testbed = text("/spec/testbed").unwrap_or_default();
+            return self.see_slots(testbed, &object["spec"]["slots"]);
+        }
         if kind == "Testbed" {
-            for slot in status["slots"].as_array().into_iter().flatten() {
-                let state = slot["state"].as_str().unwrap_or_default().to_owned();
-                let slot = format!("Slot {name}/{}", slot["position"]);
-                self.0.insert(slot, [state].into());
-            }
+            self.see_slots(&name, &status["slots"]);
         }
         self.0.insert(format!("{kind} {name}"), words);
+    }
+
+    fn see_slots(&mut self, testbed: &str, slots: &Value) {
+        for slot in slots.as_array().into_iter().flatten() {
+            let state = slot["state"].as_str().unwrap_or_default().to_owned();
+            let slot = format!("Slot {testbed}/{}", slot["position"]);
+            self.0.insert(slot, [state].into());
+        }
     }
 }
 

@@ -27,10 +27,11 @@ pub use queue::queue;
 pub use storage::{
     attachment, capacity, claim, csi_driver, csi_node, storage_class, unreadable_sizes, volume,
 };
-pub use testbed::testbed;
+pub use testbed::{testbed, testbed_slice};
 pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
 
+use super::slices::Sizes;
 use super::{names, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
 use muster_model::units::Time;
@@ -48,6 +49,8 @@ pub struct Reading {
     pub reads: Vec<Reads>,
     /// The namespace of the pods that stand for slots.
     pub ghost_namespace: String,
+    /// How many slots are in the status of a Testbed, and in a slice.
+    pub sizes: Sizes,
 }
 
 impl Reading {

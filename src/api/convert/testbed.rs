@@ -1,15 +1,17 @@
 //! Testbeds, and the pods that stand for their slots.
 
 use super::Reading;
+use crate::slices::{self, Whose};
 use crate::{crd, slim, slots};
-use muster_model::{GhostOf, SlotSpec, TestbedSpec};
+use muster_model::{GhostOf, SliceSpec, SlotSpec, TestbedSpec};
 
-/// A Testbed: its slots are those of its status, which its reconciler writes. One that can never be valid has
-/// none.
+/// A Testbed: its slots are those of its status, which its reconciler writes, and of its slices. One that can never
+/// be valid has none.
 #[must_use]
-pub fn testbed(testbed: &crd::Testbed) -> TestbedSpec {
+pub fn testbed(testbed: &crd::Testbed, reading: &Reading) -> TestbedSpec {
     let asked = slots::asked(testbed);
     let said = testbed.status.iter().flat_map(|status| &status.slots);
+    let said = said.filter(|slot| reading.sizes.is_within(0, slot));
     let said = said.filter(|_| asked.problems.is_empty());
     TestbedSpec {
         name: testbed.metadata.name.clone().unwrap_or_default(),
@@ -17,6 +19,31 @@ pub fn testbed(testbed: &crd::Testbed) -> TestbedSpec {
         slots: said.filter_map(slot).collect(),
         request: asked.request,
         namespace_selector: asked.namespaces,
+    }
+}
+
+/// A part of a Testbed's slots; of none, if it is not a Testbed's.
+#[must_use]
+pub fn testbed_slice(slice: &crd::TestbedSlice, reading: &Reading) -> SliceSpec {
+    let name = slice.metadata.name.clone().unwrap_or_default();
+    let Some(Whose {
+        testbed,
+        owner,
+        first,
+    }) = slices::whose(slice)
+    else {
+        return SliceSpec {
+            name,
+            ..SliceSpec::default()
+        };
+    };
+    let said = slice.spec.slots.iter();
+    let said = said.filter(|slot| reading.sizes.is_within(first, slot));
+    SliceSpec {
+        name,
+        testbed: testbed.to_owned(),
+        owner: owner.to_owned(),
+        slots: said.filter_map(slot).collect(),
     }
 }
 
@@ -142,7 +169,7 @@ mod tests {
                      "state": "Occupied", "podUid": "pod"},
                 ]},
             });
-            testbed(&serde_json::from_value(value).unwrap())
+            testbed(&serde_json::from_value(value).unwrap(), &reading())
         };
         let found = read("2");
         assert_eq!(found.request, [("cpu".to_owned(), 2_000)]);
@@ -155,5 +182,36 @@ mod tests {
         let sits: Vec<_> = found.slots.iter().map(|one| &*one.occupant).collect();
         assert_eq!(sits, ["", "pod"], "a ghost sits nowhere");
         assert_eq!(read("-2").slots, []);
+    }
+
+    #[test]
+    fn a_slice_has_the_slots_of_its_part_and_none_if_it_is_nobodys() {
+        let read = |name: &str, kind: &str| {
+            let slots: Vec<Value> = [999, 1_000, 1_249, 1_250]
+                .iter()
+                .map(|position| {
+                    json!({"position": position, "nodeName": "n", "nodeId": "0", "nodePosition": 0,
+                           "ghost": format!("g{position}"), "state": "Free"})
+                })
+                .collect();
+            let value = json!({
+                "apiVersion": "muster.dev/v1alpha1", "kind": "TestbedSlice",
+                "metadata": {"name": name, "ownerReferences": owner(kind, "muster.dev", true)},
+                "spec": {"testbed": "lab", "slots": slots},
+            });
+            let found = testbed_slice(&serde_json::from_value(value).unwrap(), &reading());
+            assert_eq!(found.name, name);
+            let positions = found.slots.iter().map(|slot| slot.position);
+            (
+                found.testbed.clone(),
+                found.owner.clone(),
+                Vec::from_iter(positions),
+            )
+        };
+        let lab = |positions: &[u32]| ("lab".to_owned(), "7".to_owned(), positions.to_vec());
+        assert_eq!(read("lab.1000", "Testbed"), lab(&[1_000, 1_249]));
+        assert_eq!(read("lab.1001", "Testbed"), lab(&[]));
+        assert_eq!(read("other.1000", "Testbed"), Default::default());
+        assert_eq!(read("lab.1000", "Job"), Default::default());
     }
 }

@@ -9,6 +9,7 @@ mod queue;
 mod scheduling;
 mod schema;
 mod testbed;
+mod testbed_slice;
 mod topology;
 
 pub use batch_job::{
@@ -26,6 +27,7 @@ pub use scheduling::{
     SchedulingState, SchedulingStatus, SlotBased, SlotMode,
 };
 pub use testbed::{NodeProblem, Slot, SlotState, Testbed, TestbedSpec, TestbedStatus};
+pub use testbed_slice::{TestbedSlice, TestbedSliceSpec};
 pub use topology::{
     Topology, TopologyConstraint, TopologyLevel, TopologyLink, TopologySpec, TopologyStatus,
 };
@@ -47,6 +49,7 @@ pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
         Queue::crd(),
         Scheduling::crd(),
         Testbed::crd(),
+        TestbedSlice::crd(),
         Topology::crd(),
     ]
     .iter()

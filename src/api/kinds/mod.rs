@@ -9,6 +9,7 @@ mod identity;
 mod of_storage;
 mod watchable;
 
+pub use super::version::is_older;
 pub use identity::{Identity, Subject};
 pub use watchable::{Known, Watchable};
 
@@ -118,6 +119,9 @@ watched_kinds! {
     Topologies, "topologies.muster.dev", needed, guarded crd::Topology, crd::Topology;
     /// `muster.dev/v1alpha1` Testbed.
     Testbeds, "testbeds.muster.dev", needed, guarded crd::Testbed, crd::Testbed;
+    /// `muster.dev/v1alpha1` TestbedSlice.
+    TestbedSlices, "testbedslices.muster.dev", needed,
+        guarded crd::TestbedSlice, crd::TestbedSlice;
     /// `scheduling.volcano.sh/v1beta1` PodGroup, where it is served.
     VolcanoPodGroups, "podgroups.scheduling.volcano.sh", optional,
         guarded volcano::PodGroup, Value;
@@ -213,6 +217,7 @@ mod tests {
                 Kind::Queues,
                 Kind::Topologies,
                 Kind::Testbeds,
+                Kind::TestbedSlices,
                 Kind::HyperNodes,
                 Kind::KueueTopologies,
                 Kind::KaiTopologies
@@ -227,8 +232,10 @@ mod tests {
     impl Visitor for ToldAs {
         fn visit<R: Row>(&mut self) {
             let meta = json!({"namespace": "of", "name": "one", "uid": "1"});
-            // What a Testbed cannot be without.
-            let spec = json!({"nodeLabel": "l", "slotsPerNode": 1, "resourcesPerSlot": {}});
+            // What a Testbed and its slices cannot be without.
+            let spec = json!({
+                "nodeLabel": "l", "slotsPerNode": 1, "resourcesPerSlot": {}, "testbed": "t",
+            });
             let value = json!({"metadata": meta, "spec": spec});
             let object = serde_json::from_value::<R>(value).unwrap();
             let gone = R::gone(Identity::of(object.meta()));
@@ -256,7 +263,8 @@ mod tests {
                 Kind::PodGroups,
                 Kind::Queues,
                 Kind::Topologies,
-                Kind::Testbeds
+                Kind::Testbeds,
+                Kind::TestbedSlices
             ]
         );
     }

@@ -224,12 +224,24 @@ impl Watchable for crd::Topology {
 impl Watchable for crd::Testbed {
     const KIND: Kind = Kind::Testbeds;
 
-    fn exists(self, _: &Reading) -> Result<Object, String> {
-        Ok(convert::testbed(&self).into())
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::testbed(&self, reading).into())
     }
 
     fn gone(object: Identity) -> ObjectKey {
         ObjectKey::Testbed(object.name)
+    }
+}
+
+impl Watchable for crd::TestbedSlice {
+    const KIND: Kind = Kind::TestbedSlices;
+
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::testbed_slice(&self, reading).into())
+    }
+
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::TestbedSlice(object.name)
     }
 }
 

@@ -11,9 +11,9 @@ mod things;
 mod wanted;
 
 use crate::desk::{Desk, Name, What};
-use crate::machine::{Other, is_older};
+use crate::machine::Other;
 use crate::{Answer, Machine, ObjectName, Observation, Resource, Ticket, Write};
-use muster_api::kinds::Identity;
+use muster_api::kinds::{Identity, is_older};
 use muster_api::{crd, slots};
 use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -281,7 +281,10 @@ impl BatchJobs {
                 }
             }
             // Of these it is not told.
-            Observation::Node(_) | Observation::Namespace(_) | Observation::Scheduling(_) => {}
+            Observation::Node(_)
+            | Observation::Namespace(_)
+            | Observation::TestbedSlice(_)
+            | Observation::Scheduling(_) => {}
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::things::Thing;
 use crate::desk::Name;
-use crate::machine::is_older;
 use muster_api::kinds::Identity;
+use muster_api::kinds::is_older;
 use muster_api::{names, slim};
 use std::collections::{BTreeMap, BTreeSet};
 

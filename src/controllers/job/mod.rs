@@ -9,11 +9,11 @@ mod asked;
 mod pods;
 
 use crate::desk::{Desk, Name, What};
-use crate::machine::{Other, is_older};
+use crate::machine::Other;
 use crate::{Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write, said};
 use asked::Asked;
 use muster_api::condition::Condition;
-use muster_api::kinds::Identity;
+use muster_api::kinds::{Identity, is_older};
 use muster_api::slim;
 use muster_model::units::Time;
 use pods::{Pod, Round};

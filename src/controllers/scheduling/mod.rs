@@ -14,14 +14,14 @@ mod read;
 mod status;
 
 use super::flights::Flights;
-use super::machine::is_older;
 use super::{Answer, Machine, Observation, Resource, Ticket, Write};
 use claims::Standing;
 use deal::Dealt;
 use deeds::Sent;
 use known::Known;
 use muster_api::crd;
-use muster_api::kinds::Identity;
+use muster_api::kinds::{Identity, is_older};
+use muster_api::slices::{Sizes, Slices};
 use muster_model::units::{Millis, Time};
 use read::{Bed, Job, Name, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,10 +29,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A claim of a Scheduling that is not there is given back after this time: news of it may be on its way.
 const ORPHANED: Millis = Millis(5_000);
 
-const NEEDS: [Resource; 3] = [
+const NEEDS: [Resource; 4] = [
     Resource::Schedulings,
     Resource::BatchJobs,
     Resource::Testbeds,
+    Resource::TestbedSlices,
 ];
 
 /// What is written, or looked at: of each object one write at most is in flight.
@@ -65,6 +66,8 @@ enum Want {
 pub struct Schedulings {
     unsynced: BTreeSet<Resource>,
     known: Known,
+    sizes: Sizes,
+    slices: Slices,
     standings: BTreeMap<Name, Standing>,
     dealt: BTreeMap<String, Dealt>,
     /// Of each namespace, what is wanted of its BatchJobs.
@@ -80,9 +83,19 @@ pub struct Schedulings {
 
 impl Default for Schedulings {
     fn default() -> Self {
+        Self::with(Sizes::default())
+    }
+}
+
+impl Schedulings {
+    /// A machine that knows nothing yet, for Testbeds whose parts are so large.
+    #[must_use]
+    pub fn with(sizes: Sizes) -> Self {
         Self {
             unsynced: NEEDS.into(),
             known: Known::default(),
+            sizes,
+            slices: Slices::new(sizes),
             standings: BTreeMap::new(),
             dealt: BTreeMap::new(),
             wants: BTreeMap::new(),
@@ -93,9 +106,7 @@ impl Default for Schedulings {
             queue: BTreeSet::new(),
         }
     }
-}
 
-impl Schedulings {
     /// A machine that knows nothing yet.
     #[must_use]
     pub fn new() -> Self {
@@ -180,16 +191,35 @@ impl Schedulings {
 
     fn testbed_is(&mut self, testbed: &crd::Testbed) {
         let name = testbed.metadata.name.clone().unwrap_or_default();
-        let is = Bed::read(testbed);
-        let before = self.known.beds.get(&name);
-        if let Some(before) = before.filter(|one| one.uid == is.uid)
-            && is_older(&testbed.metadata, &before.version)
-        {
-            return;
-        }
-        let same = before.is_some_and(|before| before.slots.keys().eq(is.slots.keys()));
-        self.known.beds.insert(name.clone(), is);
+        let uid = testbed.metadata.uid.as_deref().unwrap_or_default();
+        let same = match self.known.beds.get_mut(&name) {
+            Some(before) if before.uid == uid => {
+                if is_older(&testbed.metadata, &before.version) {
+                    return;
+                }
+                before.update(testbed, self.sizes)
+            }
+            _ => {
+                let mut bed = Bed::read(testbed);
+                bed.update(testbed, self.sizes);
+                bed.extend(self.slices.beyond(&name, uid));
+                self.known.beds.insert(name.clone(), bed);
+                false
+            }
+        };
         self.mark_bed(&name, !same);
+    }
+
+    /// A part of a Testbed that is not in its status is another.
+    fn part_is(&mut self, changed: Option<(String, u32)>) {
+        let Some((name, part)) = changed else {
+            return;
+        };
+        if let Some(bed) = self.known.beds.get_mut(&name) {
+            let slots = self.slices.part(&name, &bed.uid, part);
+            let same = bed.take(self.sizes.numbers(part), slots.iter());
+            self.mark_bed(&name, !same);
+        }
     }
 
     fn testbed_gone(&mut self, testbed: &Identity) {
@@ -215,9 +245,17 @@ impl Schedulings {
             Observation::Scheduling(one) => self.scheduling_is(&one),
             Observation::BatchJob(one) => self.job_is(&one),
             Observation::Testbed(one) => self.testbed_is(&one),
+            Observation::TestbedSlice(one) => {
+                let changed = self.slices.is(&one);
+                self.part_is(changed);
+            }
             Observation::Gone(Resource::Schedulings, one) => self.scheduling_gone(&one),
             Observation::Gone(Resource::BatchJobs, one) => self.job_gone(&one),
             Observation::Gone(Resource::Testbeds, one) => self.testbed_gone(&one),
+            Observation::Gone(Resource::TestbedSlices, one) => {
+                let changed = self.slices.gone(&one.name, &one.uid);
+                self.part_is(changed);
+            }
             Observation::Synced(resource) => _ = self.unsynced.remove(&resource),
             // Of these it is not told.
             Observation::Gone(..)

@@ -4,11 +4,13 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time as Date};
 use muster_api::crd::{
     BatchJob, BatchJobState, CreationRequest, ScheduledJob, ScheduledJobState, Scheduling,
-    SchedulingReference, SchedulingStatus, SlotMode, SlotState, Testbed,
+    SchedulingReference, SchedulingStatus, Slot, SlotMode, SlotState, Testbed,
 };
+use muster_api::slices::Sizes;
 use muster_model::units::Time;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// What holds a Scheduling until its claims are given back.
 pub(super) const FINALIZER: &str = "muster.dev/scheduling";
@@ -337,14 +339,41 @@ pub(super) struct Bed {
 }
 
 impl Bed {
+    /// One of which no slots are known yet.
     pub(super) fn read(testbed: &Testbed) -> Self {
-        let meta = &testbed.metadata;
-        let slots = testbed.status.iter().flat_map(|status| &status.slots);
-        let slots = slots.map(|one| (one.position, one.state == SlotState::Free));
         Self {
-            uid: meta.uid.clone().unwrap_or_default(),
-            version: meta.resource_version.clone().unwrap_or_default(),
-            slots: slots.collect(),
+            uid: testbed.metadata.uid.clone().unwrap_or_default(),
+            ..Self::default()
         }
+    }
+
+    /// Takes what its status says; whether it has slots of the same numbers as before.
+    pub(super) fn update(&mut self, testbed: &Testbed, sizes: Sizes) -> bool {
+        let version = testbed.metadata.resource_version.clone();
+        self.version = version.unwrap_or_default();
+        let slots = testbed.status.iter().flat_map(|status| &status.slots);
+        let slots = slots.filter(|slot| sizes.is_within(0, slot));
+        self.take(sizes.numbers(0), slots)
+    }
+
+    /// These slots are known besides.
+    pub(super) fn extend<'a>(&mut self, slots: impl Iterator<Item = &'a Slot>) {
+        let slots = slots.map(|one| (one.position, one.state == SlotState::Free));
+        self.slots.extend(slots);
+    }
+
+    /// Takes a part of its slots; whether they have the same numbers as before.
+    pub(super) fn take<'a>(
+        &mut self,
+        part: Range<u32>,
+        slots: impl Iterator<Item = &'a Slot>,
+    ) -> bool {
+        let signed = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+        let part = signed(part.start)..signed(part.end);
+        let before = self.slots.extract_if(part.clone(), |_, _| true);
+        let before: Vec<i32> = before.map(|(number, _)| number).collect();
+        self.extend(slots);
+        let now = self.slots.range(part).map(|(number, _)| number);
+        before.iter().eq(now)
     }
 }

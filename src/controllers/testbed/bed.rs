@@ -1,8 +1,10 @@
 //! What is known of one Testbed: what it asks for, what it says, and its slots as they are now.
 
+use super::part::{Heard, Part, number};
 use super::slots::{Known, Numbered, Wanted};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use muster_api::crd::{self, Slot, SlotState, TestbedStatus};
+use muster_api::slices::Sizes;
 use muster_api::slots::{Asked, asked};
 use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,24 +70,6 @@ impl Tally {
     }
 }
 
-/// How what a Testbed says stands to its slots as they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Agrees {
-    /// The numbers are the same, in their order.
-    numbers: bool,
-    /// So are the ghosts behind them.
-    ghosts: bool,
-}
-
-/// What is other than before in a Testbed that was observed.
-#[derive(Debug, Default)]
-pub(super) struct Change {
-    /// Its slots have to be numbered anew.
-    pub(super) layout: bool,
-    /// Ghosts that it names and did not name before.
-    pub(super) named: Vec<String>,
-}
-
 /// A Testbed.
 #[derive(Debug)]
 pub(super) struct Bed {
@@ -96,12 +80,11 @@ pub(super) struct Bed {
     pub(super) terminating: bool,
     pub(super) asked: Asked,
     pub(super) request: BTreeMap<String, Quantity>,
-    /// What it says, as it was last observed.
+    /// What it says, as it was last observed; of its slots, `parts` has that.
     pub(super) said: Option<TestbedStatus>,
-    /// The ghosts that it names: others are not made.
-    named: BTreeMap<String, u32>,
-    /// How what it says stands to its slots as they are.
-    agrees: Agrees,
+    /// What is said of its slots, by the first number of each part.
+    pub(super) parts: BTreeMap<u32, Part>,
+    pub(super) sizes: Sizes,
     slots: BTreeMap<u32, Seated>,
     pub(super) tally: Tally,
     pub(super) left_out: usize,
@@ -111,16 +94,17 @@ pub(super) struct Bed {
     pub(super) problems: BTreeMap<String, String>,
     /// Ghosts that the API server refuses, and why.
     pub(super) refused: BTreeMap<String, String>,
-    /// Slots that may have to be said anew.
-    pub(super) changed: BTreeSet<u32>,
-    /// When its status was last written.
-    pub(super) written_at: Option<Time>,
+    /// Parts of which slots are not named yet, for others name them.
+    pub(super) waiting: BTreeSet<u32>,
+    /// Parts that the API server does not take, and why.
+    pub(super) unsaid: BTreeMap<u32, String>,
 }
 
 impl Bed {
-    pub(super) fn read(testbed: &crd::Testbed) -> Self {
+    pub(super) fn read(testbed: &crd::Testbed, sizes: Sizes) -> Self {
         let meta = &testbed.metadata;
-        let said = testbed.status.clone();
+        let mut said = testbed.status.clone();
+        let slots = said.as_mut().map(|said| std::mem::take(&mut said.slots));
         let mut bed = Self {
             uid: meta.uid.clone().unwrap_or_default(),
             version: meta.resource_version.clone().unwrap_or_default(),
@@ -128,24 +112,24 @@ impl Bed {
             terminating: meta.deletion_timestamp.is_some(),
             asked: asked(testbed),
             request: testbed.spec.resources_per_slot.clone(),
-            named: named(said.as_ref()),
             said,
-            agrees: Agrees::default(),
+            parts: BTreeMap::new(),
+            sizes,
             slots: BTreeMap::new(),
             tally: Tally::default(),
             left_out: 0,
             on_node: BTreeMap::new(),
             problems: BTreeMap::new(),
             refused: BTreeMap::new(),
-            changed: BTreeSet::new(),
-            written_at: None,
+            waiting: BTreeSet::new(),
+            unsaid: BTreeMap::new(),
         };
-        bed.agrees = bed.agreement();
+        bed.begin_with(slots.unwrap_or_default());
         bed
     }
 
     /// Takes what is observed of it now.
-    pub(super) fn update(&mut self, testbed: &crd::Testbed) -> Change {
+    pub(super) fn update(&mut self, testbed: &crd::Testbed) -> Heard {
         let meta = &testbed.metadata;
         let (asked, terminating) = (asked(testbed), meta.deletion_timestamp.is_some());
         let differs = asked != self.asked || terminating != self.terminating;
@@ -154,57 +138,22 @@ impl Bed {
         self.terminating = terminating;
         self.asked = asked;
         self.request.clone_from(&testbed.spec.resources_per_slot);
-        let named = self.hear(testbed.status.clone());
-        Change {
-            layout: differs || !self.agrees.ghosts,
-            named,
+        self.status_moved_to(&self.version.clone());
+        let mut said = testbed.status.clone();
+        let slots = said.as_mut().map(|said| std::mem::take(&mut said.slots));
+        self.said = said;
+        let heard = self.hear(0, slots.unwrap_or_default());
+        Heard {
+            layout: differs || heard.layout,
+            ..heard
         }
-    }
-
-    /// Takes what its status says now; the ghosts that it names and did not name before.
-    fn hear(&mut self, said: Option<TestbedStatus>) -> Vec<String> {
-        let before = std::mem::replace(&mut self.said, said);
-        let slots = |of: &Option<TestbedStatus>| of.as_ref().map(|said| said.slots.len());
-        let pairs = || {
-            let before = before.iter().flat_map(|said| &said.slots);
-            before.zip(self.said.iter().flat_map(|said| &said.slots))
-        };
-        let same = |(one, other): (&Slot, &Slot)| {
-            one.position == other.position && one.ghost == other.ghost
-        };
-        if slots(&before) == slots(&self.said) && pairs().all(same) {
-            let others = pairs().filter(|(one, other)| one != other);
-            self.changed
-                .extend(others.filter_map(|(_, one)| number(one)));
-            return Vec::new();
-        }
-        let before = std::mem::replace(&mut self.named, named(self.said.as_ref()));
-        self.changed = self.slots.keys().copied().collect();
-        self.agrees = self.agreement();
-        let unnamed = self.named.iter();
-        let unnamed = unnamed.filter(|(ghost, number)| before.get(*ghost) != Some(number));
-        unnamed.map(|(ghost, _)| ghost.clone()).collect()
-    }
-
-    /// How what it says stands to its slots.
-    fn agreement(&self) -> Agrees {
-        let positions = self.said.iter().flat_map(|said| &said.slots);
-        let positions = positions.map(number);
-        let numbers = positions.eq(self.slots.keys().copied().map(Some));
-        let ghosts = self.named.len() == self.slots.len()
-            && self
-                .slots
-                .iter()
-                .all(|(number, one)| self.names(&one.slot.ghost, *number));
-        Agrees { numbers, ghosts }
     }
 
     /// What is counted and compared as it changes is the same from scratch.
     #[cfg(test)]
     pub(super) fn audit(&self) {
         assert_eq!(self.tally, Tally::of(&self.slots));
-        assert_eq!(self.named, named(self.said.as_ref()));
-        assert_eq!(self.agrees, self.agreement());
+        self.audit_parts();
     }
 
     /// Its slots, by number.
@@ -220,19 +169,14 @@ impl Bed {
         self.tally.count(one, |number| *number -= 1);
         self.tally.count(&now, |number| *number += 1);
         *one = now;
-        self.changed.insert(number);
+        let part = self.parts.entry(self.sizes.part_of(number)).or_default();
+        part.changed.insert(number);
         true
     }
 
-    /// Whether its status says that the slot of this number has this ghost.
-    pub(super) fn names(&self, ghost: &str, number: u32) -> bool {
-        self.named.get(ghost) == Some(&number)
-    }
-
-    /// The slots that its status names; of each, whether somebody sits there.
+    /// The slots that are said; of each, whether somebody sits there.
     pub(super) fn known(&self, sits: impl Fn(&Slot, &str) -> bool) -> Vec<Known<'_>> {
-        let slots = self.said.iter().flat_map(|said| &said.slots);
-        let known = slots.filter_map(|one| {
+        let known = self.all_said().filter_map(|one| {
             let number = number(one)?;
             let here = self.slots.get(&number);
             let here = here.filter(|here| here.slot.ghost == one.ghost);
@@ -251,7 +195,7 @@ impl Bed {
 
     /// Takes the slots as they are numbered now. Who sat on one that stays sits there.
     pub(super) fn renumber(&mut self, numbered: Numbered) {
-        let said = self.said.iter().flat_map(|said| &said.slots);
+        let said = self.all_said();
         let mut guests: BTreeMap<String, Guest> = said
             .filter_map(|one| Some((one.ghost.clone(), guest(one)?)))
             .collect();
@@ -291,7 +235,6 @@ impl Bed {
             self.slots.insert(number, seated);
         }
         self.left_out = numbered.left_out;
-        self.changed = self.slots.keys().copied().collect();
         let on_node = &self.on_node;
         self.problems.retain(|node, _| on_node.contains_key(node));
         let ghosts: BTreeSet<&str> = self
@@ -302,24 +245,10 @@ impl Bed {
         self.refused
             .retain(|ghost, _| ghosts.contains(ghost.as_str()));
         self.tally = Tally::of(&self.slots);
-        self.agrees = self.agreement();
-    }
-
-    /// Where its status has the slot of this number, and what it says there; `None`: its slots have other numbers.
-    pub(super) fn said_of(&self, number: u32) -> Option<(usize, &Slot)> {
-        let slots = &self.said.as_ref()?.slots;
-        if !self.agrees.numbers {
-            return None;
+        for part in self.part_numbers() {
+            self.all_changed(part);
+            self.prune(part);
         }
-        let position = i32::try_from(number).ok()?;
-        let index = slots.binary_search_by_key(&position, |one| one.position);
-        let index = index.ok()?;
-        Some((index, slots.get(index)?))
-    }
-
-    /// Whether its status has the numbers of its slots, in their order.
-    pub(super) const fn says_its_numbers(&self) -> bool {
-        self.agrees.numbers
     }
 }
 
@@ -329,17 +258,6 @@ impl Seated {
         let guest = self.guest.as_ref()?;
         (self.state == SlotState::Occupied).then_some(guest.uid.as_str())
     }
-}
-
-/// The ghosts that a status names, with their numbers.
-fn named(said: Option<&TestbedStatus>) -> BTreeMap<String, u32> {
-    let slots = said.into_iter().flat_map(|said| &said.slots);
-    let named = slots.filter_map(|one| Some((one.ghost.clone(), number(one)?)));
-    named.collect()
-}
-
-fn number(slot: &Slot) -> Option<u32> {
-    u32::try_from(slot.position).ok()
 }
 
 fn occupant(slot: &Slot) -> Option<&str> {

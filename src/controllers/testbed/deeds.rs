@@ -1,16 +1,11 @@
 //! What is to be written now, and what an answer means.
 
 use super::ghosts::{Ghost, Hold, body};
-use super::{Alarm, Sent, Target, Testbeds, status};
+use super::{Alarm, PACE, Sent, TOLD, Target, Testbeds, status};
 use crate::flights::May;
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use muster_api::crd::SlotState;
-use muster_model::units::{Millis, Time};
-
-/// The status of one Testbed is written at most so often.
-const PACE: Millis = Millis(1_000);
-/// What we did to a ghost is told within this time, or did not happen, or was undone.
-const TOLD: Millis = Millis(60_000);
+use muster_model::units::Time;
 
 /// What a ghost needs next.
 enum Next {
@@ -35,13 +30,18 @@ impl Next {
 }
 
 impl Testbeds {
-    /// At most so many of the writes that are due. Statuses come first: ghosts are made once they are named.
+    /// At most so many of the writes that are due. Ghosts come last: they are made once they are named.
     pub(super) fn deeds(&mut self, now: Time, most: usize) -> Vec<Write> {
         let mut writes = Vec::new();
         while writes.len() < most
             && let Some(bed) = self.marked.statuses.pop_first()
         {
             writes.extend(self.say(&bed, now));
+        }
+        while writes.len() < most
+            && let Some(slice) = self.marked.slices.pop_first()
+        {
+            writes.extend(self.say_part(&slice, now));
         }
         while writes.len() < most
             && let Some(ghost) = self.marked.ghosts.pop_first()
@@ -52,7 +52,7 @@ impl Testbeds {
     }
 
     /// Whether something may be written now; else it is looked at again when it may.
-    fn may(&mut self, target: &Target, now: Time) -> bool {
+    pub(super) fn may(&mut self, target: &Target, now: Time) -> bool {
         match self.flights.may(target, now) {
             May::Now => true,
             // The answer marks it again.
@@ -71,22 +71,29 @@ impl Testbeds {
             return None;
         }
         let bed = self.beds.get_mut(name)?;
-        let next = bed.written_at.map_or(Time::ZERO, |at| at + PACE);
+        bed.forget_lost(now);
+        let written = bed.part(0).and_then(|part| part.written_at);
+        let next = written.map_or(Time::ZERO, |at| at + PACE);
         if now < next {
             self.set_alarm(next, Alarm::Write(target));
             return None;
         }
-        let operations = status::operations(bed, &self.settings, now);
-        if operations.is_empty() {
-            bed.changed.clear();
+        let saying = status::operations(bed, &self.settings, now);
+        let waits = bed.waits_for_others(0, &saying.waits);
+        if saying.operations.is_empty() {
+            bed.nothing_to_say(0, saying);
             self.flights.settle(&target);
+            if let Some(at) = waits {
+                self.set_alarm(at, Alarm::Write(target));
+            }
             return None;
         }
-        bed.written_at = Some(now);
+        let (uid, version) = (bed.uid.clone(), bed.version.clone());
+        bed.part_sent(0, saying.names, Some((uid.clone(), version.clone())), now);
         let deed = Deed::PatchStatus {
-            uid: bed.uid.clone(),
-            version: bed.version.clone(),
-            operations,
+            uid,
+            version,
+            operations: saying.operations,
         };
         Some(Write {
             ticket: self.flights.begin(target, Sent::Other),
@@ -188,6 +195,7 @@ impl Testbeds {
                 self.said(target, answer, now);
                 self.marked.statuses.insert(bed.clone());
             }
+            Target::Slice(name) => self.part_said(name, sent, answer, now),
             Target::Ghost(name) => {
                 self.held(target, sent, answer, now);
                 self.marked.ghosts.insert(name.clone());
@@ -196,6 +204,16 @@ impl Testbeds {
     }
 
     fn said(&mut self, target: &Target, answer: Answer, now: Time) {
+        let lost = matches!(answer, Answer::Lost | Answer::Done(_));
+        self.status_answered(target, answer, now);
+        if let Target::Status(name) = target
+            && let Some(bed) = self.beds.get_mut(name)
+        {
+            bed.part_landed(0, lost, now);
+        }
+    }
+
+    fn status_answered(&mut self, target: &Target, answer: Answer, now: Time) {
         match answer {
             Answer::Done(Some(Observation::Testbed(testbed))) => {
                 self.flights.settle(target);
@@ -245,7 +263,7 @@ impl Testbeds {
                 self.flights.failed(target, now);
                 return;
             }
-            (Answer::NotFound, Sent::Other) => {
+            (Answer::NotFound, Sent::Other | Sent::Patch(_)) => {
                 let namespace = &self.settings.ghost_namespace;
                 Some(format!("there is no namespace {namespace}"))
             }
@@ -290,8 +308,8 @@ impl Testbeds {
             }
             // Another one has its name by now.
             Sent::Delete(_) => {}
-            Sent::Other if known == Some(&ghost.uid) => {}
-            Sent::Other => ghost.untold = Some(now),
+            Sent::Other | Sent::Patch(_) if known == Some(&ghost.uid) => {}
+            Sent::Other | Sent::Patch(_) => ghost.untold = Some(now),
         }
         self.mark_ghost(name.to_owned());
     }

@@ -2,9 +2,9 @@
 
 use super::Settings;
 use super::slots::truncated;
-use crate::machine::is_older;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use muster_api::kinds::is_older;
 use muster_api::{names, slim, slots};
 use muster_model::Amounts;
 use muster_model::units::Time;

@@ -1,28 +1,32 @@
 //! Testbeds: ghosts for the slots that are free, and a status that says who sits where.
 //!
 //! News marks what it touches: Testbeds whose slots may be others (`layouts`), nodes of a Testbed on which
-//! somebody may sit otherwise (`places`), ghosts that may have to be made or to go (`deeds`), statuses that may
-//! have to be written. Only what is marked is looked at, so that news costs what it changes.
+//! somebody may sit otherwise (`places`), ghosts that may have to be made or to go (`deeds`), statuses and slices
+//! that may have to be written (`slices`). Only what is marked is looked at, so that news costs what it changes.
 
 mod bed;
 mod claimants;
 mod deeds;
 pub(crate) mod ghosts;
 pub mod occupancy;
+mod part;
+mod parts;
 mod places;
+mod slices;
 mod slots;
 mod status;
 
 use super::flights::Flights;
-use super::machine::is_older;
 use super::{Answer, Machine, Observation, Resource, Ticket, Write};
 use bed::Bed;
 use claimants::Claimants;
 use ghosts::Ghost;
-use muster_api::kinds::Identity;
+use muster_api::kinds::{Identity, is_older};
+use muster_api::slices::Sizes;
 use muster_api::{crd, slim};
-use muster_model::units::Time;
+use muster_model::units::{Millis, Time};
 use muster_model::{Amounts, Labels};
+use slices::Stray;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What an administrator chooses.
@@ -36,8 +40,8 @@ pub struct Settings {
     pub image: String,
     /// Their priority class, below everybody else's.
     pub priority_class: String,
-    /// The most slots of one Testbed.
-    pub most_slots: usize,
+    /// How many slots a Testbed has at most, and how many of them are in its status and in a slice.
+    pub sizes: Sizes,
 }
 
 impl Default for Settings {
@@ -47,15 +51,21 @@ impl Default for Settings {
             scheduler_name: "muster".to_owned(),
             image: "registry.k8s.io/pause:3.10".to_owned(),
             priority_class: "muster-ghost".to_owned(),
-            most_slots: 1_000,
+            sizes: Sizes::default(),
         }
     }
 }
 
-const NEEDS: [Resource; 4] = [
+/// Each object that says something of slots is written at most so often.
+const PACE: Millis = Millis(1_000);
+/// What we did to an object is told within this time, or did not happen, or was undone.
+const TOLD: Millis = Millis(60_000);
+
+const NEEDS: [Resource; 5] = [
     Resource::Namespaces,
     Resource::Nodes,
     Resource::Testbeds,
+    Resource::TestbedSlices,
     Resource::Pods,
 ];
 
@@ -64,6 +74,8 @@ const NEEDS: [Resource; 4] = [
 enum Target {
     /// The status of this Testbed.
     Status(String),
+    /// The slice of this name.
+    Slice(String),
     /// The ghost of this name.
     Ghost(String),
 }
@@ -71,8 +83,10 @@ enum Target {
 /// What was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Sent {
-    /// Anything but a delete.
+    /// Anything else.
     Other,
+    /// A patch of the object of this uid that is not its status.
+    Patch(String),
     /// The delete of the object of this uid.
     Delete(String),
 }
@@ -101,6 +115,8 @@ struct Marked {
     places: BTreeSet<(String, String)>,
     /// Testbeds whose status may have to be written.
     statuses: BTreeSet<String>,
+    /// Slices that may have to be written or deleted.
+    slices: BTreeSet<String>,
     /// Ghosts that may have to be made or deleted.
     ghosts: BTreeSet<String>,
 }
@@ -119,6 +135,10 @@ pub struct Testbeds {
     of_owner: BTreeMap<String, BTreeSet<String>>,
     /// Of each ghost that there may be, its Testbed and slot.
     slot_of: BTreeMap<String, (String, u32)>,
+    /// Slices that are of no Testbed that is there.
+    strays: BTreeMap<String, Stray>,
+    /// By name, the uids of slices that are gone, of which nobody has told that yet.
+    buried: BTreeMap<String, String>,
     claimants: Claimants,
     flights: Flights<Target, Sent>,
     alarms: BTreeSet<(Time, Alarm)>,
@@ -138,6 +158,8 @@ impl Testbeds {
             ghosts: BTreeMap::new(),
             of_owner: BTreeMap::new(),
             slot_of: BTreeMap::new(),
+            strays: BTreeMap::new(),
+            buried: BTreeMap::new(),
             claimants: Claimants::default(),
             flights: Flights::default(),
             alarms: BTreeSet::new(),
@@ -285,25 +307,17 @@ impl Testbeds {
                     return;
                 }
                 let before = bed.version.clone();
-                let change = bed.update(testbed);
-                if change.layout {
-                    self.marked.layouts.insert(name.clone());
-                }
-                // Those that its status names by now may be made.
-                self.marked.ghosts.extend(change.named);
-                if before
-                    != testbed
-                        .metadata
-                        .resource_version
-                        .as_deref()
-                        .unwrap_or_default()
-                {
+                let heard = bed.update(testbed);
+                if bed.version != before {
                     self.flights.settle(&Target::Status(name.clone()));
                 }
+                self.heard(&name, 0, heard);
             }
             _ => {
                 self.testbed_gone(&name);
-                self.beds.insert(name.clone(), Bed::read(testbed));
+                let bed = Bed::read(testbed, self.settings.sizes);
+                self.beds.insert(name.clone(), bed);
+                self.adopt(&name);
                 self.marked.layouts.insert(name.clone());
             }
         }
@@ -321,6 +335,7 @@ impl Testbeds {
         let ghosts = self.of_owner.get(&bed.uid).into_iter().flatten();
         self.marked.ghosts.extend(ghosts.cloned());
         self.mark_neighbours(bed.on_node.keys());
+        self.abandon(name, bed);
     }
 
     /// What other Testbeds say of these nodes may be otherwise.
@@ -357,6 +372,7 @@ impl Testbeds {
                     self.testbed_gone(&object.name);
                 }
             }
+            Resource::TestbedSlices => self.slice_gone(object),
             // Of these it is not told.
             _ => {}
         }
@@ -372,6 +388,7 @@ impl Testbeds {
                 self.namespace_is(&meta.name.unwrap_or_default(), labels);
             }
             Observation::Testbed(testbed) => self.testbed_is(&testbed),
+            Observation::TestbedSlice(slice) => self.slice_is(&slice),
             Observation::Gone(resource, object) => self.gone(resource, &object),
             Observation::Synced(resource) => _ = self.unsynced.remove(&resource),
             // Of these it is not told.
@@ -401,6 +418,9 @@ impl Testbeds {
             match self.alarms.pop_first() {
                 Some((_, Alarm::Write(Target::Status(bed)))) => {
                     self.marked.statuses.insert(bed);
+                }
+                Some((_, Alarm::Write(Target::Slice(name)))) => {
+                    self.marked.slices.insert(name);
                 }
                 Some((_, Alarm::Write(Target::Ghost(name)))) => {
                     self.marked.ghosts.insert(name);

@@ -7,7 +7,7 @@ use super::{Alarm, Testbeds, slots};
 use muster_api::crd::{Slot, SlotState};
 use muster_model::Labels;
 use muster_model::units::{Millis, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// For so long a slot without a ghost is kept for who is meant for its node. It is the scheduler that holds
 /// the room meanwhile.
@@ -18,7 +18,7 @@ impl Testbeds {
     pub(super) fn settle(&mut self, now: Time) {
         loop {
             while let Some(name) = self.marked.layouts.pop_first() {
-                self.lay_out(&name);
+                self.lay_out(&name, now);
             }
             let Some((bed, node)) = self.marked.places.pop_first() else {
                 return;
@@ -28,7 +28,10 @@ impl Testbeds {
     }
 
     /// Numbers the slots of a Testbed.
-    fn lay_out(&mut self, name: &str) {
+    fn lay_out(&mut self, name: &str, now: Time) {
+        if let Some(bed) = self.beds.get_mut(name) {
+            bed.forget_lost(now);
+        }
         let Some(bed) = self.beds.get(name) else {
             return;
         };
@@ -51,7 +54,7 @@ impl Testbeds {
             })
         };
         let known = bed.known(sits);
-        let numbered = slots::number(&known, wanted, self.settings.most_slots);
+        let numbered = slots::number(&known, wanted, self.settings.sizes.most);
         let Some(bed) = self.beds.get_mut(name) else {
             return;
         };
@@ -73,7 +76,9 @@ impl Testbeds {
         self.marked.ghosts.extend(strays.cloned());
         let mut nodes: Vec<String> = bed.on_node.keys().cloned().collect();
         nodes.extend(before.into_iter().map(|(_, node)| node));
-        self.marked.statuses.insert(name.to_owned());
+        for part in bed.part_numbers() {
+            self.mark_part(name, part);
+        }
         self.mark_neighbours(nodes.iter());
     }
 
@@ -259,6 +264,7 @@ impl Testbeds {
             return;
         };
         let mut ended = false;
+        let mut parts = BTreeSet::new();
         let mut alarms = Vec::new();
         for (number, now_here) in slots {
             let Some(one) = bed.slots().get(&number) else {
@@ -274,7 +280,7 @@ impl Testbeds {
                 alarms.push(since + AWAITED);
             }
             self.marked.ghosts.insert(ghost);
-            self.marked.statuses.insert(name.clone());
+            parts.insert(bed.sizes.part_of(number));
         }
         let before = bed.problems.get(&node);
         // What is wrong with the node as a whole comes first.
@@ -293,6 +299,9 @@ impl Testbeds {
         }
         if ended {
             self.marked.layouts.insert(name.clone());
+        }
+        for part in parts {
+            self.mark_part(&name, part);
         }
         for at in alarms {
             self.set_alarm(at, Alarm::Place(name.clone(), node.clone()));

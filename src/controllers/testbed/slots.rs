@@ -105,7 +105,7 @@ pub(super) fn truncated(name: &str, most: usize) -> &str {
 
 /// Numbers slots: those that there are keep theirs, and others take the smallest that are free. What
 /// is known of a number or a slot that is there twice is the first. At most `most` slots.
-pub(super) fn number(known: &[Known<'_>], wanted: Vec<Wanted>, most: usize) -> Numbered {
+pub(super) fn number(known: &[Known<'_>], wanted: Vec<Wanted>, most: u32) -> Numbered {
     let of_ghost: BTreeMap<&str, usize> = wanted
         .iter()
         .enumerate()
@@ -115,7 +115,7 @@ pub(super) fn number(known: &[Known<'_>], wanted: Vec<Wanted>, most: usize) -> N
     let mut stays: BTreeMap<u32, Wanted> = BTreeMap::new();
     let mut placed = BTreeSet::new();
     let mut occupied = BTreeSet::new();
-    let within = |number: u32| (number as usize) < most;
+    let within = |number: u32| number < most;
     for one in known.iter().filter(|one| within(one.number)) {
         if numbers.contains_key(&one.number) || stays.contains_key(&one.number) {
             continue;
@@ -137,7 +137,7 @@ pub(super) fn number(known: &[Known<'_>], wanted: Vec<Wanted>, most: usize) -> N
             None => {}
         }
     }
-    let mut free = (0..u32::try_from(most).unwrap_or(u32::MAX))
+    let mut free = (0..most)
         .filter(|number| !numbers.contains_key(number) && !stays.contains_key(number))
         .collect::<Vec<u32>>()
         .into_iter();

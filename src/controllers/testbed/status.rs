@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::bed::{Bed, Seated};
+use super::part::Saying;
 use crate::said::{self, bounded};
 use muster_api::condition::Condition;
 use muster_api::crd::{NodeProblem, Slot, SlotState, TestbedStatus};
@@ -67,6 +68,11 @@ fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
     let (slots, nodes) = (bed.slots().len(), bed.on_node.len());
     let (reason, message) = if let Some(problem) = bed.asked.problems.first() {
         ("Invalid", format!("there are no slots: {problem}"))
+    } else if let Some((part, message)) = bed.unsaid.iter().next() {
+        let numbers = bed.sizes.numbers(*part);
+        let (first, last) = (numbers.start, numbers.end.saturating_sub(1));
+        let words = format!("slots {first} to {last} cannot be said: {message}");
+        ("SlicesRefused", words)
     } else if let Some(message) = bed.refused.values().next() {
         let count = bed.refused.len();
         let words = format!("{count} ghosts are refused: {message}");
@@ -110,20 +116,18 @@ fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
     said::condition(READY, reason == "Held", words, generation, before, now)
 }
 
-/// The operations that make of what a Testbed says what it has to say; none where that is the same. Of the
-/// slots only those that are noted as changed are looked at, unless they are others altogether.
-pub(super) fn operations(bed: &Bed, settings: &Settings, now: Time) -> Vec<Value> {
+/// The operations that make of what a Testbed says what it has to say; none where that is the same. Of slots, those
+/// are in its status that no slice has.
+pub(super) fn operations(bed: &Bed, settings: &Settings, now: Time) -> Saying {
     let head = head(bed, now);
-    let render = || {
-        bed.slots()
-            .iter()
-            .map(|(number, one)| slot(*number, one, settings))
-    };
     let Some(said) = &bed.said else {
-        let slots = render().collect();
-        return vec![
-            json!({"op": "add", "path": "/status", "value": TestbedStatus { slots, ..head }}),
-        ];
+        let (slots, names, waits) = bed.to_say(0, settings);
+        let status = TestbedStatus { slots, ..head };
+        return Saying {
+            operations: vec![json!({"op": "add", "path": "/status", "value": status})],
+            names,
+            waits,
+        };
     };
     let mut operations = Vec::new();
     let mut field = |name: &str, before: &dyn PartialValue, now: &dyn PartialValue| {
@@ -145,24 +149,32 @@ pub(super) fn operations(bed: &Bed, settings: &Settings, now: Time) -> Vec<Value
     field("occupied", &said.occupied, &head.occupied);
     field("nodeProblems", &said.node_problems, &head.node_problems);
     field("conditions", &said.conditions, &head.conditions);
-    if bed.says_its_numbers() {
-        for number in &bed.changed {
-            let Some(one) = bed.slots().get(number) else {
-                continue;
-            };
-            let one = slot(*number, one, settings);
-            if let Some((index, said)) = bed.said_of(*number)
-                && *said != one
-            {
-                let path = format!("/status/slots/{index}");
-                operations.push(json!({"op": "replace", "path": path, "value": one}));
-            }
-        }
-    } else {
-        let all: Vec<Slot> = render().collect();
-        operations.push(json!({"op": "add", "path": "/status/slots", "value": all}));
+    let mut saying = bed.saying(0, "/status/slots", settings);
+    operations.append(&mut saying.operations);
+    Saying {
+        operations,
+        ..saying
     }
-    operations
+}
+
+/// A slice that is made anew; and what is said by it.
+pub(super) fn slice(name: &str, testbed: &str, bed: &Bed, slots: &[Slot]) -> Value {
+    json!({
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "TestbedSlice",
+        "metadata": {
+            "name": name,
+            "ownerReferences": [{
+                "apiVersion": "muster.dev/v1alpha1",
+                "kind": "Testbed",
+                "name": testbed,
+                "uid": bed.uid,
+                "controller": true,
+                "blockOwnerDeletion": false,
+            }],
+        },
+        "spec": {"testbed": testbed, "slots": slots},
+    })
 }
 
 /// A field as it is compared and written.

@@ -2,5 +2,6 @@
 #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
 mod rules;
+mod slices;
 mod storms;
 mod world;

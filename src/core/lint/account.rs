@@ -215,6 +215,7 @@ impl Account {
             Object::Pod(spec) => self.upsert(spec),
             Object::Gang(spec) => self.gangs.define(spec),
             Object::Testbed(spec) => self.slots.hear(spec),
+            Object::TestbedSlice(spec) => self.slots.hear_slice(spec),
             Object::Topology(spec) => {
                 self.topologies.insert(spec.name.clone(), (**spec).clone());
                 self.roads.remove(&spec.name);
@@ -265,6 +266,7 @@ impl Account {
                 self.claims_held.forget(key);
             }
             ObjectKey::Testbed(name) => self.slots.gone(name),
+            ObjectKey::TestbedSlice(name) => self.slots.slice_gone(name),
             ObjectKey::Topology(name) => {
                 self.topologies.remove(name);
                 self.roads.remove(name);

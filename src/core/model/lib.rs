@@ -91,7 +91,7 @@ pub use status::{
     Condition, GangPhase, GangStatus, PHASES, QueueStatus, SHOWN_POSITIONS, TopologyDoubt,
     TopologyStatus,
 };
-pub use testbed::{GhostOf, SlotClaim, SlotSpec, TestbedSpec};
+pub use testbed::{GhostOf, SliceSpec, SlotClaim, SlotSpec, TestbedSpec};
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
 pub use volumes::{

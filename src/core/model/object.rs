@@ -5,7 +5,7 @@
 use super::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, DisruptionBudgetSpec, GangKey,
     GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
-    QueueSpec, Source, StorageCapacitySpec, StorageClassSpec, TestbedSpec, TopologySpec,
+    QueueSpec, SliceSpec, Source, StorageCapacitySpec, StorageClassSpec, TestbedSpec, TopologySpec,
     VolumeSpec,
 };
 
@@ -109,6 +109,8 @@ kinds! {
     Queue(QueueSpec) by (String), |one| (one.name.clone());
     /// A testbed.
     Testbed(TestbedSpec) by (String), |one| (one.name.clone());
+    /// A part of the slots of a testbed.
+    TestbedSlice(SliceSpec) by (String), |one| (one.name.clone());
     /// A topology.
     Topology(TopologySpec) by (String), |one| (one.name.clone());
     /// A HyperNode of Volcano.

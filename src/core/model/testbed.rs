@@ -1,7 +1,7 @@
 //! Testbeds as the core is told of them: slots of one size on nodes (source: mission, "Slots").
 //!
-//! The table of slots is what the Testbed's reconciler wrote into its status: nobody else may. What is read
-//! of a pod, which its owner may edit, says only what it asks for.
+//! The table of slots is what the Testbed's reconciler wrote into its status and its slices: nobody else may. What
+//! is read of a pod, which its owner may edit, says only what it asks for.
 
 use super::{Amounts, LabelSelector};
 use std::fmt;
@@ -18,7 +18,21 @@ pub struct TestbedSpec {
     pub request: Amounts,
     /// `spec.namespaceSelector`: who may claim its slots; `None`: all.
     pub namespace_selector: Option<LabelSelector>,
-    /// `status.slots`, by position.
+    /// `status.slots`, by position: the others are in its slices.
+    pub slots: Vec<SlotSpec>,
+}
+
+/// A part of the slots of a Testbed: those in one TestbedSlice. No two objects have the same position.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SliceSpec {
+    /// `metadata.name`.
+    pub name: String,
+    /// The name of the Testbed that controls it; empty: none does.
+    pub testbed: String,
+    /// Its uid.
+    pub owner: String,
+    /// The slots, by position.
     pub slots: Vec<SlotSpec>,
 }
 

@@ -16,6 +16,7 @@ impl ClusterState {
                 self.queue_changed(changed);
             }
             Object::Testbed(spec) => self.upsert_testbed(*spec),
+            Object::TestbedSlice(spec) => self.upsert_slice(*spec),
             Object::Topology(spec) => {
                 let changed = self.topologies.upsert(*spec, &self.nodes);
                 self.topologies_changed(changed);
@@ -74,6 +75,7 @@ impl ClusterState {
                 self.queue_changed(changed);
             }
             ObjectKey::Testbed(name) => self.remove_testbed(name),
+            ObjectKey::TestbedSlice(name) => self.remove_slice(name),
             ObjectKey::Topology(name) => {
                 let changed = self.topologies.remove(name);
                 self.topologies_changed(changed);

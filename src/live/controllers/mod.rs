@@ -11,6 +11,7 @@ use super::turn::Turn;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use kube::client::Body;
+use kube::core::DeserializeGuard;
 use kube::{Api, Client};
 use muster_api::kinds::{Identity, Kind, Watchable};
 use muster_api::{crd, slim};
@@ -39,7 +40,13 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout};
 
 /// What is watched.
-pub const WATCHED: &[Kind] = &[Kind::Pods, Kind::Nodes, Kind::Namespaces, Kind::Testbeds];
+pub const WATCHED: &[Kind] = &[
+    Kind::Pods,
+    Kind::Nodes,
+    Kind::Namespaces,
+    Kind::Testbeds,
+    Kind::TestbedSlices,
+];
 /// How long a write waits that was one too many, where the API server does not say how long.
 const THROTTLED: Millis = Millis(1_000);
 /// How much news is taken in before it is asked what is due.
@@ -118,7 +125,8 @@ async fn lead(
     watch::<slim::Pod>(&mut watches, &options.reader, &outlet);
     watch::<slim::Node>(&mut watches, &options.reader, &outlet);
     watch::<slim::Namespace>(&mut watches, &options.reader, &outlet);
-    watch::<kube::core::DeserializeGuard<crd::Testbed>>(&mut watches, &options.reader, &outlet);
+    watch::<DeserializeGuard<crd::Testbed>>(&mut watches, &options.reader, &outlet);
+    watch::<DeserializeGuard<crd::TestbedSlice>>(&mut watches, &options.reader, &outlet);
     for resource in loose::ALL {
         let (reader, news) = (options.reader.clone(), outlet.news.clone());
         let follow = loose::follow(reader, resource, news, Arc::clone(&health));
@@ -259,9 +267,10 @@ observable! {
     slim::Node, Nodes, Node;
     slim::Namespace, Namespaces, Namespace;
     crd::Testbed, Testbeds, Testbed;
+    crd::TestbedSlice, TestbedSlices, TestbedSlice;
 }
 
-impl<K: Observable> Observable for kube::core::DeserializeGuard<K> {
+impl<K: Observable> Observable for DeserializeGuard<K> {
     const RESOURCE: Resource = K::RESOURCE;
 
     fn observation(self) -> Result<Observation, String> {

@@ -69,7 +69,10 @@ impl std::fmt::Debug for Controllers {
 
 impl Controllers {
     pub(super) fn new(reading: &Reading) -> Self {
-        let mut settings = testbed::Settings::default();
+        let mut settings = testbed::Settings {
+            sizes: reading.sizes,
+            ..testbed::Settings::default()
+        };
         settings
             .ghost_namespace
             .clone_from(&reading.ghost_namespace);
@@ -82,7 +85,7 @@ impl Controllers {
             machine: All::of(vec![
                 Box::new(Testbeds::new(settings)),
                 Box::new(BatchJobs::new(batch_jobs)),
-                Box::new(Schedulings::new()),
+                Box::new(Schedulings::with(reading.sizes)),
                 Box::new(Jobs::new(&job::Settings::default())),
             ]),
             made: BTreeMap::new(),

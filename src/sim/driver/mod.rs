@@ -194,6 +194,7 @@ impl Driver {
             claims_to_bind: Vec::new(),
             trace: false,
         };
+        driver.server.set_sizes(driver.reading.sizes);
         for (index, entry) in driver.entries.iter().enumerate() {
             let at = entry.as_ref().map_or(Time::ZERO, |entry| entry.at);
             driver.heap.push(at, Happening::Create(index));

@@ -45,6 +45,9 @@ impl Driver {
                 Change::Is(on, value) => self.whole_is(&on, &value),
                 Change::Gone(on) => match on.resource {
                     Resource::Testbeds => self.delete_plain(&ObjectKey::Testbed(on.name)),
+                    Resource::TestbedSlices => {
+                        self.delete_plain(&ObjectKey::TestbedSlice(on.name));
+                    }
                     Resource::PodGroups => {
                         let key = gang_of(&on);
                         self.delete_plain(&ObjectKey::Gang(key, Source::Muster));
@@ -59,7 +62,14 @@ impl Driver {
         match on.resource {
             Resource::Testbeds => {
                 if let Ok(found) = crd::Testbed::deserialize(value) {
-                    self.server.put(convert::testbed(&found).into(), self.now);
+                    let testbed = convert::testbed(&found, &self.reading);
+                    self.server.put(testbed.into(), self.now);
+                }
+            }
+            Resource::TestbedSlices => {
+                if let Ok(found) = crd::TestbedSlice::deserialize(value) {
+                    let slice = convert::testbed_slice(&found, &self.reading);
+                    self.server.put(slice.into(), self.now);
                 }
             }
             Resource::PodGroups => {
@@ -98,6 +108,7 @@ impl Driver {
             }
             (
                 Resource::Testbeds
+                | Resource::TestbedSlices
                 | Resource::BatchJobs
                 | Resource::Schedulings
                 | Resource::PodGroups

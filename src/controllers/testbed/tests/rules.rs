@@ -3,6 +3,7 @@
 use super::world::{World, is_ghost, node_key, pod_key, spec, testbed_key};
 use crate::testbed::Settings;
 use crate::{Answer, Deed, Machine, Observation, Resource, Write};
+use muster_api::slices::Sizes;
 use muster_model::units::{Millis, Time};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -372,7 +373,10 @@ fn why_a_ghost_is_not_bound_is_said() {
 #[test]
 fn beyond_the_bound_the_first_slots_are_held_and_the_rest_is_said() {
     let mut world = World::with(Settings {
-        most_slots: 3,
+        sizes: Sizes {
+            most: 3,
+            ..Sizes::default()
+        },
         ..Settings::default()
     });
     world.node("node-a", Some("1"), 8);

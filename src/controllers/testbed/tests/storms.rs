@@ -3,6 +3,7 @@
 use super::world::{World, is_ghost, node_key, pod_key, spec, testbed_key};
 use crate::{Answer, Machine, Resource, Write};
 use muster_api::crd::SlotState;
+use muster_api::slices::whose;
 use muster_model::units::Millis;
 use proptest::prelude::*;
 use serde_json::json;
@@ -23,6 +24,8 @@ enum Act {
     Ends(u8),
     GhostGone(u8),
     Foreign(u8),
+    /// Somebody deletes a slice.
+    SliceGone(u8),
     Bind,
     Hear(u8, u8),
     List(u8),
@@ -48,9 +51,10 @@ fn act() -> impl Strategy<Value = Act> {
         3 => any::<u8>().prop_map(Ends),
         2 => any::<u8>().prop_map(GhostGone),
         1 => any::<u8>().prop_map(Foreign),
+        1 => any::<u8>().prop_map(SliceGone),
         4 => Just(Bind),
-        8 => (0u8..4, 1u8..5).prop_map(|(of, count)| Hear(of, count)),
-        1 => (0u8..4).prop_map(List),
+        8 => (0u8..5, 1u8..5).prop_map(|(of, count)| Hear(of, count)),
+        1 => (0u8..5).prop_map(List),
         8 => (1u8..6).prop_map(Due),
         5 => any::<u8>().prop_map(CarryOut),
         10 => (any::<u8>(), 0u8..16).prop_map(|(which, how)| Answer(which, how)),
@@ -60,10 +64,11 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-const RESOURCES: [Resource; 4] = [
+const RESOURCES: [Resource; 5] = [
     Resource::Namespaces,
     Resource::Nodes,
     Resource::Testbeds,
+    Resource::TestbedSlices,
     Resource::Pods,
 ];
 
@@ -86,8 +91,12 @@ fn bed(number: u8) -> String {
 }
 
 impl Storm {
-    fn new() -> Self {
-        let mut world = World::new();
+    fn new(in_parts: bool) -> Self {
+        let mut world = if in_parts {
+            World::of_small_parts()
+        } else {
+            World::new()
+        };
         for number in 0..3 {
             world.node(&format!("node-{number}"), Some(&number.to_string()), 4);
         }
@@ -156,6 +165,17 @@ impl Storm {
                 });
                 let pod = json!({"metadata": meta, "spec": {"containers": [{"name": "a"}]}});
                 world.put(Resource::Pods, pod);
+            }
+            Act::SliceGone(which) => {
+                let slices = world
+                    .of(Resource::TestbedSlices)
+                    .map(|(key, _)| key.clone());
+                let slices: Vec<_> = slices.collect();
+                if let Some(key) = slices.get(usize::from(which) % slices.len().max(1)) {
+                    world.remove(key);
+                    // What it said is not said any more: its slots get numbers anew.
+                    self.check_numbers();
+                }
             }
             Act::Bind => _ = world.bind_ghosts(),
             Act::Hear(of, count) => {
@@ -309,6 +329,12 @@ impl Storm {
         self.world.rest();
         self.check_numbers();
         let mut wanted = BTreeSet::new();
+        for slice in self.world.slices() {
+            let whose = whose(&slice).unwrap();
+            let bed = &self.world.objects[&testbed_key(whose.testbed)];
+            assert_eq!(bed["metadata"]["uid"], json!(whose.owner), "{slice:?}");
+            assert!(!slice.spec.slots.is_empty(), "{slice:?}");
+        }
         for number in 0..2 {
             let name = bed(number);
             let Some(object) = self.world.objects.get(&testbed_key(&name)) else {
@@ -360,9 +386,9 @@ proptest! {
 
     #[test]
     fn whatever_happens_it_comes_to_rest_with_a_ghost_for_every_slot_that_nobody_has(
-        acts in proptest::collection::vec(act(), 1..120)
+        acts in proptest::collection::vec(act(), 1..120), in_parts in proptest::bool::weighted(0.7)
     ) {
-        let mut storm = Storm::new();
+        let mut storm = Storm::new(in_parts);
         for act in acts {
             storm.act(act);
         }

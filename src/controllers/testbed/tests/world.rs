@@ -2,7 +2,8 @@
 
 use crate::testbed::{Settings, Testbeds};
 use crate::{Deed, Resource, testing};
-use muster_api::crd::{SlotState, Testbed, TestbedStatus};
+use muster_api::crd::{SlotState, Testbed, TestbedSlice, TestbedStatus};
+use muster_api::slices::{Sizes, Slices};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -12,6 +13,12 @@ pub(super) use crate::testing::Key;
 const NODE: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
     /nodeSelectorTerms/0/matchFields/0/values/0";
 
+const SMALL: Sizes = Sizes {
+    status: 3,
+    slice: 2,
+    most: 100,
+};
+
 pub(super) type World = testing::World<Testbeds>;
 
 impl World {
@@ -19,21 +26,27 @@ impl World {
         Self::with(Settings::default())
     }
 
+    /// One whose Testbeds say three slots themselves, and two in each slice.
+    pub(super) fn of_small_parts() -> Self {
+        Self::with(Settings {
+            sizes: SMALL,
+            ..Settings::default()
+        })
+    }
+
     pub(super) fn with(settings: Settings) -> Self {
         let mut world = Self::made_by(move || Testbeds::new(settings.clone()));
         // Ghosts that a status has named.
         let mut named = BTreeSet::new();
         world.witnessed(move |write, after| match &write.deed {
+            Deed::Create(_) if write.on.resource == Resource::TestbedSlices => {
+                named.extend(ghosts_of(after));
+            }
             Deed::Create(_) => {
                 let name = &write.on.name;
                 assert!(named.contains(name), "{name} was made before it was named");
             }
-            Deed::PatchStatus { .. } | Deed::Patch { .. } => {
-                let slots = after.and_then(|one| one["status"]["slots"].as_array());
-                let ghosts = slots.into_iter().flatten();
-                let ghosts = ghosts.filter_map(|one| one["ghost"].as_str());
-                named.extend(ghosts.map(str::to_owned));
-            }
+            Deed::PatchStatus { .. } | Deed::Patch { .. } => named.extend(ghosts_of(after)),
             Deed::Delete { .. } => {}
         });
         for namespace in ["muster-system", "team", "other"] {
@@ -129,7 +142,25 @@ impl World {
     pub(super) fn status(&self, testbed: &str) -> TestbedStatus {
         let object = self.objects[&testbed_key(testbed)].clone();
         let testbed: Testbed = serde_json::from_value(object).unwrap();
-        testbed.status.unwrap()
+        let mut slices = Slices::new(self.machine.settings.sizes);
+        for slice in self.slices() {
+            slices.is(&slice);
+        }
+        slices.whole(&testbed).status.unwrap()
+    }
+
+    /// All slices.
+    pub(super) fn slices(&self) -> Vec<TestbedSlice> {
+        let all = self.of(Resource::TestbedSlices);
+        all.map(|(_, one)| serde_json::from_value(one.clone()).unwrap())
+            .collect()
+    }
+
+    /// The names of the slices that there are, and how many slots each has.
+    pub(super) fn sizes_of_slices(&self) -> Vec<(String, usize)> {
+        let all = self.slices().into_iter();
+        all.map(|one| (one.metadata.name.unwrap(), one.spec.slots.len()))
+            .collect()
     }
 
     pub(super) fn slot(&self, testbed: &str, number: u32) -> muster_api::crd::Slot {
@@ -178,6 +209,18 @@ pub(super) fn node_key(name: &str) -> Key {
 
 pub(super) fn testbed_key(name: &str) -> Key {
     (Resource::Testbeds, String::new(), name.to_owned())
+}
+
+pub(super) fn slice_key(name: &str) -> Key {
+    (Resource::TestbedSlices, String::new(), name.to_owned())
+}
+
+/// The ghosts that an object names.
+fn ghosts_of(object: Option<&Value>) -> Vec<String> {
+    let slots = ["/status/slots", "/spec/slots"].map(|path| object?.pointer(path)?.as_array());
+    let slots = slots.into_iter().flatten().flatten();
+    let ghosts = slots.filter_map(|one| one["ghost"].as_str());
+    ghosts.map(str::to_owned).collect()
 }
 
 pub(super) fn pod_key(namespace: &str, name: &str) -> Key {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// So many slots of a testbed are told.
-const SLOTS: usize = 1_000;
+const SLOTS: usize = 10_000;
 /// So many gangs that wait for slots of a testbed, so many pods of a gang, and so many slots of each.
 const CLAIMS: usize = 4 * NAMES;
 

@@ -1,5 +1,6 @@
 //! Slots of testbeds: held by ghosts, claimed by pods, never anybody else's.
 
+mod slices;
 mod told;
 
 use super::*;

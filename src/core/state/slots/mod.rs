@@ -6,7 +6,7 @@
 //! free to anybody else, not between its pod and its ghost either; and a pod that claims it finds its room
 //! there by definition, whatever the node has left.
 //!
-//! Which slots there are says the status of the Testbed, which tenants cannot write. A ghost is one by its
+//! Which slots there are say the status of the Testbed and its slices, which tenants cannot write. A ghost is one by its
 //! namespace, its Testbed's uid and its name in that table. Who sits where is worked out from pods that are
 //! on the node: what their owners may edit only chooses among slots that are free to them anyway.
 
@@ -19,7 +19,7 @@ use super::ids::{NodeId, PodId};
 use super::pods::{Place, Pod};
 use super::{ClusterState, Shape};
 use muster_model::resources::{Request, Tally};
-use muster_model::{LabelSelector, Labels, PodKey, SlotClaim, SlotSpec};
+use muster_model::{LabelSelector, Labels, PodKey, SliceSpec, SlotClaim, SlotSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A slot: its testbed and its position in it.
@@ -109,6 +109,8 @@ struct Testbed {
     selector: Option<LabelSelector>,
     request: Request,
     slots: BTreeMap<u32, Slot>,
+    /// Which of them each object has told: the Testbed itself, by an empty name, and its slices.
+    parts: BTreeMap<String, BTreeSet<u32>>,
 }
 
 /// What tells a ghost from all other pods: its Testbed's uid and its name.
@@ -120,6 +122,8 @@ pub(super) struct Slots {
     testbeds: BTreeMap<u32, Testbed>,
     ids: BTreeMap<String, u32>,
     made: u32,
+    /// All slices, whosever they are, by name.
+    slices: BTreeMap<String, SliceSpec>,
     by_ghost: BTreeMap<GhostName, SlotId>,
     /// Those that the reconciler saw somebody on, by the uid of the pod.
     occupied: BTreeMap<String, SlotId>,

@@ -1,11 +1,11 @@
-//! Which slots there are: what the status of a Testbed says, and which of the nodes in it are there.
+//! Which slots there are: what the status of a Testbed and its slices say, and which of the nodes in it are there.
 
 use super::{Slot, SlotId, Testbed};
 use crate::state::ClusterState;
-use crate::state::ids::{NodeId, PodId};
+use crate::state::ids::NodeId;
 use muster_model::resources::{Request, Tally};
-use muster_model::{SlotSpec, TestbedSpec};
-use std::collections::BTreeMap;
+use muster_model::{SliceSpec, SlotSpec, TestbedSpec};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl ClusterState {
     /// A testbed appeared or changed.
@@ -28,59 +28,127 @@ impl ClusterState {
             self.slots.made
         });
         self.slots.ids.insert(spec.name.clone(), id);
+        let mut parts = vec![(String::new(), spec.slots)];
         let testbed = self.slots.testbeds.entry(id).or_insert_with(|| Testbed {
-            name: spec.name,
-            uid: spec.uid,
+            name: spec.name.clone(),
+            uid: spec.uid.clone(),
             selector: None,
             request: Request::default(),
             slots: BTreeMap::new(),
+            parts: BTreeMap::new(),
         });
         let resized = testbed.request != request;
         let others_may = testbed.selector != spec.namespace_selector;
         testbed.selector = spec.namespace_selector;
-        let mut wanted: BTreeMap<u32, SlotSpec> = BTreeMap::new();
-        for slot in spec.slots {
-            wanted.entry(slot.position).or_insert(slot);
-        }
-        let stays = |position: &u32, slot: &Slot| {
-            let wanted = wanted.get(position);
-            !resized
-                && wanted
-                    .is_some_and(|one| one.node == slot.spec.node && one.ghost == slot.spec.ghost)
-        };
-        let gone: Vec<u32> = testbed
-            .slots
-            .iter()
-            .filter(|(position, slot)| !stays(position, slot))
-            .map(|(position, _)| *position)
-            .collect();
-        for position in gone {
-            self.drop_slot(SlotId {
-                testbed: id,
-                position,
-            });
-        }
-        if let Some(testbed) = self.slots.testbeds.get_mut(&id) {
-            testbed.request = request;
-        }
-        let mut changed = false;
-        for (position, slot) in wanted {
-            changed |= self.take_slot(
-                SlotId {
-                    testbed: id,
-                    position,
-                },
-                slot,
-            );
-        }
-        if changed {
-            for pod in self.slots.unseated.clone() {
-                self.sit_down(pod);
+        if resized {
+            // All of them are other slots, also those that were told before their Testbed was.
+            self.drop_all_slots(id);
+            let slices = self.slots.slices.values();
+            let slices = slices.filter(|one| one.testbed == spec.name && one.owner == spec.uid);
+            parts.extend(slices.map(|one| (one.name.clone(), one.slots.clone())));
+            if let Some(testbed) = self.slots.testbeds.get_mut(&id) {
+                testbed.request = request;
             }
         }
-        if changed || others_may || resized {
-            self.help_claimants_of(id);
+        let mut changed = BTreeSet::new();
+        for (part, slots) in parts {
+            changed.append(&mut self.take_part(id, part, slots));
         }
+        if others_may {
+            let slots = self.slots.testbeds.get(&id).map(|one| &one.slots);
+            changed.extend(slots.into_iter().flat_map(BTreeMap::keys));
+        }
+        self.take_changed(id, &changed);
+    }
+
+    /// A slice appeared or changed.
+    pub(in crate::state) fn upsert_slice(&mut self, spec: SliceSpec) {
+        let before = self.slots.slices.insert(spec.name.clone(), spec.clone());
+        let whose = |one: &SliceSpec| (one.testbed.clone(), one.owner.clone());
+        if let Some(before) = before.filter(|one| whose(one) != whose(&spec)) {
+            self.take_slice(before, Vec::new());
+        }
+        let slots = spec.slots.clone();
+        self.take_slice(spec, slots);
+    }
+
+    /// A slice is gone.
+    pub(in crate::state) fn remove_slice(&mut self, name: &str) {
+        if let Some(before) = self.slots.slices.remove(name) {
+            self.take_slice(before, Vec::new());
+        }
+    }
+
+    /// Takes what a slice says, if its Testbed is there.
+    fn take_slice(&mut self, slice: SliceSpec, slots: Vec<SlotSpec>) {
+        let testbed = self.slots.testbed(&slice.testbed);
+        let Some((id, _)) = testbed.filter(|(_, one)| one.uid == slice.owner) else {
+            return;
+        };
+        let changed = self.take_part(id, slice.name, slots);
+        self.take_changed(id, &changed);
+    }
+
+    /// Takes what one object says of the slots of a testbed: others that it told before are none any more. Which
+    /// are new, or taken by somebody else.
+    fn take_part(&mut self, id: u32, part: String, slots: Vec<SlotSpec>) -> BTreeSet<u32> {
+        let Some(testbed) = self.slots.testbeds.get_mut(&id) else {
+            return BTreeSet::new();
+        };
+        let before = testbed.parts.remove(&part).unwrap_or_default();
+        let mut wanted: BTreeMap<u32, SlotSpec> = BTreeMap::new();
+        for slot in slots {
+            // What another object says is not for this one to say.
+            if before.contains(&slot.position) || !testbed.slots.contains_key(&slot.position) {
+                wanted.entry(slot.position).or_insert(slot);
+            }
+        }
+        let stays = |position: &u32| {
+            let known = testbed.slots.get(position).map(|slot| &slot.spec);
+            let wanted = wanted.get(position);
+            known.zip(wanted).is_some_and(|(known, wanted)| {
+                wanted.node == known.node && wanted.ghost == known.ghost
+            })
+        };
+        let gone = before.into_iter().filter(|position| !stays(position));
+        let gone: BTreeSet<SlotId> = gone
+            .map(|position| SlotId {
+                testbed: id,
+                position,
+            })
+            .collect();
+        if !wanted.is_empty() {
+            testbed.parts.insert(part, wanted.keys().copied().collect());
+        }
+        self.drop_slots(&gone);
+        let mut changed = BTreeSet::new();
+        for (position, slot) in wanted {
+            let id = SlotId {
+                testbed: id,
+                position,
+            };
+            if self.take_slot(id, slot) {
+                changed.insert(position);
+            }
+        }
+        changed
+    }
+
+    /// Slots of a testbed are new, or taken by somebody else: who has none may sit there, and who claims them may
+    /// find one now.
+    fn take_changed(&mut self, testbed: u32, changed: &BTreeSet<u32>) {
+        if changed.is_empty() {
+            return;
+        }
+        for pod in self.slots.unseated.clone() {
+            self.sit_down(pod);
+        }
+        let slots = self.slots.testbeds.get(&testbed).map(|one| &one.slots);
+        let slots = slots.into_iter().flat_map(|slots| {
+            let changed = changed.iter();
+            changed.filter_map(|position| slots.get(position))
+        });
+        self.changes.nodes.extend(slots.filter_map(Slot::node));
     }
 
     /// A slot is told of; whether it is new.
@@ -129,7 +197,33 @@ impl ClusterState {
         true
     }
 
-    /// A slot is none any more: who sits there is a pod as all others.
+    fn drop_all_slots(&mut self, id: u32) {
+        let Some(testbed) = self.slots.testbeds.get_mut(&id) else {
+            return;
+        };
+        testbed.parts.clear();
+        let all = testbed.slots.keys().map(|position| SlotId {
+            testbed: id,
+            position: *position,
+        });
+        let all: BTreeSet<SlotId> = all.collect();
+        self.drop_slots(&all);
+    }
+
+    /// Slots are none any more: who sits there is a pod as all others.
+    fn drop_slots(&mut self, gone: &BTreeSet<SlotId>) {
+        if gone.is_empty() {
+            return;
+        }
+        for id in gone {
+            self.drop_slot(*id);
+        }
+        let seats = &mut self.slots.seats;
+        let sat = seats.extract_if(.., |_, seat| gone.contains(seat));
+        self.slots.unseated.extend(sat.map(|(pod, _)| pod));
+        self.slots.hints.retain(|_, slot| !gone.contains(slot));
+    }
+
     fn drop_slot(&mut self, id: SlotId) {
         if let Some(slot) = self.slots.get_mut(id) {
             slot.held = false;
@@ -155,13 +249,6 @@ impl ClusterState {
                 self.slots.on.remove(&slot.spec.node);
             }
         }
-        let seats = self.slots.seats.iter().filter(|(_, seat)| **seat == id);
-        let seats: Vec<PodId> = seats.map(|(pod, _)| *pod).collect();
-        for pod in seats {
-            self.slots.seats.remove(&pod);
-            self.slots.unseated.insert(pod);
-        }
-        self.slots.hints.retain(|_, slot| *slot != id);
         self.slots.news.remove(&id);
         self.changes.nodes.extend(slot.node);
     }
@@ -171,28 +258,9 @@ impl ClusterState {
         let Some(id) = self.slots.ids.remove(name) else {
             return;
         };
-        let positions = self.slots.testbeds.get(&id).map(|one| &one.slots);
-        let positions: Vec<u32> = positions
-            .into_iter()
-            .flat_map(|one| one.keys().copied())
-            .collect();
-        for position in positions {
-            self.drop_slot(SlotId {
-                testbed: id,
-                position,
-            });
-        }
+        self.drop_all_slots(id);
         self.slots.testbeds.remove(&id);
         self.changes.rules = true;
-    }
-
-    /// Who claims slots of a testbed may find one now.
-    fn help_claimants_of(&mut self, testbed: u32) {
-        let slots = self.slots.testbeds.get(&testbed).map(|one| &one.slots);
-        let nodes = slots
-            .into_iter()
-            .flat_map(|slots| slots.values().filter_map(Slot::node));
-        self.changes.nodes.extend(nodes);
     }
 
     /// A node is there: its slots are.
