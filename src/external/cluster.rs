@@ -7,6 +7,7 @@ use super::book::{Book, Bounds};
 use super::counted::show;
 use super::desk::{Access, Desk, Later, Refusal, Store};
 use super::routes::router;
+use super::testbeds;
 use super::views::{FREE_STORE, Key, Kind, View};
 use super::wishes::{Wish, Write};
 use futures::{StreamExt, pin_mut};
@@ -15,7 +16,7 @@ use kube::core::DeserializeGuard;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, Client, Resource, ResourceExt};
-use muster_api::crd::{BatchJob, Scheduling, Testbed};
+use muster_api::crd::{BatchJob, Scheduling};
 use muster_cluster::reviews::{Asked, Reviews, Settings, Verdict};
 use muster_cluster::{Metrics, error_text};
 use serde::de::DeserializeOwned;
@@ -56,11 +57,7 @@ pub async fn serve(listener: TcpListener, options: Options) {
     let book = Arc::new(Book::new(Bounds::default()));
     let mut watches = JoinSet::new();
     let client = &options.reader;
-    watches.spawn(follow::<Testbed>(
-        client.clone(),
-        Kind::Testbed,
-        Arc::clone(&book),
-    ));
+    watches.spawn(testbeds::follow(client.clone(), Arc::clone(&book)));
     watches.spawn(follow::<BatchJob>(
         client.clone(),
         Kind::BatchJob,

@@ -16,6 +16,7 @@ mod page;
 mod routes;
 mod stomp;
 mod stream;
+mod testbeds;
 #[cfg(test)]
 mod tests;
 pub mod views;
