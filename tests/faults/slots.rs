@@ -7,6 +7,7 @@ use crate::small::lot::Lot;
 use crate::small::{NS, RACK, key};
 use crate::world::{entry, play};
 use muster::api::crd::SlotState;
+use muster::api::slices::Sizes;
 use muster::controllers::Resource;
 use muster::model::units::Time;
 use muster::model::{SlotClaim, plain};
@@ -30,6 +31,15 @@ fn lab(random: &mut Random) -> Value {
             "resourcesPerSlot": {"cpu": format!("{}m", 500 * (1 + random.below(3)))},
         },
     })
+}
+
+/// How many slots the status of a testbed has, and each slice: few, so that most testbeds have slices.
+pub(crate) fn sizes(random: &mut Random) -> Sizes {
+    Sizes {
+        status: 1 + random.count(4),
+        slice: 1 + random.count(3),
+        ..Sizes::default()
+    }
 }
 
 /// A testbed, which may come late, be another one on the way, go, and come again; and pods that claim its slots.

@@ -79,9 +79,13 @@ pub(crate) fn world(random: &mut Random) -> World {
     if random.per_mille(250) {
         slots::testbed(random, &mut entries);
     }
+    let sizes = slots::sizes(random);
     World {
         scenario: Scenario {
-            reading: Reading::default(),
+            reading: Reading {
+                sizes,
+                ..Reading::default()
+            },
             entries,
             warnings: Vec::new(),
         },
