@@ -85,6 +85,15 @@ pub(crate) type Wrong = String;
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     bytes: Vec<u8>,
+    /// In so many of them is no frame that is whole.
+    looked_at: usize,
+    /// With so many there may be one, or something wrong ...
+    again_at: usize,
+    /// ... and with an end before, unless it says how long it is.
+    has_length: bool,
+    /// How often they were read.
+    #[cfg(test)]
+    reads: usize,
 }
 
 impl Decoder {
@@ -99,23 +108,53 @@ impl Decoder {
         let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let ends = self.bytes.iter().take_while(|byte| is_end(byte)).count();
         self.bytes.drain(..ends);
-        match read(&self.bytes)? {
-            Some((frame, length)) => {
-                self.bytes.drain(..length);
-                Ok(Some(frame))
+        let have = self.bytes.len();
+        if have > self.looked_at && self.is_worth_a_look() {
+            #[cfg(test)]
+            {
+                self.reads += 1;
             }
-            None if self.bytes.len() > MOST_FRAME => Err(too_long()),
-            None => Ok(None),
+            match read(&self.bytes)? {
+                Found::Frame(frame, length) => {
+                    self.bytes.drain(..length);
+                    (self.looked_at, self.again_at, self.has_length) = (0, 0, false);
+                    return Ok(Some(frame));
+                }
+                Found::Begun => self.again_at = 2 * have,
+                Found::EndsAt(end) => (self.again_at, self.has_length) = (end, true),
+            }
         }
+        if have > MOST_FRAME {
+            return Err(too_long());
+        }
+        self.looked_at = have;
+        Ok(None)
     }
+
+    /// Whether what has come since may have made a frame whole. Who sends bytes one by one does not have each of them
+    /// read as often as there are others.
+    fn is_worth_a_look(&self) -> bool {
+        let news = self.bytes.get(self.looked_at..).unwrap_or_default();
+        self.bytes.len() >= self.again_at || !self.has_length && news.contains(&0)
+    }
+}
+
+/// What bytes begin with.
+enum Found {
+    /// A frame of this length.
+    Frame(Frame, usize),
+    /// What may become one.
+    Begun,
+    /// One that will have this length.
+    EndsAt(usize),
 }
 
 fn too_long() -> Wrong {
     format!("a frame has more than {MOST_FRAME} bytes")
 }
 
-/// The frame that bytes begin with, and its length; `None`: there is more to come.
-fn read(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Wrong> {
+/// The frame that bytes begin with.
+fn read(bytes: &[u8]) -> Result<Found, Wrong> {
     let mut lines = Lines { bytes, at: 0 };
     let Some(name) = lines.next()? else {
         // No command is longer, with the end of its line.
@@ -124,7 +163,7 @@ fn read(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Wrong> {
         return if is_long {
             Err(words.to_owned())
         } else {
-            Ok(None)
+            Ok(Found::Begun)
         };
     };
     let command = Command::named(name);
@@ -132,7 +171,7 @@ fn read(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Wrong> {
     let mut headers = Vec::new();
     loop {
         let Some(line) = lines.next()? else {
-            return Ok(None);
+            return Ok(Found::Begun);
         };
         if line.is_empty() {
             break;
@@ -155,12 +194,12 @@ fn read(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Wrong> {
             match bytes.get(end) {
                 Some(0) => length,
                 Some(_) => return Err("a body is longer than its content-length".to_owned()),
-                None => return Ok(None),
+                None => return Ok(Found::EndsAt(end + 1)),
             }
         }
         None => match bytes.iter().skip(begin).position(|byte| *byte == 0) {
             Some(length) => length,
-            None => return Ok(None),
+            None => return Ok(Found::Begun),
         },
     };
     let end = begin + length + 1;
@@ -170,7 +209,7 @@ fn read(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Wrong> {
     if length > 0 && command != Command::Send {
         return Err(format!("{} has a body, and may not", command.name()));
     }
-    Ok(Some((frame, end)))
+    Ok(Found::Frame(frame, end))
 }
 
 /// Lines of text, each ended by LF or CRLF.
@@ -402,6 +441,27 @@ mod tests {
             assert!(fed <= MOST_FRAME, "it is read for ever");
         }
         assert!(fed > MOST_FRAME / 2);
+    }
+
+    #[test]
+    fn what_comes_byte_by_byte_is_not_read_as_often() {
+        let headers = "a:b\n".repeat(20);
+        let nulls = "\0".repeat(8_000);
+        let frames = [
+            format!("SEND\n{headers}\n{}\0", "x".repeat(8_000)),
+            format!("SEND\ncontent-length:8000\n{headers}\n{nulls}\0"),
+            format!("CONNECT\nlong:{}\n\n\0", "x".repeat(900)),
+        ];
+        for frame in frames {
+            let mut decoder = Decoder::default();
+            let mut found = 0;
+            for byte in frame.as_bytes() {
+                decoder.feed(&[*byte]);
+                found += usize::from(decoder.next().unwrap().is_some());
+            }
+            assert_eq!(found, 1);
+            assert!(decoder.reads < 40, "{}", decoder.reads);
+        }
     }
 
     #[test]

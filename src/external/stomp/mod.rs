@@ -15,7 +15,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::get;
 use frame::{Decoder, Frame, MOST_FRAME};
@@ -79,7 +80,8 @@ async fn info() -> Response {
 
 async fn begin(desk: Desk, headers: &HeaderMap, upgrade: Upgrade, wire: Wire) -> Answer {
     let upgrade = upgrade.map_err(|why| refused(why.status(), &why.body_text()))?;
-    let token = token(headers).map(str::to_owned);
+    let token = token(headers).filter(|_| is_of_no_other_page(headers));
+    let token = token.map(str::to_owned);
     // Who shows one early is told early that it is worth nothing.
     if token.is_some() {
         let known = desk.is_known(token.as_deref()).await;
@@ -96,16 +98,29 @@ async fn begin(desk: Desk, headers: &HeaderMap, upgrade: Upgrade, wire: Wire) ->
         .max_message_size(MOST_MESSAGE)
         .max_frame_size(MOST_MESSAGE);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let mut connection = Connection {
+        let connection = Connection {
             socket,
             wire,
             decoder: Decoder::default(),
             texts: VecDeque::new(),
             heard: Instant::now(),
         };
-        let end = connection.live(&desk, token, greeting).await;
-        connection.close(end).await;
+        connection.live(&desk, token, greeting).await;
     }))
+}
+
+/// Whether no page of another origin wants this: of it a token counts that it shows itself, and none that something on
+/// the way has put into the header.
+fn is_of_no_other_page(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).map(HeaderValue::to_str);
+    match text(ORIGIN) {
+        None => true,
+        Some(Ok(origin)) => {
+            let host = origin.split_once("://").map(|(_, host)| host);
+            host.is_some() && host == text(HOST).and_then(Result::ok)
+        }
+        Some(Err(_)) => false,
+    }
 }
 
 impl Desk {
@@ -179,23 +194,25 @@ struct Client {
 }
 
 impl Connection {
-    /// Serves it until it ends.
-    async fn live(
-        &mut self,
-        desk: &Desk,
-        token: Option<String>,
-        greeting: OwnedSemaphorePermit,
-    ) -> End {
+    /// Serves it until it ends. It counts as one of those that are open until it is closed.
+    async fn live(mut self, desk: &Desk, token: Option<String>, greeting: OwnedSemaphorePermit) {
         let greeted = timeout(GREETING_WITHIN, self.greet(desk, token)).await;
+        let late = |_| End::Because("CONNECT did not come within 10 s".to_owned(), None);
+        let mut client = match greeted.map_err(late).flatten() {
+            Ok(client) => client,
+            Err(end) => return self.close(end).await,
+        };
         drop(greeting);
-        match greeted {
-            Ok(Ok(mut client)) => match self.serve(desk, &mut client).await {
-                Ok(never) => match never {},
-                Err(end) => end,
-            },
+        let served = timeout_at(client.until, self.serve(desk, &mut client)).await;
+        let end = match served {
+            Ok(Ok(never)) => match never {},
             Ok(Err(end)) => end,
-            Err(_) => End::Because("CONNECT did not come within 10 s".to_owned(), None),
-        }
+            Err(_) => {
+                let words = "this connection has lasted an hour: connect again";
+                End::Because(words.to_owned(), None)
+            }
+        };
+        self.close(end).await;
     }
 
     /// Lets a client in.
@@ -247,7 +264,7 @@ impl Connection {
         let (mut ping, mut rights) = (now + PING_EVERY, now + RIGHTS_EVERY);
         let mut beat = client.beats.map(|every| now + every);
         loop {
-            let next = [ping, rights, client.until].into_iter().chain(beat);
+            let next = [ping, rights].into_iter().chain(beat);
             let next = next.min().unwrap_or(ping);
             tokio::select! {
                 frame = self.frame() => self.take(desk, client, &frame?).await?,
@@ -259,10 +276,6 @@ impl Connection {
                 () = sleep_until(next) => {}
             }
             let now = Instant::now();
-            if now >= client.until {
-                let words = "this connection has lasted an hour: connect again";
-                return Err(End::Because(words.to_owned(), None));
-            }
             if now >= self.heard + SILENT_FOR {
                 return Err(End::Gone);
             }

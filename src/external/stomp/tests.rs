@@ -44,6 +44,11 @@ fn bench() -> (Bench, Arc<Rights>) {
 struct Talk(WebSocketStream<DuplexStream>);
 
 async fn open_at(bench: &Bench, path: &str, token: &str) -> Result<Talk, u16> {
+    open_from(bench, path, token, "").await
+}
+
+/// A client in a page of this origin.
+async fn open_from(bench: &Bench, path: &str, token: &str, origin: &str) -> Result<Talk, u16> {
     let (ours, theirs) = duplex(1 << 16);
     let router = TowerToHyperService::new(crate::router(bench.desk.clone()));
     let served = http1::Builder::new().serve_connection(TokioIo::new(theirs), router);
@@ -56,6 +61,9 @@ async fn open_at(bench: &Bench, path: &str, token: &str) -> Result<Talk, u16> {
     );
     if !token.is_empty() {
         headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
+    }
+    if !origin.is_empty() {
+        headers.insert("origin", origin.parse().unwrap());
     }
     match client_async(request, ours).await {
         Ok((socket, response)) => {
@@ -188,6 +196,39 @@ async fn a_token_in_the_header_of_the_upgrade_is_enough() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_page_of_another_origin_has_to_show_a_token_itself() {
+    let (bench, _) = bench();
+    let begin = "CONNECT\naccept-version:1.2\n\n\0";
+    let mut own = open_from(&bench, "/scheduler", "all", "https://muster")
+        .await
+        .unwrap();
+    own.say(begin).await;
+    assert!(own.hear().await.unwrap().starts_with("CONNECTED\n"));
+    for origin in ["https://muster.evil", "null", "muster"] {
+        let open = || open_from(&bench, "/scheduler", "all", origin);
+        let mut other = open().await.unwrap();
+        other.say(begin).await;
+        other.fails("a bearer token is needed").await;
+        let said = open().await.unwrap().connect("all").await;
+        assert!(said.starts_with("CONNECTED\n"), "{origin}: {said}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_sent_away_counts_until_it_has_gone() {
+    let (bench, _) = bench();
+    let mut client = open(&bench).await;
+    client
+        .say("SUBSCRIBE\nid:0\ndestination:/topic/jobs\n\n\0")
+        .await;
+    tokio::time::sleep(CLOSE_WITHIN / 2).await;
+    assert_eq!(bench.desk.greetings.available_permits(), GREETINGS - 1);
+    // It reads nothing, and is let go all the same.
+    tokio::time::sleep(SEND_WITHIN + CLOSE_WITHIN).await;
+    assert_eq!(bench.desk.greetings.available_permits(), GREETINGS);
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_is_let_in_without_a_token_that_is_theirs() {
     let (bench, _) = bench();
     for (text, expected) in [
@@ -221,6 +262,7 @@ async fn nobody_is_let_in_without_a_token_that_is_theirs() {
         .await
         .unwrap();
     client.fails("begins with no command").await;
+    tokio::time::sleep(2 * CLOSE_WITHIN).await;
     assert_eq!(bench.desk.streams.available_permits(), STREAMS);
     assert_eq!(bench.desk.greetings.available_permits(), GREETINGS);
 }
