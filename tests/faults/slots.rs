@@ -33,11 +33,13 @@ fn lab(random: &mut Random) -> Value {
     })
 }
 
-/// How many slots the status of a testbed has, and each slice: few, so that most testbeds have slices.
-pub(crate) fn sizes(random: &mut Random) -> Sizes {
+/// How many slots the status of a testbed has, and each slice: few, so that most testbeds have slices. By how much
+/// there is in a world, which leaves its lots to all others.
+pub(crate) fn sizes(entries: usize) -> Sizes {
+    let few = |most: usize| u32::try_from(1 + entries % most).unwrap();
     Sizes {
-        status: 1 + random.count(4),
-        slice: 1 + random.count(3),
+        status: few(4),
+        slice: few(3),
         ..Sizes::default()
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn world(random: &mut Random) -> World {
     if random.per_mille(250) {
         slots::testbed(random, &mut entries);
     }
-    let sizes = slots::sizes(random);
+    let sizes = slots::sizes(entries.len());
     World {
         scenario: Scenario {
             reading: Reading {
