@@ -109,7 +109,7 @@ const MOST: u32 = 10_000;
 /// # Errors
 /// When that is no list of different numbers.
 pub fn numbers(list: &str) -> Result<Vec<u32>, String> {
-    let mut found = BTreeSet::new();
+    let mut ranges = Vec::new();
     let number = |text| number(text).map_err(|why| format!("{}: {why}", names::SLOTS));
     for text in list.split('_') {
         let ends = text.split_once('-').filter(|(first, _)| !first.is_empty());
@@ -119,16 +119,19 @@ pub fn numbers(list: &str) -> Result<Vec<u32>, String> {
             let words = format!("{text} is no range of at most {MOST} slots, such as 0-9");
             return Err(format!("{}: {words}", names::SLOTS));
         }
-        for one in first..=last {
-            if !found.insert(one) {
-                return Err(format!("{}: {one} is there twice", names::SLOTS));
-            }
-        }
+        ranges.push(first..=last);
     }
-    if found.len() > MOST as usize {
+    ranges.sort_unstable_by_key(|range| *range.start());
+    let mut pairs = ranges.iter().zip(ranges.iter().skip(1));
+    if let Some((_, twice)) = pairs.find(|(one, next)| one.end() >= next.start()) {
+        let one = twice.start();
+        return Err(format!("{}: {one} is there twice", names::SLOTS));
+    }
+    let count: usize = ranges.iter().map(|range| range.clone().count()).sum();
+    if count > MOST as usize {
         return Err(format!("{}: names more than {MOST} slots", names::SLOTS));
     }
-    Ok(found.into_iter().collect())
+    Ok(ranges.into_iter().flatten().collect())
 }
 
 /// Writes numbers as [`numbers`] reads them: one by one, where the value of a label has room for that, else with

@@ -21,7 +21,6 @@ pub(super) struct Claimant {
 
 /// Reads a pod; `None` if it is nobody to have a slot.
 pub(super) fn read(pod: &slim::Pod) -> Option<Claimant> {
-    let claim = claim(&pod.metadata)?;
     let (meta, status) = (&pod.metadata, &pod.status);
     let ended = matches!(status.phase.as_str(), "Succeeded" | "Failed");
     let (bound, meant) = (&pod.spec.node_name, &status.nominated_node_name);
@@ -38,7 +37,7 @@ pub(super) fn read(pod: &slim::Pod) -> Option<Claimant> {
     let created = meta.creation_timestamp.as_ref();
     Some(Claimant {
         uid: meta.uid.clone().unwrap_or_default(),
-        claim,
+        claim: claim(meta)?,
         created: created.map_or(0, |at| at.0.as_second()),
         node: node.clone(),
         bound: !bound.is_empty(),

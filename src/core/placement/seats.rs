@@ -36,17 +36,20 @@ impl Placer {
         }
         let mut search = Search::default();
         let mut suits: BTreeMap<(ShapeId, NodeId), bool> = BTreeMap::new();
-        for member in demand.members(state, Order::Created) {
-            let Some(claim) = state
-                .shape_of(member.pod)
-                .and_then(|shape| shape.claim.clone())
-            else {
-                continue;
-            };
-            let slots: Vec<(SlotId, NodeId)> = state
+        let members = demand.members(state, Order::Created);
+        let members = members.into_iter().filter_map(|member| {
+            let shape = state.shape_of(member.pod)?;
+            Some((member, shape.claim.clone()?))
+        });
+        let members: Vec<_> = members.collect();
+        let is_alone = members.len() == 1;
+        for (member, claim) in members {
+            let mut slots: Vec<(SlotId, NodeId)> = state
                 .slots_claimed(&claim)
                 .filter_map(|(id, slot)| Some((id, state.may_have(member.pod, slot).ok()?)))
                 .collect();
+            // What it was promised comes first.
+            slots.sort_by_key(|(slot, _)| state.slot_meant_for(member.pod) != Some(*slot));
             let fits = |(_, node): &(SlotId, NodeId)| {
                 let known = suits.get(&(member.shape, *node)).filter(|_| !member.avoids);
                 known.copied().unwrap_or_else(|| {
@@ -55,9 +58,9 @@ impl Placer {
                     fits
                 })
             };
-            let mut slots: Vec<(SlotId, NodeId)> = slots.into_iter().filter(fits).collect();
-            // What it was promised comes first.
-            slots.sort_by_key(|(slot, _)| state.slot_meant_for(member.pod) != Some(*slot));
+            // Nobody has one against who is alone: the first will do.
+            let most = if is_alone { 1 } else { usize::MAX };
+            let slots = slots.into_iter().filter(fits).take(most).collect();
             search.add(member.pod, slots);
         }
         search.found()

@@ -37,23 +37,17 @@ impl Filter for Slots {
         if let Err(why) = cx.state.may_claim(cx.shape, claim) {
             return Verdict::Unfit(vec![Reason::Slot(cx.state.no_slot_in_words(claim, &why))]);
         }
-        let mut here = cx.state.slots_claimed(claim);
         let mut reasons = Vec::new();
-        if here.any(|(id, slot)| match cx.state.may_have(cx.pod_id, slot) {
-            Ok(its) => its == node,
-            Err(why) => {
-                if slot.node() == Some(node) {
-                    let position = id.position();
-                    let one = SlotClaim {
-                        positions: vec![position],
-                        ..claim.clone()
-                    };
-                    reasons.push(Reason::Slot(cx.state.no_slot_in_words(&one, &why)));
-                }
-                false
-            }
-        }) {
-            return Verdict::Fit;
+        for (id, slot) in cx.state.slots_claimed_on(claim, node) {
+            let Err(why) = cx.state.may_have(cx.pod_id, slot) else {
+                return Verdict::Fit;
+            };
+            let one = SlotClaim {
+                namespace: claim.namespace.clone(),
+                testbed: claim.testbed.clone(),
+                positions: vec![id.position()],
+            };
+            reasons.push(Reason::Slot(cx.state.no_slot_in_words(&one, &why)));
         }
         if reasons.is_empty() {
             let words = format!("node(s) had none of {claim}");
@@ -67,8 +61,8 @@ impl Filter for Slots {
             return true;
         };
         cx.state.may_claim(cx.shape, claim).is_ok() && {
-            let mut here = cx.state.slots_claimed(claim);
-            here.any(|(_, slot)| cx.state.may_have(cx.pod_id, slot) == Ok(node))
+            let mut here = cx.state.slots_claimed_on(claim, node);
+            here.any(|(_, slot)| cx.state.may_have(cx.pod_id, slot).is_ok())
         }
     }
 

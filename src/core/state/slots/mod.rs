@@ -221,6 +221,22 @@ impl ClusterState {
         })
     }
 
+    /// Those of them that are on a node, by position: as many are looked at as the node has, and not all that the
+    /// claim names.
+    pub fn slots_claimed_on(
+        &self,
+        claim: &SlotClaim,
+        node: NodeId,
+    ) -> impl Iterator<Item = (SlotId, &Slot)> {
+        let testbed = self.slots.testbed(&claim.testbed).map(|(id, _)| id);
+        let here = self.slots.on.get(self.nodes.name(node));
+        let here = here.into_iter().flatten().filter(move |id| {
+            Some(id.testbed) == testbed && claim.positions.binary_search(&id.position).is_ok()
+        });
+        let here = here.filter_map(|id| Some((*id, self.slots.get(*id)?)));
+        here.filter(move |(_, slot)| slot.node == Some(node))
+    }
+
     /// Why a pod may have none of the slots that it claims, whatever becomes of these.
     ///
     /// # Errors

@@ -225,7 +225,7 @@ impl ClusterState {
         self.may_claim(shape, claim).ok()?;
         // Whom somebody else put there takes nothing from a ghost.
         let ordered = !matches!(pod.place, Place::Bound(_));
-        let claimed = self.slots_claimed(claim).filter(|(slot, known)| {
+        let claimed = self.slots_claimed_on(claim, node).filter(|(slot, known)| {
             let ghost = known.ghost.and_then(|ghost| self.pods.get(ghost));
             free(*slot).is_some()
                 && (ordered || ghost.is_none_or(Pod::departs))
@@ -238,9 +238,7 @@ impl ClusterState {
             .get(&id)
             .filter(|slot| claimed.contains(slot));
         let word = pod.facts.slot.filter(|_| !ordered);
-        let mut here = self
-            .slots_claimed(claim)
-            .filter(|(_, known)| known.node == Some(node));
+        let mut here = self.slots_claimed_on(claim, node);
         if word.is_some() && here.any(|(slot, _)| Some(slot.position) == word) {
             // Where its ghost is still, for all that is known, that is to be known first.
             return claimed.into_iter().find(|slot| Some(slot.position) == word);
