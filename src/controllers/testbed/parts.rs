@@ -215,7 +215,6 @@ impl Bed {
         let mut saying = Saying::default();
         let none = Part::default();
         let known = self.parts.get(&part).unwrap_or(&none);
-        let names = |number: u32, ghost: &str| known.named.get(ghost) == Some(&number);
         if self.agrees(part).numbers {
             for number in &known.changed {
                 let Some(one) = self.slots().get(number) else {
@@ -228,12 +227,8 @@ impl Bed {
                 if *said == slot {
                     continue;
                 }
-                if !names(*number, &slot.ghost) {
-                    if !self.may_name(part, &slot.ghost) {
-                        saying.waits.insert(*number);
-                        continue;
-                    }
-                    saying.names.push(slot.clone());
+                if !self.may_say(part, *number, &slot, &mut saying) {
+                    continue;
                 }
                 let path = format!("{path}/{index}");
                 let operation = json!({"op": "replace", "path": path, "value": slot});
@@ -241,38 +236,38 @@ impl Bed {
             }
             return saying;
         }
-        let (all, names, waits) = self.to_say(part, settings);
+        let (all, mut saying) = self.to_say(part, settings);
         if all != known.said {
             let operation = json!({"op": "add", "path": path, "value": all});
             saying.operations.push(operation);
         }
-        Saying {
-            names,
-            waits,
-            ..saying
-        }
+        saying
     }
 
-    /// All slots of a part that it may name; those of them that it does not name yet; and the numbers of the
-    /// others.
-    pub(super) fn to_say(
-        &self,
-        part: u32,
-        settings: &Settings,
-    ) -> (Vec<Slot>, Vec<Slot>, BTreeSet<u32>) {
-        let (mut all, mut names, mut waits) = (Vec::new(), Vec::new(), BTreeSet::new());
+    /// All slots of a part that it may name; and what of them is news, without the operations for that.
+    pub(super) fn to_say(&self, part: u32, settings: &Settings) -> (Vec<Slot>, Saying) {
+        let (mut all, mut saying) = (Vec::new(), Saying::default());
         for (number, one) in self.own(part) {
             let slot = status::slot(*number, one, settings);
-            if !self.names(&slot.ghost, *number) {
-                if !self.may_name(part, &slot.ghost) {
-                    waits.insert(*number);
-                    continue;
-                }
-                names.push(slot.clone());
+            if self.may_say(part, *number, &slot, &mut saying) {
+                all.push(slot);
             }
-            all.push(slot);
         }
-        (all, names, waits)
+        (all, saying)
+    }
+
+    /// Whether a part may say a slot, and takes down whether it names it thereby, or has to wait with it.
+    fn may_say(&self, part: u32, number: u32, slot: &Slot, saying: &mut Saying) -> bool {
+        if self.names(&slot.ghost, number) {
+            return true;
+        }
+        let may = self.may_name(part, &slot.ghost);
+        if may {
+            saying.names.push(slot.clone());
+        } else {
+            saying.waits.insert(number);
+        }
+        may
     }
 
     /// There is nothing to write of a part now.

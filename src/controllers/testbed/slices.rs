@@ -270,13 +270,13 @@ impl Testbeds {
                 Next::Send(deed, saying.names)
             }
             None => {
-                let (slots, names, waits) = bed.to_say(part, &self.settings);
-                let waits = bed.waits_for_others(part, &waits);
+                let (slots, saying) = bed.to_say(part, &self.settings);
+                let waits = bed.waits_for_others(part, &saying.waits);
                 if slots.is_empty() {
                     return waits.map_or(Next::Nothing, Next::LookAgain);
                 }
                 let body = status::slice(name, testbed, bed, &slots);
-                Next::Send(Deed::Create(body), names)
+                Next::Send(Deed::Create(body), saying.names)
             }
         }
     }

@@ -121,12 +121,11 @@ fn ready(bed: &Bed, before: Option<&Condition>, now: Time) -> Condition {
 pub(super) fn operations(bed: &Bed, settings: &Settings, now: Time) -> Saying {
     let head = head(bed, now);
     let Some(said) = &bed.said else {
-        let (slots, names, waits) = bed.to_say(0, settings);
+        let (slots, saying) = bed.to_say(0, settings);
         let status = TestbedStatus { slots, ..head };
         return Saying {
             operations: vec![json!({"op": "add", "path": "/status", "value": status})],
-            names,
-            waits,
+            ..saying
         };
     };
     let mut operations = Vec::new();
