@@ -4,8 +4,8 @@
 //! model, `status` translates the core's answers back and reads what an object says already, of which
 //! `said` is what is kept. No I/O happens here, and nothing fails on what an object says: what cannot be honoured is named on
 //! its spec. `slots` reads what a Testbed asks for and what a pod claims of it, `slices` makes Testbeds whole whose slots
-//! are in several objects, `written` reads what specs of ours have in common. `creation` does of a pod what the API server does. `yaml` and `duration` read what people
-//! write in files. `remote` has the messages of plugins in other processes. `why` has the core's explanations as
+//! are in several objects, `written` reads what specs of ours have in common. `creation` does of a pod what the API
+//! server does. `yaml` and `duration` read what people write in files. `remote` has the messages of plugins in other processes. `why` has the core's explanations as
 //! JSON and in words.
 
 pub mod condition;

@@ -10,6 +10,9 @@ use super::version::is_older;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+/// The most slots of a Testbed.
+pub(crate) const MOST: u32 = 10_000;
+
 /// How many slots are where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
@@ -26,7 +29,7 @@ impl Default for Sizes {
         Self {
             status: 1_000,
             slice: 250,
-            most: 10_000,
+            most: MOST,
         }
     }
 }

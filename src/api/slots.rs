@@ -1,6 +1,7 @@
 //! What a Testbed asks for, and what a pod claims of it: read once, for whoever holds slots and whoever
 //! places pods on them.
 
+use super::slices::MOST;
 use super::written::{amounts, offered, selector_of};
 use super::{crd, names, requests, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -101,10 +102,7 @@ pub fn told(meta: &ObjectMeta) -> Option<u32> {
     number(names::annotation(meta, names::SLOT)?).ok()
 }
 
-/// The most slots that a claim may name: as many as a Testbed has.
-const MOST: u32 = 10_000;
-
-/// Reads `0_3_4`, or `0-9_12`, which names all from 0 to 9, and 12.
+/// Reads `0_3_4`, or `0-9_12`, which names all from 0 to 9, and 12: as many as a Testbed has, at most.
 ///
 /// # Errors
 /// When that is no list of different numbers.
