@@ -8,6 +8,7 @@ use super::counted::show;
 use super::desk::{Access, Desk, Later, Refusal, Store};
 use super::routes::router;
 use super::testbeds;
+use super::troubles::{say_failed, say_left_out};
 use super::views::{FREE_STORE, Key, Kind, View};
 use super::wishes::{Wish, Write};
 use futures::{StreamExt, pin_mut};
@@ -110,13 +111,7 @@ where
             match object.0 {
                 Ok(object) => book.put(View::from(&object)),
                 Err(invalid) => {
-                    let (kind, name, why) = (kind.name(), &key.name, invalid.error);
-                    tracing::warn!(
-                        kind,
-                        name,
-                        why,
-                        "an object cannot be read, and is not shown"
-                    );
+                    say_left_out(kind.name(), &key.name, &invalid);
                     book.gone(&key);
                 }
             }
@@ -133,10 +128,7 @@ where
                 put(object);
             }
             Ok(Event::Delete(object)) => book.gone(&of(&object)),
-            Err(error) if !failing => {
-                let kind = kind.resource();
-                tracing::warn!(kind, %error, "a watch of the external interface failed");
-            }
+            Err(error) if !failing => say_failed(kind.resource(), &error),
             Err(_) => {}
         }
         failing = failed;

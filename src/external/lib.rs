@@ -19,6 +19,7 @@ mod stream;
 mod testbeds;
 #[cfg(test)]
 mod tests;
+mod troubles;
 pub mod views;
 pub mod wishes;
 

@@ -3,6 +3,7 @@
 //! One with slices is shown anew at most a few times a second, however many of these change.
 
 use super::book::Book;
+use super::troubles::{say_failed, say_left_out};
 use super::views::{Key, Kind, View};
 use futures::stream::{self, Stream, StreamExt};
 use kube::core::DeserializeGuard;
@@ -56,8 +57,7 @@ pub(super) async fn follow(client: Client, book: Arc<Book>) {
                     News::Slice(told) => (1, told.map(|event| tables.slice(event, &book))),
                 };
                 if let (Err(error), false) = (&failed, failing[which]) {
-                    let kind = ["testbeds", "testbedslices"][which];
-                    tracing::warn!(kind, %error, "a watch of the external interface failed");
+                    say_failed(["testbeds", "testbedslices"][which], error);
                 }
                 failing[which] = failed.is_err();
                 if !waits {
@@ -120,13 +120,7 @@ impl Tables {
                 self.changed(name, book);
             }
             Err(invalid) => {
-                let (kind, why) = (Kind::Testbed.name(), invalid.error);
-                tracing::warn!(
-                    kind,
-                    name,
-                    why,
-                    "an object cannot be read, and is not shown"
-                );
+                say_left_out(Kind::Testbed.name(), &name, &invalid);
                 self.testbeds.remove(&name);
                 book.gone(&key(&name));
             }
@@ -165,13 +159,7 @@ impl Tables {
         match object.0 {
             Ok(slice) => self.slices.is(&slice),
             Err(invalid) => {
-                let (kind, why) = ("TestbedSlice", invalid.error);
-                tracing::warn!(
-                    kind,
-                    name,
-                    why,
-                    "an object cannot be read, and is not shown"
-                );
+                say_left_out("TestbedSlice", &name, &invalid);
                 self.slices.gone(&name, &uid)
             }
         }
