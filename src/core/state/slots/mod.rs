@@ -124,7 +124,9 @@ pub(super) struct Slots {
     made: u32,
     /// All slices, whosever they are, by name.
     slices: BTreeMap<String, SliceSpec>,
-    by_ghost: BTreeMap<GhostName, SlotId>,
+    /// The slots that a ghost is told to stand for. While numbers change there may be two, in two parts: it stands
+    /// for the first, in whatever order they are told.
+    by_ghost: BTreeMap<GhostName, BTreeSet<SlotId>>,
     /// Those that the reconciler saw somebody on, by the uid of the pod.
     occupied: BTreeMap<String, SlotId>,
     /// By the name of the node.
@@ -150,6 +152,11 @@ impl Slots {
     fn get_mut(&mut self, id: SlotId) -> Option<&mut Slot> {
         let testbed = self.testbeds.get_mut(&id.testbed)?;
         testbed.slots.get_mut(&id.position)
+    }
+
+    /// The slot that the ghost of this name stands for.
+    fn of_ghost(&self, name: &GhostName) -> Option<SlotId> {
+        self.by_ghost.get(name)?.first().copied()
     }
 
     fn testbed(&self, name: &str) -> Option<(u32, &Testbed)> {
@@ -302,6 +309,7 @@ impl ClusterState {
         let pod = self.pods.get(ghost)?;
         let waits = pod.place == Place::None && !pod.departs() && pod.uses_room();
         let free = slot.held && slot.seat.is_none() && slot.ghost.is_none();
+        let free = free && self.slots.of_ghost(&name) == Some(id);
         let node = slot.node.filter(|_| waits && free)?;
         // While a testbed is resized the table has the ghosts of before.
         let shape = self.shapes.get(pod.shape)?;
@@ -317,7 +325,7 @@ impl ClusterState {
     #[must_use]
     pub fn slot_of_ghost(&self, pod: PodId) -> Option<SlotId> {
         let name = ghost_name(self.pods.get(pod)?)?;
-        self.slots.by_ghost.get(&name).copied()
+        self.slots.of_ghost(&name)
     }
 
     /// The pods' names, for words about who has a slot.

@@ -175,6 +175,12 @@ impl ClusterState {
             if slot.seat.is_some_and(|pod| self.slot_of(pod) != Some(id)) {
                 return Err(format!("{title}: who has it has another"));
             }
+            let ghost = slot
+                .ghost
+                .filter(|pod| self.slot_of_ghost(*pod) != Some(id));
+            if ghost.is_some() {
+                return Err(format!("{title}: its ghost is another's"));
+            }
             let Some(node) = slot.node.filter(|_| slot.held) else {
                 if slot.filler != Tally::default() {
                     return Err(format!("{title}: takes room that it does not hold"));

@@ -47,12 +47,7 @@ impl ClusterState {
         if seat == Some(pod) {
             return false;
         }
-        let leaves = self.slots.seats.remove(&pod);
-        if let Some(slot) = leaves.and_then(|slot| self.slots.get_mut(slot)) {
-            slot.seat = None;
-        }
-        self.slots.news.extend(leaves);
-        leaves.into_iter().for_each(|slot| self.recount_slot(slot));
+        self.leave_slot(pod);
         if let Some(other) = seat {
             self.slots.seats.remove(&other);
             self.slots.hints.remove(&other);
@@ -66,12 +61,50 @@ impl ClusterState {
         true
     }
 
+    /// A slot is told of: whose binding named it sat on another only for want of it.
+    pub(super) fn follow_the_word(&mut self, id: SlotId) {
+        let Some(node) = self.slots.get(id).and_then(|slot| slot.node) else {
+            return;
+        };
+        let comes = |pod: &&PodId| {
+            let seat = self.slots.seats.get(*pod).filter(|seat| **seat != id);
+            let seat = seat.filter(|seat| seat.testbed == id.testbed);
+            let pod = self.pods.get(**pod).filter(|_| seat.is_some());
+            let pod = pod.filter(|pod| matches!(pod.place, Place::Bound(_)));
+            pod.is_some_and(|pod| {
+                let seen = self.slots.occupied.get(&pod.key.uid);
+                let shape = self.shapes.get(pod.shape);
+                let claim = shape.and_then(|shape| shape.claim.as_deref());
+                let claims = claim.is_some_and(|claim| claim.positions.contains(&id.position));
+                pod.facts.slot == Some(id.position) && claims && seen != seat
+            })
+        };
+        let Some(pod) = self.nodes.pods(node).iter().find(comes).copied() else {
+            return;
+        };
+        self.leave_slot(pod);
+        self.slots.hints.remove(&pod);
+        self.sit_down(pod);
+    }
+
+    /// A pod has the slot no more that it had.
+    fn leave_slot(&mut self, pod: PodId) {
+        let Some(slot) = self.slots.seats.remove(&pod) else {
+            return;
+        };
+        if let Some(known) = self.slots.get_mut(slot) {
+            known.seat = None;
+        }
+        self.slots.news.insert(slot);
+        self.recount_slot(slot);
+    }
+
     /// A ghost is known from now on, or is not any more.
     pub(in crate::state) fn note_ghost(&mut self, id: PodId, there: bool) {
         let Some(name) = self.pods.get(id).and_then(ghost_name) else {
             return;
         };
-        self.slots.news.extend(self.slots.by_ghost.get(&name));
+        self.slots.news.extend(self.slots.of_ghost(&name));
         if there {
             self.slots.ghosts.insert(name, id);
         } else {

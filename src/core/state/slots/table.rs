@@ -1,6 +1,6 @@
 //! Which slots there are: what the status of a Testbed and its slices say, and which of the nodes in it are there.
 
-use super::{Slot, SlotId, Testbed};
+use super::{GhostName, Slot, SlotId, Testbed};
 use crate::state::ClusterState;
 use crate::state::ids::NodeId;
 use muster_model::resources::{Request, Tally};
@@ -173,9 +173,7 @@ impl ClusterState {
         let name = (testbed.uid.clone(), spec.ghost.clone());
         let node = self.nodes.find(&spec.node);
         let node = node.filter(|node| self.nodes.present().contains(*node));
-        if !spec.occupant.is_empty() {
-            self.slots.occupied.insert(spec.occupant.clone(), id);
-        }
+        let occupant = spec.occupant.clone();
         let here = self.slots.on.entry(spec.node.clone()).or_default();
         here.insert(id);
         let slot = Slot {
@@ -190,11 +188,40 @@ impl ClusterState {
         };
         testbed.slots.insert(id.position, slot);
         self.slots.news.insert(id);
-        self.slots.by_ghost.insert(name.clone(), id);
-        if let Some(ghost) = self.slots.ghosts.get(&name).copied() {
-            self.sit_down(ghost);
+        self.name_ghost(name, |slots| slots.insert(id));
+        if occupant.is_empty() {
+            self.follow_the_word(id);
+        } else {
+            self.slots.occupied.insert(occupant.clone(), id);
+            self.follow_the_table(id, &occupant);
         }
         true
+    }
+
+    /// Changes which slots a ghost is told to stand for, and with it perhaps the one that it stands for.
+    fn name_ghost(&mut self, name: GhostName, change: impl FnOnce(&mut BTreeSet<SlotId>) -> bool) {
+        let before = self.slots.of_ghost(&name);
+        let slots = self.slots.by_ghost.entry(name.clone()).or_default();
+        change(slots);
+        if slots.is_empty() {
+            self.slots.by_ghost.remove(&name);
+        }
+        let now = self.slots.of_ghost(&name);
+        if before == now {
+            return;
+        }
+        if let Some(slot) = before
+            && let Some(known) = self.slots.get_mut(slot)
+            && known.ghost.take().is_some()
+        {
+            known.crowded = false;
+            self.slots.news.insert(slot);
+            self.recount_slot(slot);
+        }
+        let ghost = self.slots.ghosts.get(&name).filter(|_| now.is_some());
+        if let Some(ghost) = ghost.copied() {
+            self.sit_down(ghost);
+        }
     }
 
     fn drop_all_slots(&mut self, id: u32) {
@@ -237,9 +264,7 @@ impl ClusterState {
             return;
         };
         let name = (testbed.uid.clone(), slot.spec.ghost);
-        if self.slots.by_ghost.get(&name) == Some(&id) {
-            self.slots.by_ghost.remove(&name);
-        }
+        self.name_ghost(name, |slots| slots.remove(&id));
         if self.slots.occupied.get(&slot.spec.occupant) == Some(&id) {
             self.slots.occupied.remove(&slot.spec.occupant);
         }

@@ -138,3 +138,53 @@ fn slots_that_are_resized_are_others_in_every_part() {
     assert_eq!(positions(&story), [0, 1, 2]);
     assert!(told.slots.iter().all(|slot| !slot.held), "no node has room");
 }
+
+/// A process that starts is told the parts of a table one by one: where somebody sits may be told last.
+#[test]
+fn who_sits_on_a_slot_that_is_told_late_is_not_taken_for_on_another() {
+    for seen in [true, false] {
+        let mut story = Story::new();
+        story.node("n0", 2);
+        let mut sitting = claimant("p", None, &[0, 1]);
+        sitting.node = Some("n0".to_owned());
+        sitting.phase = PodPhase::Running;
+        sitting.slot = Some(1);
+        let (testbed, mut slice) = in_parts(&["n0", "n0"], 1);
+        if seen {
+            slice.slots[0].occupant = sitting.key.uid.clone();
+        }
+        story.submit(sitting);
+        story.tell(Event::is(testbed));
+        story.tell(Event::is(slice));
+        story.submit(claimant("new", None, &[0, 1]));
+        assert_eq!(slots_of(&story.run()), [("new", Some(0))], "seen: {seen}");
+    }
+}
+
+/// While numbers change, two parts may name one ghost: it stands for the first of the slots.
+#[test]
+fn a_ghost_stands_for_one_slot_in_whatever_order_the_parts_are_told() {
+    for (slice_first, shifts) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut story = Story::new();
+        story.node("n0", 2);
+        story.submit(ghost(0));
+        let (testbed, mut slice) = in_parts(&["n0", "n0"], 1);
+        slice.slots[0].ghost = "ghost-0".to_owned();
+        let mut told = [Event::is(testbed.clone()), Event::is(slice)];
+        if slice_first {
+            told.reverse();
+        }
+        told.into_iter().for_each(|event| story.tell(event));
+        assert_eq!(story.run().len(), 1);
+        if shifts {
+            let mut testbed = testbed;
+            testbed.slots[0].ghost = "ghost-1".to_owned();
+            story.tell(Event::is(testbed));
+        }
+        story.submit(claimant("p", None, &[1]));
+        let (binds, evictions) = story.step();
+        let went = if shifts { vec!["ghost-0"] } else { vec![] };
+        assert_eq!(evicted(&evictions), went, "{slice_first}, {shifts}");
+        assert_eq!(binds.is_empty(), shifts, "{slice_first}, {shifts}");
+    }
+}
