@@ -13,7 +13,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, ResourceExt};
 use muster_api::slim::Pod;
-use muster_cluster::error_text;
+use muster_cluster::{Clock, error_text, lanes};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ const TESTBEDS: &str = "/apis/muster.dev/v1alpha1/testbeds";
 /// Writes in flight: as many as the controllers have, and as many as the scheduler has.
 const CREATES: usize = 64;
 const HANDOVERS: usize = 128;
+/// What a ghost is told before it goes: as long as what a scheduler says.
+const MESSAGE: &str = "slot 999 is for muster-bench/muster-bench-0";
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -46,7 +48,8 @@ pub struct Slots {
     pub seconds_to_last_ghost: Option<f64>,
     /// Until all of them were seen bound, from the start of the scheduler.
     pub seconds_to_held: Option<f64>,
-    /// Pods bound a second where for each of them another one is deleted before, 128 in flight.
+    /// Pods bound a second where for each of them another one is told why, and deleted, before: what the writes that
+    /// a slot takes leave of the raw rate, 128 in flight.
     pub raw_handovers_per_second: Option<f64>,
     /// Pods bound a second that claimed the slots, all at once.
     pub handovers_per_second: Option<f64>,
@@ -179,15 +182,21 @@ impl Bench<'_> {
             async move { requests.write(binding).await }
         };
         for_all(&clients, HANDOVERS, count, bind).await?;
+        let deadline = Instant::now() + self.options.timeout;
+        let before = |seen: &Seen| seen.bound.range(..count).count() == count;
+        observer.watch_until(before, deadline, || Ok(())).await?;
+        let uids = observer.seen().uids.clone();
+        let now = Clock::start().now();
         let hand_over = move |requests: Requests, index| {
-            let path = objects.pod_path("before", index);
+            let uid = uids.get(&index).map_or("", String::as_str);
+            let ghost = objects.pod_key("before", index, uid);
             let binding = objects.binding("after", count + index, encoding);
             async move {
-                requests.delete(&path).await?;
+                let make = || lanes::eviction(&ghost, MESSAGE, now);
+                requests.evict(make).await?;
                 requests.write(binding).await
             }
         };
-        let deadline = Instant::now() + self.options.timeout;
         let all = |seen: &Seen| seen.bound.range(count..).count() == count;
         tokio::try_join!(
             for_all(&clients, HANDOVERS, count, hand_over),

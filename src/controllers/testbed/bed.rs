@@ -30,6 +30,8 @@ pub(super) struct Seated {
     pub(super) held_by: Option<String>,
     /// Its ghost is bound.
     pub(super) held: bool,
+    /// Its ghost was told to give way, and is gone: for somebody, whoever that is.
+    pub(super) gave_way: bool,
     /// Since when it has no ghost while somebody comes.
     pub(super) awaited: Option<Time>,
 }
@@ -193,6 +195,13 @@ impl Bed {
         known.collect()
     }
 
+    /// The ghost of a slot, which was told to give way, is gone.
+    pub(super) fn ghost_gave_way(&mut self, number: u32) {
+        if let Some(slot) = self.slots.get_mut(&number) {
+            slot.gave_way = true;
+        }
+    }
+
     /// Takes the slots as they are numbered now. Who sat on one that stays sits there.
     pub(super) fn renumber(&mut self, numbered: Numbered) {
         let said = self.all_said();
@@ -228,6 +237,7 @@ impl Bed {
                         guest,
                         held_by: None,
                         held: false,
+                        gave_way: false,
                         awaited: None,
                     }
                 }

@@ -106,6 +106,8 @@ pub(super) struct Ghost {
     pub(super) node: Option<String>,
     /// It is about to go.
     pub(super) terminating: bool,
+    /// The scheduler told it that it goes for somebody.
+    pub(super) gives_way: bool,
     /// Its containers have ended: it holds nothing.
     finished: bool,
     asks_for: Amounts,
@@ -126,6 +128,11 @@ fn owner<'a>(pod: &'a slim::Pod, settings: &Settings) -> Option<&'a OwnerReferen
     owners.find(|owner| owner.kind == "Testbed" && owner.api_version.starts_with(GROUP))
 }
 
+/// Whether this is how a scheduler tells a pod that it evicts it.
+fn tells_to_go(one: &slim::PodCondition) -> bool {
+    one.kind == "DisruptionTarget" && one.status == "True"
+}
+
 impl Ghost {
     /// Reads a pod; `None` if it is no ghost.
     pub(super) fn read(pod: &slim::Pod, settings: &Settings) -> Option<Self> {
@@ -142,6 +149,7 @@ impl Ghost {
             waits_for: words.filter(|_| node.is_none()),
             node,
             terminating: meta.deletion_timestamp.is_some(),
+            gives_way: status.conditions.iter().any(tells_to_go),
             finished: matches!(status.phase.as_str(), "Succeeded" | "Failed"),
             asks_for: slots::asks_for(pod),
             scheduler: spec.scheduler_name.clone(),

@@ -212,11 +212,18 @@ impl Testbeds {
     }
 
     fn ghost_gone(&mut self, name: &str) {
-        if self.ghosts.contains_key(name) {
-            self.disown(name);
-            self.ghosts.remove(name);
-            self.mark_ghost(name.to_owned());
+        if !self.ghosts.contains_key(name) {
+            return;
         }
+        self.disown(name);
+        let gave_way = self.ghosts.remove(name).is_some_and(|one| one.gives_way);
+        if gave_way
+            && let Some((bed, number)) = self.slot_of.get(name)
+            && let Some(bed) = self.beds.get_mut(bed)
+        {
+            bed.ghost_gave_way(*number);
+        }
+        self.mark_ghost(name.to_owned());
     }
 
     /// Takes it off the list of its owner.

@@ -9,8 +9,8 @@ use muster_model::Labels;
 use muster_model::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For so long a slot without a ghost is kept for who is meant for its node. It is the scheduler that holds
-/// the room meanwhile.
+/// For so long a slot without a ghost is kept for who is meant for its node, or for whom its ghost gave way. It is
+/// the scheduler that holds the room meanwhile.
 const AWAITED: Millis = Millis(30_000);
 
 impl Testbeds {
@@ -184,7 +184,10 @@ impl Testbeds {
         let ghost = ghost.filter(|ghost| ghost.owner == bed.uid);
         let stays = ghost.filter(|ghost| !ghost.terminating);
         let goes = ghost.is_some_and(|ghost| ghost.terminating);
-        let missing = ghost.is_none() && comes.is_some() && sits.is_none();
+        let missing = ghost.is_none() && sits.is_none();
+        // Who comes may be bound before anybody says that it is meant for this node.
+        let gave_way = missing && one.gave_way;
+        let missing = missing && (comes.is_some() || gave_way);
         let awaited = missing.then(|| one.awaited.unwrap_or(now));
         let kept = awaited.is_some_and(|since| now < since + AWAITED);
         let (state, guest) = match sits {
@@ -199,6 +202,7 @@ impl Testbeds {
             guest,
             held_by: stays.map(|ghost| ghost.uid.clone()),
             held: stays.is_some_and(super::ghosts::Ghost::holds),
+            gave_way,
             awaited,
         }
     }

@@ -230,7 +230,10 @@ impl Driver {
         match request {
             Request::Read(pod) => self.server.read(pod),
             Request::Tell(pod) => match self.server.read(pod) {
-                Answer::Pod { .. } => Answer::Accepted,
+                Answer::Pod { .. } => {
+                    self.tell_to_go(pod);
+                    Answer::Accepted
+                }
                 other => other,
             },
             Request::Say(subject, said) => {

@@ -30,6 +30,8 @@ pub(super) struct Controllers {
     made: BTreeMap<(String, String), Value>,
     /// The pods that it was told of.
     told: BTreeSet<(String, String)>,
+    /// The uids of ghosts that were told to go.
+    to_go: BTreeSet<String>,
     /// The PodGroups of the scenario that it was told of, and their uids.
     groups: BTreeMap<GangKey, String>,
     /// What was said of a pod last has this version. Versions grow as pods change, so an answer that comes late
@@ -90,6 +92,7 @@ impl Controllers {
             ]),
             made: BTreeMap::new(),
             told: BTreeSet::new(),
+            to_go: BTreeSet::new(),
             groups: BTreeMap::new(),
             version: 0,
             planned: None,
@@ -151,7 +154,8 @@ impl Controllers {
     fn pod(&mut self, spec: &PodSpec) -> Option<Observation> {
         self.version += 1;
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
-        let pod = observed(&pod(spec, self.made.get(&name), self.version))?;
+        let to_go = self.to_go.contains(&spec.key.uid);
+        let pod = observed(&pod(spec, self.made.get(&name), self.version, to_go))?;
         Some(Observation::Pod(Box::new(pod)))
     }
 
@@ -165,6 +169,7 @@ impl Controllers {
             ObjectKey::Pod(key) => {
                 let name = (key.namespace.clone(), key.name.clone());
                 self.made.remove(&name);
+                self.to_go.remove(&key.uid);
                 if !self.told.remove(&name) {
                     return None;
                 }
@@ -202,6 +207,7 @@ impl Driver {
             let mut anew = Box::new(Controllers::new(&self.reading));
             // What it made is a part of what is observed.
             anew.made = before.made;
+            anew.to_go = before.to_go;
             anew.version = before.version;
             anew.starts = before.starts + 1;
             self.controllers = Some(anew);
@@ -238,6 +244,19 @@ impl Driver {
         };
         if let Some(news) = controllers.news(event, self.server.wholes()) {
             self.tell_controllers_of(news);
+        }
+    }
+
+    /// A scheduler told a pod that it is to go: of ghosts it is known why they do.
+    pub(super) fn tell_to_go(&mut self, pod: &PodKey) {
+        let found = self.server.pod(pod).filter(|found| found.is_ghost());
+        let Some(spec) = found.map(|found| found.spec.clone()) else {
+            return;
+        };
+        if let Some(controllers) = &mut self.controllers
+            && controllers.to_go.insert(pod.uid.clone())
+        {
+            self.tell_controllers(&Event::Is(Object::Pod(Box::new(spec))));
         }
     }
 

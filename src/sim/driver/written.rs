@@ -19,8 +19,8 @@ pub(super) fn quantities(amounts: &Amounts) -> Map<String, Value> {
     amounts.iter().map(quantity).collect()
 }
 
-/// A pod of this version, as it was made, or else as far as controllers read one.
-pub(super) fn pod(spec: &PodSpec, made: Option<&Value>, version: u64) -> Value {
+/// A pod of this version, as it was made, or else as far as controllers read one; whether it was told to go.
+pub(super) fn pod(spec: &PodSpec, made: Option<&Value>, version: u64, told: bool) -> Value {
     let mut pod = made.cloned().unwrap_or_else(|| known(spec));
     pod["metadata"]["uid"] = json!(spec.key.uid);
     pod["metadata"]["resourceVersion"] = json!(version.to_string());
@@ -32,6 +32,9 @@ pub(super) fn pod(spec: &PodSpec, made: Option<&Value>, version: u64) -> Value {
         "phase": phase(spec.phase),
         "nominatedNodeName": spec.nominated.as_deref().unwrap_or_default(),
     });
+    if told {
+        pod["status"]["conditions"] = json!([{"type": "DisruptionTarget", "status": "True"}]);
+    }
     pod
 }
 

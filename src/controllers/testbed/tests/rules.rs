@@ -413,6 +413,16 @@ fn no_ghost_is_made_while_somebody_comes_but_not_for_ever() {
     });
     world.remove(&pod_key("muster-system", &ghost));
     let start = world.now;
+    some_seconds_pass(&mut world);
+    assert_eq!(world.slots("bed")[0], "0 node-a/0 Reserved p");
+    assert!(!world.ghosts().contains(&ghost));
+    world.rest();
+    assert!(world.ghosts().contains(&ghost));
+    assert!(world.now >= start + Millis(30_000));
+    assert_eq!(world.slots("bed"), FOUR);
+}
+
+fn some_seconds_pass(world: &mut World) {
     for _ in 0..5 {
         for resource in [Resource::Pods, Resource::Testbeds] {
             while world.hear(resource) {}
@@ -423,12 +433,38 @@ fn no_ghost_is_made_while_somebody_comes_but_not_for_ever() {
         }
         world.now = world.now + Millis(1_000);
     }
-    assert_eq!(world.slots("bed")[0], "0 node-a/0 Reserved p");
-    assert!(!world.ghosts().contains(&ghost));
-    world.rest();
-    assert!(world.ghosts().contains(&ghost));
-    assert!(world.now >= start + Millis(30_000));
-    assert_eq!(world.slots("bed"), FOUR);
+}
+
+/// Who comes is bound as a rule before anybody says that it is meant for the node.
+#[test]
+fn a_ghost_that_gave_way_is_not_made_again_before_somebody_comes() {
+    for comes in [true, false] {
+        let mut world = world();
+        let seat = world.slot("bed", 0);
+        let ghost = pod_key("muster-system", &seat.ghost);
+        world.edit(&ghost, |pod| {
+            let told = json!({"type": "DisruptionTarget", "status": "True"});
+            pod["status"]["conditions"] = json!([told]);
+        });
+        world.remove(&ghost);
+        let start = world.now;
+        some_seconds_pass(&mut world);
+        assert_eq!(world.slots("bed")[0], "0 node-a/0 Reserved");
+        assert!(!world.ghosts().contains(&seat.ghost));
+        if comes {
+            let pod = world.claimant("p", "0", "node-a");
+            world.rest();
+            assert_eq!(world.slots("bed")[0], "0 node-a/0 Occupied p");
+            world.remove(&pod);
+            let ended = world.now;
+            world.rest();
+            assert!(world.now < ended + Millis(30_000), "nobody comes any more");
+        } else {
+            world.rest();
+            assert!(world.now >= start + Millis(30_000));
+        }
+        assert_eq!(world.slots("bed"), FOUR);
+    }
 }
 
 #[test]
