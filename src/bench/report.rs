@@ -227,7 +227,7 @@ fn of_slots(f: &mut fmt::Formatter<'_>, name: &str, of: &Slots) -> fmt::Result {
     line(
         f,
         "raw, 128 in flight",
-        "deletions with a bind/s",
+        "handovers/s",
         of.raw_handovers_per_second,
     )?;
     writeln!(

@@ -9,11 +9,14 @@ use super::statistics::rate;
 use super::subject::Subject;
 use super::{Bench, Error, NOBODY, SCHEDULED};
 use futures::StreamExt;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, ResourceExt};
 use muster_api::slim::Pod;
 use muster_cluster::{Clock, error_text, lanes};
+use muster_controllers::testbed::Settings;
+use muster_controllers::testbed::ghosts::{self, Hold};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -28,6 +31,8 @@ const CREATES: usize = 64;
 const HANDOVERS: usize = 128;
 /// What a ghost is told before it goes: as long as what a scheduler says.
 const MESSAGE: &str = "slot 999 is for muster-bench/muster-bench-0";
+/// What a slot has.
+const SLOT: [(&str, &str); 2] = [("cpu", "100m"), ("memory", "100Mi")];
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -37,8 +42,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub struct Slots {
     /// How many there are.
     pub slots: usize,
-    /// Pods made a second by nobody in particular, 64 in flight: between the 10th and the 90th percentile of
-    /// the times at which they were seen, as everywhere.
+    /// Pods like ghosts made a second by nobody in particular, 64 in flight: between the 10th and the 90th percentile
+    /// of the times at which they were made.
     pub raw_creates_per_second: Option<f64>,
     /// Ghosts made a second.
     pub ghosts_per_second: Option<f64>,
@@ -160,7 +165,6 @@ impl Bench<'_> {
     /// What the API server makes of as many pods that nobody schedules, and of as many that take each other's
     /// places.
     async fn raw_slots(&self, count: usize) -> Result<(Option<f64>, Option<f64>), Error> {
-        let mut observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
         let clients: Vec<Requests> = self
             .options
             .raw_clients
@@ -168,9 +172,11 @@ impl Bench<'_> {
             .cloned()
             .map(Requests::new)
             .collect();
+        let creates = self.raw_ghosts(&clients, count).await?;
+        let mut observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
         let (path, make) = (self.objects.pods_path(), self.objects.clone());
         let before = move |index| (path.clone(), make.pod("before", index, NOBODY));
-        let creates = super::requests::create_all(&clients, CREATES, count, before).await?;
+        super::requests::create_all(&clients, CREATES, count, before).await?;
         // Those that come after have numbers of their own, for they are seen by them.
         let (path, make) = (self.objects.pods_path(), self.objects.clone());
         let after = move |index| (path.clone(), make.pod("after", count + index, NOBODY));
@@ -208,6 +214,32 @@ impl Bench<'_> {
         Ok((rate(creates), handovers))
     }
 
+    /// Makes as many ghosts of nobody, where nobody looks, and has them go. When each was made.
+    async fn raw_ghosts(&self, clients: &[Requests], count: usize) -> Result<Vec<Instant>, Error> {
+        let settings = Settings {
+            ghost_namespace: self.objects.namespace_name().to_owned(),
+            scheduler_name: NOBODY.to_owned(),
+            ..Settings::default()
+        };
+        let (path, run) = (self.objects.pods_path(), self.options.run.clone());
+        let request = SLOT.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+        let request = BTreeMap::from(request);
+        let ghost = move |index| {
+            let (name, node) = (format!("{run}-0-{index:010}"), format!("{run}-{index}"));
+            let hold = Hold {
+                testbed: &run,
+                testbed_uid: "00000000-0000-0000-0000-000000000000",
+                request: &request,
+                node: &node,
+                ghost: &name,
+            };
+            (path.clone(), ghosts::body(&hold, &settings))
+        };
+        let creates = super::requests::create_all(clients, CREATES, count, ghost).await?;
+        self.requests.delete_all(&self.objects.pods_path()).await?;
+        Ok(creates)
+    }
+
     fn start(&self, command: Option<&str>) -> Result<Option<Subject>, Error> {
         command.map(Subject::start).transpose()
     }
@@ -220,7 +252,7 @@ impl Bench<'_> {
             "spec": {
                 "nodeLabel": super::objects::LABEL,
                 "slotsPerNode": count / self.options.nodes,
-                "resourcesPerSlot": {"cpu": "100m", "memory": "100Mi"},
+                "resourcesPerSlot": BTreeMap::from(SLOT),
             },
         })
     }

@@ -19,16 +19,23 @@ const LABEL: usize = 63;
 const WORDS: usize = 300;
 
 /// What a ghost is made for.
-pub(super) struct Hold<'a> {
-    pub(super) testbed: &'a str,
-    pub(super) testbed_uid: &'a str,
-    pub(super) request: &'a BTreeMap<String, Quantity>,
-    pub(super) node: &'a str,
-    pub(super) ghost: &'a str,
+#[derive(Clone, Copy, Debug)]
+pub struct Hold<'a> {
+    /// The name of the Testbed.
+    pub testbed: &'a str,
+    /// Its uid.
+    pub testbed_uid: &'a str,
+    /// What a slot asks for.
+    pub request: &'a BTreeMap<String, Quantity>,
+    /// The node of the slot.
+    pub node: &'a str,
+    /// The name of the ghost.
+    pub ghost: &'a str,
 }
 
 /// The pod that holds a slot. It is not bound here: that is the scheduler's work.
-pub(super) fn body(hold: &Hold<'_>, settings: &Settings) -> Value {
+#[must_use]
+pub fn body(hold: &Hold<'_>, settings: &Settings) -> Value {
     let mut resources = Map::new();
     resources.insert("requests".to_owned(), json!(hold.request));
     // Of what a node cannot have promised twice, the API server asks for a limit as well.

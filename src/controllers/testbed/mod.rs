@@ -7,7 +7,7 @@
 mod bed;
 mod claimants;
 mod deeds;
-pub(crate) mod ghosts;
+pub mod ghosts;
 pub mod occupancy;
 mod part;
 mod parts;

@@ -188,7 +188,7 @@ impl ClusterState {
         };
         testbed.slots.insert(id.position, slot);
         self.slots.news.insert(id);
-        self.name_ghost(name, |slots| slots.insert(id));
+        self.name_ghost(&name, |slots| slots.insert(id));
         if occupant.is_empty() {
             self.follow_the_word(id);
         } else {
@@ -199,14 +199,14 @@ impl ClusterState {
     }
 
     /// Changes which slots a ghost is told to stand for, and with it perhaps the one that it stands for.
-    fn name_ghost(&mut self, name: GhostName, change: impl FnOnce(&mut BTreeSet<SlotId>) -> bool) {
-        let before = self.slots.of_ghost(&name);
+    fn name_ghost(&mut self, name: &GhostName, change: impl FnOnce(&mut BTreeSet<SlotId>) -> bool) {
+        let before = self.slots.of_ghost(name);
         let slots = self.slots.by_ghost.entry(name.clone()).or_default();
         change(slots);
         if slots.is_empty() {
-            self.slots.by_ghost.remove(&name);
+            self.slots.by_ghost.remove(name);
         }
-        let now = self.slots.of_ghost(&name);
+        let now = self.slots.of_ghost(name);
         if before == now {
             return;
         }
@@ -218,7 +218,7 @@ impl ClusterState {
             self.slots.news.insert(slot);
             self.recount_slot(slot);
         }
-        let ghost = self.slots.ghosts.get(&name).filter(|_| now.is_some());
+        let ghost = self.slots.ghosts.get(name).filter(|_| now.is_some());
         if let Some(ghost) = ghost.copied() {
             self.sit_down(ghost);
         }
@@ -264,7 +264,7 @@ impl ClusterState {
             return;
         };
         let name = (testbed.uid.clone(), slot.spec.ghost);
-        self.name_ghost(name, |slots| slots.remove(&id));
+        self.name_ghost(&name, |slots| slots.remove(&id));
         if self.slots.occupied.get(&slot.spec.occupant) == Some(&id) {
             self.slots.occupied.remove(&slot.spec.occupant);
         }
