@@ -23,6 +23,10 @@ impl Filter for Slots {
         }
     }
 
+    fn confines(&self, shape: &Shape) -> bool {
+        shape.claim.is_some()
+    }
+
     fn mates(&self, shape: &Shape) -> Mates {
         match shape.claim {
             None => Mates::Ignored,
