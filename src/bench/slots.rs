@@ -43,7 +43,7 @@ pub struct Slots {
     /// How many there are.
     pub slots: usize,
     /// Pods like ghosts made a second by nobody in particular, 64 in flight: between the 10th and the 90th percentile
-    /// of the times at which they were made.
+    /// of the times at which they were seen.
     pub raw_creates_per_second: Option<f64>,
     /// Ghosts made a second.
     pub ghosts_per_second: Option<f64>,
@@ -101,7 +101,7 @@ impl Bench<'_> {
         self.requests.create(TESTBEDS, &self.testbed(count)).await?;
         let mut ghosts = Ghosts::default();
         let all_made = |ghosts: &Ghosts| ghosts.made.len() == count;
-        self.watch_ghosts(&mut ghosts, all_made, &mut controllers)
+        self.watch_ghosts(GHOSTS, &mut ghosts, all_made, &mut controllers)
             .await?;
         let last = ghosts.made.values().max().filter(|_| all_made(&ghosts));
         let seconds_to_last_ghost = last.map(|at| (*at - started).as_secs_f64());
@@ -110,7 +110,7 @@ impl Bench<'_> {
         let mut scheduler = self.start(self.options.exec.as_deref())?;
         let started = Instant::now();
         let all_bound = |ghosts: &Ghosts| ghosts.bound.len() == count;
-        self.watch_ghosts(&mut ghosts, all_bound, &mut scheduler)
+        self.watch_ghosts(GHOSTS, &mut ghosts, all_bound, &mut scheduler)
             .await?;
         let held = ghosts.bound.values().max().filter(|_| all_bound(&ghosts));
         let seconds_to_held = held.map(|at| (*at - started).as_secs_f64());
@@ -214,7 +214,7 @@ impl Bench<'_> {
         Ok((rate(creates), handovers))
     }
 
-    /// Makes as many ghosts of nobody, where nobody looks, and has them go. When each was made.
+    /// Makes as many ghosts of nobody, where nobody looks after them, and has them go. When each was seen.
     async fn raw_ghosts(&self, clients: &[Requests], count: usize) -> Result<Vec<Instant>, Error> {
         let settings = Settings {
             ghost_namespace: self.objects.namespace_name().to_owned(),
@@ -235,9 +235,16 @@ impl Bench<'_> {
             };
             (path.clone(), ghosts::body(&hold, &settings))
         };
-        let creates = super::requests::create_all(clients, CREATES, count, ghost).await?;
+        let mut seen = Ghosts::default();
+        let all = |seen: &Ghosts| seen.made.len() == count;
+        // What the watch costs the server, it costs both.
+        let (namespace, nobody) = (self.objects.namespace_name(), &mut None);
+        tokio::try_join!(
+            super::requests::create_all(clients, CREATES, count, ghost),
+            self.watch_ghosts(namespace, &mut seen, all, nobody),
+        )?;
         self.requests.delete_all(&self.objects.pods_path()).await?;
-        Ok(creates)
+        Ok(seen.made.into_values().collect())
     }
 
     fn start(&self, command: Option<&str>) -> Result<Option<Subject>, Error> {
@@ -257,14 +264,15 @@ impl Bench<'_> {
         })
     }
 
-    /// Watches ghosts until `enough` is seen, or time is over.
+    /// Watches the ghosts in a namespace until `enough` is seen, or time is over.
     async fn watch_ghosts(
         &self,
+        namespace: &str,
         ghosts: &mut Ghosts,
         enough: impl Fn(&Ghosts) -> bool,
         subject: &mut Option<Subject>,
     ) -> Result<(), Error> {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), GHOSTS);
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let only = watcher::Config::default().labels("muster.dev/ghost-of");
         let mut events = watcher(pods, only).default_backoff().boxed();
         let deadline = Instant::now() + self.options.timeout;

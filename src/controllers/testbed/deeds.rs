@@ -1,7 +1,8 @@
 //! What is to be written now, and what an answer means.
 
 use super::ghosts::{Ghost, Hold, body};
-use super::{Alarm, PACE, Sent, TOLD, Target, Testbeds, status};
+use super::part::Part;
+use super::{Alarm, Sent, TOLD, Target, Testbeds, status};
 use crate::flights::May;
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use muster_api::crd::SlotState;
@@ -72,8 +73,7 @@ impl Testbeds {
         }
         let bed = self.beds.get_mut(name)?;
         bed.forget_lost(now);
-        let written = bed.part(0).and_then(|part| part.written_at);
-        let next = written.map_or(Time::ZERO, |at| at + PACE);
+        let next = bed.part(0).map_or(Time::ZERO, Part::may_be_written_at);
         if now < next {
             self.set_alarm(next, Alarm::Write(target));
             return None;

@@ -56,8 +56,6 @@ impl Default for Settings {
     }
 }
 
-/// Each object that says something of slots is written at most so often.
-const PACE: Millis = Millis(1_000);
 /// What we did to an object is told within this time, or did not happen, or was undone.
 const TOLD: Millis = Millis(60_000);
 

@@ -2,9 +2,16 @@
 
 use muster_api::crd::Slot;
 use muster_api::slices::Sizes;
-use muster_model::units::Time;
+use muster_model::units::{Millis, Time};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// An object is written at most so often.
+pub(super) const PACE: Millis = Millis(1_000);
+/// And the API server is at rest for so many times as long as the write took, but for no longer than this: each has
+/// it read, check, store and send a hundred kilobytes.
+const TIMES_AS_LONG: u64 = 10;
+const SLOWEST: Millis = Millis(10_000);
 
 /// A slice that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +43,9 @@ pub(super) struct Part {
     pub(super) agrees: Agrees,
     /// Slots that may have to be said anew.
     pub(super) changed: BTreeSet<u32>,
-    /// When it was last written.
+    /// When it was last written, and how long that took.
     pub(super) written_at: Option<Time>,
+    pub(super) took: Millis,
     /// What it will name besides, by ghost, if the write that is in flight is done.
     pub(super) flying: BTreeMap<String, Slot>,
     /// The same of writes that were lost; and when the last one was.
@@ -84,6 +92,14 @@ impl Part {
         if base.is_none_or(|(of, before)| of != uid || before != version) {
             self.is_sure();
         }
+    }
+
+    /// When it may be written again. Slots that are not named yet come as soon as may be, for they have no ghosts
+    /// until then; who sits where may wait for an API server that takes its time.
+    pub(super) fn may_be_written_at(&self) -> Time {
+        let slow = Millis(self.took.0.saturating_mul(TIMES_AS_LONG)).min(SLOWEST);
+        let pace = if self.agrees.ghosts { slow } else { PACE };
+        self.written_at.map_or(Time::ZERO, |at| at + pace.max(PACE))
     }
 
     pub(super) fn is_sure(&mut self) {

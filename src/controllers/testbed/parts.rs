@@ -9,7 +9,7 @@ use super::part::{Agrees, Heard, Part, Saying, Slice, named, number, said_of};
 use super::status;
 use super::{Settings, TOLD};
 use muster_api::crd::Slot;
-use muster_model::units::Time;
+use muster_model::units::{Millis, Time};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -127,6 +127,7 @@ impl Bed {
         let Some(part) = self.parts.get_mut(&part) else {
             return;
         };
+        part.took = part.written_at.map_or(Millis(0), |at| now.since(at));
         let flying = std::mem::take(&mut part.flying);
         if lost && !flying.is_empty() {
             part.lost.extend(flying);

@@ -1,8 +1,8 @@
 //! Slices of Testbeds: what is heard of them, what is written, and what an answer means.
 
 use super::bed::Bed;
-use super::part::{Heard, Slice};
-use super::{Alarm, PACE, Sent, Target, Testbeds, status};
+use super::part::{Heard, Part, Slice};
+use super::{Alarm, Sent, Target, Testbeds, status};
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_api::crd::{Slot, TestbedSlice};
@@ -242,8 +242,7 @@ impl Testbeds {
         bed.forget_lost(now);
         let known = bed.part(part);
         let slice = known.and_then(|known| known.slice.clone());
-        let written = known.and_then(|known| known.written_at);
-        let next = written.map_or(Time::ZERO, |at| at + PACE);
+        let next = known.map_or(Time::ZERO, Part::may_be_written_at);
         let has_own = bed.has_own(part);
         match slice {
             Some(slice) if slice.terminating => Next::Nothing,

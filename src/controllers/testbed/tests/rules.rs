@@ -610,7 +610,33 @@ fn statuses_are_written_once_a_second_at_most_and_say_only_what_changed() {
     world.take("q", 31);
     while world.hear(Resource::Pods) {}
     assert_eq!(world.machine.due(world.now + Millis(999), 9), []);
-    assert_eq!(world.machine.due(world.now + Millis(1_000), 9).len(), 1);
+    let writes = world.machine.due(world.now + Millis(1_000), 9);
+    assert_eq!(writes.len(), 1);
+    // An API server that takes its time is left alone for ten times as long.
+    let sent = world.now + Millis(1_000);
+    let answer = world.carry_out(&writes[0]);
+    (world.machine).answered(writes[0].ticket, answer, sent + Millis(400));
+    world.take("r", 32);
+    while world.hear(Resource::Pods) {}
+    assert_eq!(world.machine.due(sent + Millis(3_999), 9), []);
+    assert_eq!(world.machine.due(sent + Millis(4_000), 9).len(), 1);
+}
+
+/// Slots without a name have no ghosts: they do not wait for that.
+#[test]
+fn new_slots_are_named_soon_on_a_slow_api_server() {
+    let mut world = world();
+    world.now = world.now + Millis(60_000);
+    world.take("p", 0);
+    while world.hear(Resource::Pods) {}
+    let writes = world.machine.due(world.now, 9);
+    assert_eq!(writes.len(), 1);
+    let answer = world.carry_out(&writes[0]);
+    let sent = world.now;
+    (world.machine).answered(writes[0].ticket, answer, sent + Millis(900));
+    world.node("node-x", Some("7"), 8);
+    while world.hear(Resource::Nodes) {}
+    assert_eq!(world.machine.due(sent + Millis(1_000), 9).len(), 1);
 }
 
 /// Ten Testbeds of a thousand slots: a pod that ends costs one create, and next to no time.
