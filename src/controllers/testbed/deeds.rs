@@ -31,7 +31,8 @@ impl Next {
 }
 
 impl Testbeds {
-    /// At most so many of the writes that are due. Ghosts come last: they are made once they are named.
+    /// At most so many of the writes that are due. Ghosts come last: they are made once they are named; in the order
+    /// of their slots, so that few of the objects that speak of these change at a time.
     pub(super) fn deeds(&mut self, now: Time, most: usize) -> Vec<Write> {
         let mut writes = Vec::new();
         while writes.len() < most
@@ -44,8 +45,12 @@ impl Testbeds {
         {
             writes.extend(self.say_part(&slice, now));
         }
+        for ghost in std::mem::take(&mut self.marked.ghosts) {
+            self.in_line
+                .insert((self.slot_of.get(&ghost).cloned(), ghost));
+        }
         while writes.len() < most
-            && let Some(ghost) = self.marked.ghosts.pop_first()
+            && let Some((_, ghost)) = self.in_line.pop_first()
         {
             writes.extend(self.hold(&ghost, now));
         }

@@ -141,6 +141,8 @@ pub struct Testbeds {
     flights: Flights<Target, Sent>,
     alarms: BTreeSet<(Time, Alarm)>,
     marked: Marked,
+    /// The ghosts that were marked, with their slots.
+    in_line: BTreeSet<(Option<(String, u32)>, String)>,
 }
 
 impl Testbeds {
@@ -162,6 +164,7 @@ impl Testbeds {
             flights: Flights::default(),
             alarms: BTreeSet::new(),
             marked: Marked::default(),
+            in_line: BTreeSet::new(),
         }
     }
 
