@@ -1,8 +1,13 @@
-//! Orders that wait for their turn: first come, first served, one a pod, and each can be asked
-//! back while it waits. No I/O and no clock: the bind lane and the simulator use the same ones.
+//! Orders that wait for their turn, one a pod: first come, first served, but those that complete what has
+//! begun before those that begin. Each can be asked back while it waits. No I/O and no clock: the bind lane
+//! and the simulator use the same ones.
+//!
+//! Where the API server takes long, most of a wave is given back unsent and ordered again. Did the rest of a
+//! gang that is bound in part queue behind those who came with it the first time, its patience would end
+//! before its turn came.
 
-use muster_model::PodKey;
 use muster_model::units::{Millis, Time};
+use muster_model::{Bind, PodKey};
 use std::collections::BTreeMap;
 
 /// An order that has not been sent after so long is given back: what was decided then may not be
@@ -18,11 +23,37 @@ pub struct Order<T> {
     pub given: Time,
 }
 
+/// What an order does for the gang of its pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Turn {
+    /// Completes one that has members on nodes and not yet its minimum.
+    Completes,
+    /// Begins one, or adds to one that has what it needs.
+    Begins,
+}
+
+impl Turn {
+    const ALL: [Self; 2] = [Self::Completes, Self::Begins];
+
+    /// The turn of a bind.
+    #[must_use]
+    pub const fn of(bind: &Bind) -> Self {
+        if bind.completes {
+            Self::Completes
+        } else {
+            Self::Begins
+        }
+    }
+}
+
+/// An order's place among the others: those of one turn in the order in which they came.
+type Place = (Turn, u64);
+
 /// Orders by the uid of their pod.
 #[derive(Debug)]
 pub struct Orders<T> {
-    waiting: BTreeMap<u64, (String, Order<T>)>,
-    by_uid: BTreeMap<String, u64>,
+    waiting: BTreeMap<Place, (String, Order<T>)>,
+    by_uid: BTreeMap<String, Place>,
     serial: u64,
     given_back: Vec<Order<T>>,
 }
@@ -39,19 +70,19 @@ impl<T> Default for Orders<T> {
 }
 
 impl<T> Orders<T> {
-    /// Puts an order behind the others.
-    pub fn put(&mut self, pod: &PodKey, what: T, given: Time) {
+    /// Puts an order behind the others of its turn.
+    pub fn put(&mut self, pod: &PodKey, turn: Turn, what: T, given: Time) {
         self.serial += 1;
-        let uid = pod.uid.clone();
-        self.by_uid.insert(uid.clone(), self.serial);
+        let (uid, place) = (pod.uid.clone(), (turn, self.serial));
+        self.by_uid.insert(uid.clone(), place);
         let order = Order { what, given };
-        self.waiting.insert(self.serial, (uid, order));
+        self.waiting.insert(place, (uid, order));
     }
 
     /// Asks the order about a pod back; one that has had its turn goes on.
     pub fn recall(&mut self, pod: &PodKey) {
-        if let Some(serial) = self.by_uid.remove(&pod.uid)
-            && let Some((_, order)) = self.waiting.remove(&serial)
+        if let Some(place) = self.by_uid.remove(&pod.uid)
+            && let Some((_, order)) = self.waiting.remove(&place)
         {
             self.given_back.push(order);
         }
@@ -59,13 +90,25 @@ impl<T> Orders<T> {
 
     /// Gives back what has waited for [`LONGEST_WAIT`].
     pub fn expire(&mut self, now: Time) {
-        while let Some(first) = self.waiting.first_entry()
-            && now.since(first.get().1.given) >= LONGEST_WAIT
-        {
-            let (uid, order) = first.remove();
-            self.by_uid.remove(&uid);
-            self.given_back.push(order);
+        for turn in Turn::ALL {
+            while let Some((place, first)) = self.first_of(turn)
+                && now.since(first.given) >= LONGEST_WAIT
+            {
+                let order = self.remove(place);
+                self.given_back.extend(order);
+            }
         }
+    }
+
+    fn first_of(&self, turn: Turn) -> Option<(Place, &Order<T>)> {
+        let (place, (_, order)) = self.waiting.range((turn, 0)..=(turn, u64::MAX)).next()?;
+        Some((*place, order))
+    }
+
+    fn remove(&mut self, place: Place) -> Option<Order<T>> {
+        let (uid, order) = self.waiting.remove(&place)?;
+        self.by_uid.remove(&uid);
+        Some(order)
     }
 
     /// Gives everything back.
@@ -82,16 +125,16 @@ impl<T> Orders<T> {
 
     /// Takes the first order.
     pub fn take(&mut self) -> Option<Order<T>> {
-        let (_, (uid, order)) = self.waiting.pop_first()?;
-        self.by_uid.remove(&uid);
-        Some(order)
+        let place = *self.waiting.first_key_value()?.0;
+        self.remove(place)
     }
 
-    /// When the first order will have waited for too long.
+    /// When an order will first have waited for too long.
     #[must_use]
     pub fn expires_at(&self) -> Option<Time> {
-        let (_, order) = self.waiting.first_key_value()?.1;
-        Some(order.given + LONGEST_WAIT)
+        let firsts = Turn::ALL.into_iter().filter_map(|turn| self.first_of(turn));
+        let first = firsts.map(|(_, order)| order.given).min()?;
+        Some(first + LONGEST_WAIT)
     }
 }
 
@@ -114,7 +157,7 @@ mod tests {
     fn what_is_asked_back_is_not_carried_out() {
         let mut orders = Orders::default();
         for name in ["a", "b", "c"] {
-            orders.put(&pod(name), name, Time(0));
+            orders.put(&pod(name), Turn::Begins, name, Time(0));
         }
         assert_eq!(orders.take().unwrap().what, "a");
         orders.recall(&pod("a"));
@@ -127,8 +170,8 @@ mod tests {
     #[test]
     fn what_waited_too_long_is_given_back() {
         let mut orders = Orders::default();
-        orders.put(&pod("a"), "a", Time(0));
-        orders.put(&pod("b"), "b", Time(1_000));
+        orders.put(&pod("a"), Turn::Begins, "a", Time(0));
+        orders.put(&pod("b"), Turn::Completes, "b", Time(1_000));
         orders.expire(Time(LONGEST_WAIT.0 - 1));
         assert_eq!(names(orders.take_given_back()), [""; 0]);
         orders.expire(Time(LONGEST_WAIT.0));
@@ -137,5 +180,20 @@ mod tests {
         orders.give_up();
         assert_eq!(names(orders.take_given_back()), ["b"]);
         assert_eq!(orders.expires_at(), None);
+    }
+
+    #[test]
+    fn what_completes_goes_before_what_begins() {
+        let mut orders = Orders::default();
+        for (name, turn) in [
+            ("a", Turn::Begins),
+            ("b", Turn::Completes),
+            ("c", Turn::Begins),
+            ("d", Turn::Completes),
+        ] {
+            orders.put(&pod(name), turn, name, Time(0));
+        }
+        let order = std::iter::from_fn(|| orders.take()).map(|order| order.what);
+        assert_eq!(order.collect::<String>(), "bdac");
     }
 }

@@ -19,6 +19,7 @@ mod outages;
 mod plans;
 mod pods;
 mod slots;
+mod slow;
 #[path = "../support/small/mod.rs"]
 mod small;
 mod told;

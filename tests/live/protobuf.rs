@@ -435,6 +435,7 @@ async fn bind(
         },
         node: "node-0".to_owned(),
         slot: None,
+        completes: false,
         asks: None,
     }));
     match timeout(Duration::from_secs(60), news.recv()).await {

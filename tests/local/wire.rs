@@ -33,6 +33,7 @@ fn bind() -> Effect {
         pod: pod(),
         node: "node-7".to_owned(),
         slot: None,
+        completes: false,
         asks: None,
     })
 }
@@ -262,6 +263,7 @@ async fn a_bind_to_a_slot_carries_its_number() {
         pod: pod(),
         node: "node-7".to_owned(),
         slot: Some(4),
+        completes: false,
         asks: None,
     }));
     rig.settle().await;
@@ -471,6 +473,7 @@ async fn binds_that_wait_too_long_or_are_asked_back_are_given_back_unsent() {
             pod: key,
             node: "node-7".to_owned(),
             slot: None,
+            completes: false,
             asks: None,
         })
     };

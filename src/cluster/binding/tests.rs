@@ -10,6 +10,7 @@ fn order(asks: Option<Arc<Question>>) -> Bind {
         pod: PodKey::default(),
         node: NODE.to_owned(),
         slot: None,
+        completes: false,
         asks,
     }
 }

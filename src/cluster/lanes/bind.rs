@@ -13,7 +13,7 @@ use super::{Answerers, Context, pending::Pending};
 use crate::News;
 use crate::binding::Attempt;
 use crate::clock::Clock;
-use crate::orders::{Order, Orders};
+use crate::orders::{Order, Orders, Turn};
 use muster_model::Bind;
 use muster_model::{BindOutcome, Event, PodKey};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,7 +68,7 @@ impl BindLane {
         self.pending.add();
         let pod = order.pod.clone();
         let now = self.context.clock.now();
-        self.orders().put(&pod, order, now);
+        self.orders().put(&pod, Turn::of(&order), order, now);
         self.moved.notify_one();
     }
 

@@ -385,11 +385,14 @@ fn order(cx: &mut Cycle<'_>, step: Assumed) -> Option<Bind> {
     let slot = cx.state.slot_of(step.pod).map(SlotId::position);
     // Which slot it gets is written with the bind, which nobody else would.
     let asks = asks.filter(|_| slot.is_none()).map(&mut word);
+    let gang = cx.state.pod(step.pod).and_then(|pod| pod.gang);
+    let completes = gang.is_some_and(|gang| cx.state[gang].is_partly_bound());
     let AskedPlace { pod, node } = place;
     Some(Bind {
         pod,
         node,
         slot,
+        completes,
         asks,
     })
 }

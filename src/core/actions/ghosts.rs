@@ -48,6 +48,7 @@ fn bind(cx: &mut Cycle<'_>, ghost: PodId, node: NodeId) {
         pod: pod.key.clone(),
         node: cx.state.nodes().name(node).to_owned(),
         slot: None,
+        completes: false,
         asks: None,
     });
     cx.state.assume(ghost, node);

@@ -115,6 +115,7 @@ mod tests {
             pod: pod.clone(),
             node: node.to_owned(),
             slot: None,
+            completes: false,
             asks: None,
         };
         let refused = |node: &str| {

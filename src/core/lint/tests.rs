@@ -106,6 +106,7 @@ fn bind(name: &str, node: &str) -> Effect {
         pod: key(name),
         node: node.into(),
         slot: None,
+        completes: false,
         asks: None,
     })
 }
@@ -529,6 +530,7 @@ fn a_pod_on_a_node_that_its_fields_rule_out_is_found() {
                 pod: key(name),
                 node: "n".into(),
                 slot: None,
+                completes: false,
                 asks: None,
             })
         });

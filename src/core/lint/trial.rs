@@ -42,6 +42,7 @@ impl Trial {
             pod: pod.clone(),
             node: node.to_owned(),
             slot: None,
+            completes: false,
             asks: None,
         };
         let mut exempt = self.exempt.clone();

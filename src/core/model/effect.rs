@@ -13,6 +13,8 @@ pub struct Bind {
     pub node: String,
     /// Its slot's number, if it claims one: for the pod's annotation `muster.dev/slot`.
     pub slot: Option<u32>,
+    /// Whether its gang has members on nodes and not yet its minimum: it is completed before others begin.
+    pub completes: bool,
     /// What somebody outside is asked who is to bind it. Who says that it is not theirs leaves it to us.
     pub asks: Option<Arc<Question>>,
 }

@@ -7,6 +7,7 @@ use crate::network::{Fate, Request};
 use crate::scenario::OnEviction;
 use muster_api::kinds::Subject;
 use muster_cluster::attempt::{Answer, Step};
+use muster_cluster::orders::Turn;
 use muster_cluster::words::Word;
 use muster_model::Effect;
 use muster_model::units::{Millis, Time};
@@ -42,7 +43,7 @@ impl Driver {
                     let state = brain.scheduler().state();
                     story.decided(found.line, &found.spec.gang_key(), state);
                 }
-                process.orders.put(&pod, bind, now);
+                process.orders.put(&pod, Turn::of(&bind), bind, now);
                 self.send_binds(id);
             }
             Effect::Recall(pod) => {
