@@ -81,10 +81,9 @@ impl<T> Orders<T> {
 
     /// Asks the order about a pod back; one that has had its turn goes on.
     pub fn recall(&mut self, pod: &PodKey) {
-        if let Some(place) = self.by_uid.remove(&pod.uid)
-            && let Some((_, order)) = self.waiting.remove(&place)
-        {
-            self.given_back.push(order);
+        if let Some(place) = self.by_uid.get(&pod.uid) {
+            let order = self.remove(*place);
+            self.given_back.extend(order);
         }
     }
 

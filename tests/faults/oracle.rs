@@ -20,6 +20,24 @@ const SETTLE: Millis = Millis(10_000);
 /// Before the end, so long nothing may happen.
 const REST: Millis = Millis(60_000);
 
+/// Nothing that is never allowed has happened, and nobody was evicted: for worlds with room for all.
+pub(crate) fn nobody_is_harmed(driver: &Driver) -> Result<(), String> {
+    if let Some(violation) = driver.ledger().violations.first() {
+        return Err(violation.clone());
+    }
+    match driver.ledger().pods.iter().find(|line| line.evictions > 0) {
+        Some(line) => Err(format!("at {:?}: {} was evicted", driver.now(), line.name)),
+        None => Ok(()),
+    }
+}
+
+/// How many pods run, and how many there are.
+pub(crate) fn running(driver: &Driver) -> (usize, usize) {
+    let pods = &driver.ledger().pods;
+    let runs = |line: &&PodLine| line.phase == Some(PodPhase::Running);
+    (pods.iter().filter(runs).count(), pods.len())
+}
+
 /// From the time at which there are no faults, no gang is bound in part for long.
 pub(crate) fn whole_or_nothing(driver: &Driver, calm_from: Time) -> Result<(), String> {
     for (key, line) in &driver.ledger().gangs {

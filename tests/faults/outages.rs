@@ -1,9 +1,9 @@
 //! An outage in the middle of a wave: what nobody could do counts against nobody. Where there is room
 //! for all, nobody who runs is deleted, and every gang gets whole.
 
+use crate::oracle::{nobody_is_harmed, running};
 use crate::told;
 use muster::core::engine::Policy;
-use muster::model::PodPhase;
 use muster::model::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Network, Outage, OutageKind, Rates};
@@ -60,12 +60,7 @@ fn play(kind: OutageKind, standby: bool, seed: u64) -> Result<bool, String> {
     let mut cut = false;
     let mut since = None;
     while driver.step(until) {
-        if let Some(violation) = driver.ledger().violations.first() {
-            return Err(violation.clone());
-        }
-        if let Some(line) = driver.ledger().pods.iter().find(|line| line.evictions > 0) {
-            return Err(format!("at {:?}: {} was evicted", driver.now(), line.name));
-        }
+        nobody_is_harmed(&driver)?;
         let partly = driver.ledger().gangs.values();
         let partly = partly.filter(|gang| gang.partly_since.is_some()).count();
         if driver.now() >= outage.from && since.is_none() {
@@ -73,11 +68,9 @@ fn play(kind: OutageKind, standby: bool, seed: u64) -> Result<bool, String> {
             cut = partly > 0;
         }
     }
-    let bound = |line: &&muster::sim::ledger::PodLine| line.phase == Some(PodPhase::Running);
-    let bound = driver.ledger().pods.iter().filter(bound).count();
-    let all = driver.ledger().pods.len();
-    if bound < all {
-        return Err(format!("{bound} of {all} pods run: {outage:?}"));
+    let (run, all) = running(&driver);
+    if run < all {
+        return Err(format!("{run} of {all} pods run: {outage:?}"));
     }
     Ok(cut)
 }

@@ -1,9 +1,9 @@
 //! An API server that takes long for every bind, and has too many requests for some: one gang after the other
 //! gets whole. Where there is room for all, nobody who runs is deleted because others are sent before it.
 
+use crate::oracle::{nobody_is_harmed, running};
 use crate::told;
 use muster::core::engine::Policy;
-use muster::model::PodPhase;
 use muster::model::units::{Millis, Time};
 use muster::sim::driver::Driver;
 use muster::sim::network::{Network, Rates};
@@ -14,6 +14,7 @@ const WORLDS: u64 = 60;
 /// So many that most of their binds are given back unsent, some several times.
 const GANGS: u64 = 40;
 
+/// Says how many orders were given back.
 fn play(seed: u64) -> Result<u64, String> {
     let mut random = Random::new(seed);
     let rates = Rates {
@@ -22,25 +23,18 @@ fn play(seed: u64) -> Result<u64, String> {
         bind_slots: 2,
         ..Rates::default()
     };
-    let (described, ever) = (format!("{rates:?}"), Time::from_secs(3_600));
+    let ever = Time::from_secs(3_600);
     let network = Network::faulty(rates, Random::new(seed), ever);
-    let mut driver = Driver::new(told::roomy(GANGS), Policy::default(), network);
-    let runs = |line: &&muster::sim::ledger::PodLine| line.phase == Some(PodPhase::Running);
+    let world = told::roomy(GANGS);
+    let mut driver = Driver::new(world, Policy::default(), network);
     while driver.step(Time::from_secs(900)) {
-        if let Some(violation) = driver.ledger().violations.first() {
-            return Err(violation.clone());
-        }
-        let lines = &driver.ledger().pods;
-        if let Some(line) = lines.iter().find(|line| line.evictions > 0) {
-            let at = driver.now();
-            return Err(format!("at {at:?}: {} was evicted: {described}", line.name));
-        }
-        if lines.len() == GANGS as usize * 6 && lines.iter().all(|line| runs(&line)) {
+        nobody_is_harmed(&driver)?;
+        let (run, all) = running(&driver);
+        if run == all && all == GANGS as usize * 6 {
             return Ok(driver.met().given_back);
         }
     }
-    let bound = driver.ledger().pods.iter().filter(runs).count();
-    Err(format!("{bound} pods run: {described}"))
+    Err(format!("of all pods {:?} run", running(&driver)))
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn go_through(cx: &mut Cycle<'_>, gang_id: GangId, mut hold: Hold) -> Result<(),
         let passed = match hold.point {
             Point::Reserve => permit(cx, gang_id, &mut hold),
             Point::Permit => pre_bind(cx, gang_id, &mut hold),
-            _ => match confirm(cx, &hold).and_then(|()| orders(cx, &hold)) {
+            _ => match confirm(cx, &hold).and_then(|()| orders(cx, gang_id, &hold)) {
                 Ok(orders) => {
                     carry_out(cx, gang_id, hold, orders);
                     return Ok(());
@@ -354,14 +354,15 @@ fn undo(cx: &mut Cycle<'_>, gang_id: GangId, hold: Hold) {
 }
 
 /// The binds that carry out what was decided.
-fn orders(cx: &mut Cycle<'_>, hold: &Hold) -> Result<Vec<Bind>, Why> {
-    let order = |step: Assumed| order(cx, step);
+fn orders(cx: &mut Cycle<'_>, gang_id: GangId, hold: &Hold) -> Result<Vec<Bind>, Why> {
+    let completes = cx.state[gang_id].is_partly_bound();
+    let order = |step: Assumed| order(cx, step, completes);
     let orders: Option<Vec<Bind>> = hold.committed.assumed().map(order).collect();
     orders.ok_or_else(|| Why::new("NoBinder", "no bind plugin took the pod"))
 }
 
 /// The bind of one pod, by the first plugin that takes it.
-fn order(cx: &mut Cycle<'_>, step: Assumed) -> Option<Bind> {
+fn order(cx: &mut Cycle<'_>, step: Assumed, completes: bool) -> Option<Bind> {
     let (pod, node) = (
         &cx.state.pod(step.pod)?.key,
         cx.state.nodes().name(step.node),
@@ -385,8 +386,6 @@ fn order(cx: &mut Cycle<'_>, step: Assumed) -> Option<Bind> {
     let slot = cx.state.slot_of(step.pod).map(SlotId::position);
     // Which slot it gets is written with the bind, which nobody else would.
     let asks = asks.filter(|_| slot.is_none()).map(&mut word);
-    let gang = cx.state.pod(step.pod).and_then(|pod| pod.gang);
-    let completes = gang.is_some_and(|gang| cx.state[gang].is_partly_bound());
     let AskedPlace { pod, node } = place;
     Some(Bind {
         pod,
