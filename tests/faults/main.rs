@@ -36,12 +36,15 @@ use muster::sim::network::{Met, Network, Rates};
 use muster::sim::random::Random;
 use oracle::{at_rest, may_take_turns, nothing_is_lost, whole_or_nothing};
 use std::collections::BTreeMap;
+use std::io::{Write as _, stderr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use world::World;
 
-/// Seeds played by default; `hack/test` has `MUSTER_SEEDS` play 20,000. `MUSTER_FIRST_SEED` begins later than at 1.
+/// Seeds played by default; `hack/test` has `MUSTER_SEEDS` play 20,000. `MUSTER_FIRST_SEED` begins later than at 1,
+/// and after `MUSTER_MINUTES` none is begun.
 const SEEDS: u64 = 1_000;
 
 /// How long there are faults.
@@ -246,14 +249,21 @@ fn number(variable: &str) -> Option<u64> {
 fn every_seed_ends_whole_and_quiet() {
     let seeds = number("MUSTER_SEEDS").unwrap_or(SEEDS);
     let first = number("MUSTER_FIRST_SEED").unwrap_or(1);
+    let most = number("MUSTER_MINUTES").map(|minutes| Duration::from_secs(60 * minutes));
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how much is played depends on the machine"
+    )]
+    let begun = Instant::now();
     let next = AtomicU64::new(first);
+    let is_late = || most.is_some_and(|most| begun.elapsed() >= most);
     let (failed, met) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= first + seeds {
+                    if seed >= first + seeds || is_late() {
                         return;
                     }
                     match judge(seed, false) {
@@ -266,24 +276,29 @@ fn every_seed_ends_whole_and_quiet() {
     });
     let mut failed = failed.into_inner().unwrap();
     failed.sort();
+    let met = met.into_inner().unwrap();
+    let played = (met.len() + failed.len()) as u64;
+    // Also where the test passes and what it prints is kept back.
+    let took = begun.elapsed().as_secs();
+    writeln!(stderr(), "{played} of {seeds} seeds played in {took} s").unwrap();
     let lines = failed.iter().take(20).map(|(seed, error)| {
         format!("seed {seed}: {error}\n  MUSTER_SEED={seed} cargo test --test faults one -- --nocapture\n")
     });
     let lines: String = lines.collect();
     assert!(
         failed.is_empty(),
-        "{} of {seeds} seeds failed\n{lines}",
+        "{} of {played} seeds failed\n{lines}",
         failed.len()
     );
-    assert_met(&met.into_inner().unwrap());
+    assert_met(&met);
     let moved = MOVED.load(Ordering::Relaxed);
     println!("gangs moved: {moved}");
-    assert!(moved >= seeds / 500, "gangs moved: only {moved}");
+    assert!(moved >= played / 500, "gangs moved: only {moved}");
     let runs = RUNS.load(Ordering::Relaxed);
     let over = PLANS_OVER.load(Ordering::Relaxed);
     println!("BatchJobs run: {runs}, Schedulings over: {over}");
-    assert!(runs >= seeds / 40, "BatchJobs run: only {runs}");
-    assert!(over >= seeds / 100, "Schedulings over: only {over}");
+    assert!(runs >= played / 40, "BatchJobs run: only {runs}");
+    assert!(over >= played / 100, "Schedulings over: only {over}");
 }
 
 /// A suite without faults would prove nothing: each kind must have been met often.

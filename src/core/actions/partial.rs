@@ -2,7 +2,8 @@
 //!
 //! The clock of a gang starts when it falls below its minimum, by whatever it lost or whoever
 //! raised the minimum, and starts anew with every bind of it that succeeds: a wave that advances
-//! is never cut. docs/reliability.md says how this adds up to ten seconds.
+//! is never cut. What is on its way may still arrive, so that nobody is cut at the usual time because of a lost
+//! answer. docs/reliability.md says how this adds up to ten seconds.
 //!
 //! One that has run and whose PodGroup asks to be repaired has until its deadline, from when it fell
 //! below its minimum (docs/elastic.md).
@@ -13,13 +14,19 @@
 
 use super::notes::{Partial, Respite};
 use super::{Agenda, Cycle, Note};
-use crate::state::{ClusterState, Gang, GangId};
+use crate::state::{ClusterState, Gang, GangId, Standing};
 use muster_model::units::{Millis, Time};
 
 /// How long a gang may stay partly bound without a bind of it succeeding.
 pub const PATIENCE: Millis = Millis(5_000);
+/// So much longer while binds of it are decided or on their way: one that was lost is known to be after 4 s, and a
+/// second one in its place, too.
+const WHILE_ON_ITS_WAY: Millis = Millis(4_000);
 /// The same where this process found it so: its last bind was some time ago, by another process.
 pub const PATIENCE_IF_FOUND: Millis = Millis(2_000);
+/// By then a broken connection has been noticed: an API server that answers nobody looks like one that is
+/// about to answer.
+const WHILE_ON_ITS_WAY_IF_FOUND: Millis = Millis(1_000);
 /// Within so long after its last bind a gang is whole, or is being released.
 const PROMISE: Millis = Millis(10_000);
 
@@ -65,13 +72,18 @@ fn out_of_patience(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
         take_for_one_that_ran(cx, gang_id);
     }
     let is_known = !found || cx.agenda.note(gang_id).respite().is_some();
-    let patience = if is_known {
-        PATIENCE
+    let (patience, longer) = if is_known {
+        (PATIENCE, WHILE_ON_ITS_WAY)
     } else {
-        PATIENCE_IF_FOUND
+        (PATIENCE_IF_FOUND, WHILE_ON_ITS_WAY_IF_FOUND)
     };
-    let repaired = repairs_until(cx.state, cx.agenda, gang_id);
-    let mut deadline = repaired.unwrap_or(now).max(clock + patience);
+    let mut deadline = clock + patience;
+    if cx.state[gang_id].counts().of(Standing::Assumed) > 0 {
+        deadline = deadline + longer;
+    }
+    if let Some(repaired) = repairs_until(cx.state, cx.agenda, gang_id) {
+        deadline = deadline.max(repaired);
+    }
     if deadline <= now
         && cx
             .state

@@ -341,7 +341,7 @@ fn a_gang_that_is_partly_bound_is_not_held_up_for_longer_than_it_may_be() {
     let ordered = effects(&mut scheduler, 2);
     assert_eq!(ordered, ["2 undoes 1 for p1", "3 PreBind p1 on n1"]);
     let mut evicted = false;
-    for now in [3_002, 4_002, 5_002, 6_002, 7_002, 8_002] {
+    for now in [3_002, 5_002, 7_002, 8_002, 9_002] {
         let plan = scheduler.cycle(Time(now));
         evicted |= plan
             .effects

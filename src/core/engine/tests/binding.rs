@@ -115,7 +115,7 @@ fn what_gets_bound_during_a_release_is_evicted_too() {
     story.bound(&binds[0]);
     story.tell(Event::Gone(ObjectKey::Pod(binds[1].pod.clone())));
     story.step();
-    story.pass(5_000);
+    story.pass(9_000);
     let (_, evictions) = story.step();
     assert_eq!(evictions.len(), 1);
     story.bound(&binds[2]);
@@ -166,6 +166,24 @@ fn a_new_scheduler_completes_a_gang_that_the_last_one_left_half_bound() {
         ..pod("other", None, 1)
     });
     assert_eq!(names(&story.run()), ["p1"]);
+}
+
+#[test]
+fn a_new_scheduler_waits_for_what_it_sent_itself() {
+    let mut story = Story::new();
+    story.node("n", 2);
+    story.group("g", 2);
+    story.submit(PodSpec {
+        node: Some("n".into()),
+        ..pod("p0", Some("g"), 1)
+    });
+    story.pod("p1", Some("g"));
+    let sent = story.binds();
+    assert_eq!(names(&sent), ["p1"]);
+    story.pass(2_999);
+    assert_eq!(story.step(), (vec![], vec![]));
+    story.pass(1);
+    assert_eq!(story.step().1.len(), 1, "and no longer than is promised");
 }
 
 #[test]
@@ -268,7 +286,7 @@ fn a_wave_that_advances_is_never_cut() {
 }
 
 #[test]
-fn a_wave_that_stops_is_cut_five_seconds_after_its_last_bind() {
+fn a_wave_that_stops_is_cut_nine_seconds_after_its_last_bind() {
     let mut story = Story::new();
     story.node("n", 3);
     story.group("g", 3);
@@ -279,7 +297,7 @@ fn a_wave_that_stops_is_cut_five_seconds_after_its_last_bind() {
     story.pass(3_000);
     story.bound(&binds[0]);
     story.step();
-    story.pass(4_999);
+    story.pass(8_999);
     assert_eq!(story.step().1, []);
     story.pass(1);
     let plan = story.scheduler.cycle(story.now);
@@ -301,7 +319,32 @@ fn a_wave_that_stops_is_cut_five_seconds_after_its_last_bind() {
         .iter()
         .map(|span| (span.kind, span.length))
         .collect();
-    assert_eq!(lengths, [(SpanKind::PartlyBound, Millis(5_000))]);
+    assert_eq!(lengths, [(SpanKind::PartlyBound, Millis(9_000))]);
+}
+
+#[test]
+fn of_two_binds_that_nobody_answers_the_second_is_waited_for() {
+    let mut story = Story::new();
+    story.node("n", 2);
+    story.group("g", 2);
+    for name in ["p0", "p1"] {
+        story.pod(name, Some("g"));
+    }
+    let binds = story.binds();
+    story.bound(&binds[0]);
+    story.step();
+    story.pass(4_000);
+    story.unanswered(&binds[1]);
+    let again = story.binds();
+    assert_eq!(names(&again), ["p1"]);
+    story.pass(4_000);
+    assert_eq!(story.step().1, []);
+    story.unanswered(&again[0]);
+    assert_eq!(
+        story.step().1.len(),
+        1,
+        "nothing is on its way, and its time is up"
+    );
 }
 
 #[test]
