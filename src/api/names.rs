@@ -41,6 +41,12 @@ pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 /// Annotation of Kubernetes: the plugins for which CSI drivers stand in on a node.
 pub const MIGRATED_PLUGINS: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
+/// The condition of a pod that somebody has go.
+pub const DISRUPTION_TARGET: &str = "DisruptionTarget";
+
+/// Its reason, where a scheduler wants the room for somebody else.
+pub const PREEMPTION: &str = "PreemptionByScheduler";
+
 /// The value of a label.
 pub(super) fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     Some(meta.labels.as_ref()?.get(key)?.as_str())

@@ -11,7 +11,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 use jiff::Timestamp;
 use kube::client::Body;
-use muster_api::names::SLOT;
+use muster_api::names::{DISRUPTION_TARGET, PREEMPTION, SLOT};
 use muster_api::protobuf::{self, ObjectReference, WrittenMeta};
 use muster_model::units::Time;
 use muster_model::{GangKey, PodKey, Source};
@@ -96,9 +96,9 @@ pub(super) fn delete(pod: &PodKey) -> Made {
 /// Condition `DisruptionTarget` on a pod that is about to be evicted.
 pub(super) fn disruption_target(pod: &PodKey, message: &str, now: Timestamp) -> Made {
     let condition = json!({
-        "type": "DisruptionTarget",
+        "type": DISRUPTION_TARGET,
         "status": "True",
-        "reason": "PreemptionByScheduler",
+        "reason": PREEMPTION,
         "message": message,
         "lastTransitionTime": seconds(now),
     });

@@ -135,9 +135,9 @@ fn owner<'a>(pod: &'a slim::Pod, settings: &Settings) -> Option<&'a OwnerReferen
     owners.find(|owner| owner.kind == "Testbed" && owner.api_version.starts_with(GROUP))
 }
 
-/// Whether this is how a scheduler tells a pod that it evicts it.
-fn tells_to_go(one: &slim::PodCondition) -> bool {
-    one.kind == "DisruptionTarget" && one.status == "True"
+/// Whether this is how a scheduler tells a pod that somebody else gets its room; who drains a node has other reasons.
+fn tells_to_give_way(one: &slim::PodCondition) -> bool {
+    one.kind == names::DISRUPTION_TARGET && one.status == "True" && one.reason == names::PREEMPTION
 }
 
 impl Ghost {
@@ -156,7 +156,7 @@ impl Ghost {
             waits_for: words.filter(|_| node.is_none()),
             node,
             terminating: meta.deletion_timestamp.is_some(),
-            gives_way: status.conditions.iter().any(tells_to_go),
+            gives_way: status.conditions.iter().any(tells_to_give_way),
             finished: matches!(status.phase.as_str(), "Succeeded" | "Failed"),
             asks_for: slots::asks_for(pod),
             scheduler: spec.scheduler_name.clone(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An object is written at most so often.
-pub(super) const PACE: Millis = Millis(1_000);
+const PACE: Millis = Millis(1_000);
 /// And the API server is at rest for so many times as long as the write took, but for no longer than this: each has
 /// it read, check, store and send a hundred kilobytes.
 const TIMES_AS_LONG: u64 = 10;

@@ -33,7 +33,9 @@ pub(super) fn pod(spec: &PodSpec, made: Option<&Value>, version: u64, told: bool
         "nominatedNodeName": spec.nominated.as_deref().unwrap_or_default(),
     });
     if told {
-        pod["status"]["conditions"] = json!([{"type": "DisruptionTarget", "status": "True"}]);
+        let (kind, reason) = (names::DISRUPTION_TARGET, names::PREEMPTION);
+        let told = json!({"type": kind, "status": "True", "reason": reason});
+        pod["status"]["conditions"] = json!([told]);
     }
     pod
 }

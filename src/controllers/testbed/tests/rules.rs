@@ -435,6 +435,24 @@ fn some_seconds_pass(world: &mut World) {
     }
 }
 
+fn told_to_go(reason: &str) -> Value {
+    json!([{"type": "DisruptionTarget", "status": "True", "reason": reason}])
+}
+
+#[test]
+fn a_ghost_that_went_for_nobody_is_made_again_at_once() {
+    let mut world = world();
+    let ghost = pod_key("muster-system", &world.slot("bed", 0).ghost);
+    world.edit(&ghost, |pod| {
+        pod["status"]["conditions"] = told_to_go("EvictionByEvictionAPI");
+    });
+    world.remove(&ghost);
+    let start = world.now;
+    world.rest();
+    assert_eq!(world.slots("bed"), FOUR);
+    assert!(world.now < start + Millis(5_000));
+}
+
 /// Who comes is bound as a rule before anybody says that it is meant for the node.
 #[test]
 fn a_ghost_that_gave_way_is_not_made_again_before_somebody_comes() {
@@ -443,8 +461,7 @@ fn a_ghost_that_gave_way_is_not_made_again_before_somebody_comes() {
         let seat = world.slot("bed", 0);
         let ghost = pod_key("muster-system", &seat.ghost);
         world.edit(&ghost, |pod| {
-            let told = json!({"type": "DisruptionTarget", "status": "True"});
-            pod["status"]["conditions"] = json!([told]);
+            pod["status"]["conditions"] = told_to_go("PreemptionByScheduler");
         });
         world.remove(&ghost);
         let start = world.now;

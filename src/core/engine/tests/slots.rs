@@ -2,6 +2,7 @@
 
 mod slices;
 mod told;
+mod woken;
 
 use super::*;
 use muster_model::testing::pod as plain_pod;

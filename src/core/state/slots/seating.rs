@@ -4,6 +4,7 @@ use super::{Slot, SlotId, ghost_name};
 use crate::state::ClusterState;
 use crate::state::ids::{NodeId, PodId};
 use crate::state::pods::{Place, Pod};
+use muster_model::SlotClaim;
 
 impl ClusterState {
     /// The slot that a pod had last, or is to have.
@@ -70,13 +71,14 @@ impl ClusterState {
             let seat = self.slots.seats.get(*pod).filter(|seat| **seat != id);
             let seat = seat.filter(|seat| seat.testbed == id.testbed);
             let pod = self.pods.get(**pod).filter(|_| seat.is_some());
-            let pod = pod.filter(|pod| matches!(pod.place, Place::Bound(_)));
+            let pod = pod.filter(|pod| pod.facts.slot == Some(id.position));
             pod.is_some_and(|pod| {
                 let seen = self.slots.occupied.get(&pod.key.uid);
                 let shape = self.shapes.get(pod.shape);
                 let claim = shape.and_then(|shape| shape.claim.as_deref());
-                let claims = claim.is_some_and(|claim| claim.positions.contains(&id.position));
-                pod.facts.slot == Some(id.position) && claims && seen != seat
+                let claims =
+                    |claim: &SlotClaim| claim.positions.binary_search(&id.position).is_ok();
+                matches!(pod.place, Place::Bound(_)) && claim.is_some_and(claims) && seen != seat
             })
         };
         let Some(pod) = self.nodes.pods(node).iter().find(comes).copied() else {
