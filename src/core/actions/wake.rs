@@ -6,8 +6,8 @@ use super::order::queue;
 use super::preempt::HEADS;
 use super::{Cycle, finish, reservation};
 use crate::placement::may_be_free;
-use crate::state::{ClusterState, GangId, NodeId, Place, PodId, QueueId};
-use muster_model::RoomNote;
+use crate::state::{ClusterState, GangId, NodeId, Place, PodId, QueueId, ShapeId};
+use muster_model::{ProfileId, RoomNote};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Queues the parked gangs that one of the changed nodes could help: a member without a place fits
@@ -37,9 +37,14 @@ pub fn wake_parked(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>, room_set_free
     let others = cx.agenda.parked_others().map(|key| key.gang);
     let unreserved = |gang: &GangId| !cx.claims.reserved.contains_key(gang);
     let others: Vec<GangId> = others.filter(unreserved).collect();
+    let mut known = BTreeMap::new();
     for gang_id in others {
         let could = if cx.agenda.note(gang_id).admitted {
-            could_fit(cx, gang_id, changed)
+            let equals = equals_of(cx.state, gang_id);
+            let before = equals.and_then(|equals| known.get(&equals).copied());
+            let could = before.unwrap_or_else(|| could_fit(cx, gang_id, changed));
+            known.extend(equals.map(|equals| (equals, could)));
+            could
         } else {
             could_be_admitted(cx.state, gang_id)
         };
@@ -107,6 +112,15 @@ fn wake_heads_of(cx: &mut Cycle<'_>, queues: &[QueueId], which: fn(Option<RoomNo
 /// Whether all nodes together have what a gang asks for before it is admitted.
 fn could_be_admitted(state: &ClusterState, gang_id: GangId) -> bool {
     state.held_for(gang_id).is_some() || may_be_free(state, &state.room_wanted(gang_id))
+}
+
+/// What decides whether a gang could fit, where its members are all equal and no room is held for it that nobody
+/// else may have: thousands for whom others leave have one answer.
+fn equals_of(state: &ClusterState, gang_id: GangId) -> Option<(ProfileId, ShapeId, bool)> {
+    let gang = state.gang(gang_id)?;
+    let shape = gang.pending.only_class()?.shape;
+    let equals = (state.profile_of(gang), shape, gang.pending.len() == 1);
+    state.held_for(gang_id).is_none().then_some(equals)
 }
 
 /// Whether a member fits one of the nodes, or the nodes cannot tell.

@@ -44,12 +44,11 @@ impl Placer {
         let members: Vec<_> = members.collect();
         let is_alone = members.len() == 1;
         for (member, claim) in members {
-            let mut slots: Vec<(SlotId, NodeId)> = state
-                .slots_claimed(&claim)
-                .filter_map(|(id, slot)| Some((id, state.may_have(member.pod, slot).ok()?)))
-                .collect();
             // What it was promised comes first.
-            slots.sort_by_key(|(slot, _)| state.slot_meant_for(member.pod) != Some(*slot));
+            let meant = state.slot_meant_for(member.pod);
+            let first = meant.and_then(|id| Some((id, state.open_to(member.pod, &claim, id)?)));
+            let open = state.slots_open_to(member.pod, &claim);
+            let others = open.filter(|(slot, _)| Some(*slot) != meant);
             let fits = |(_, node): &(SlotId, NodeId)| {
                 let known = suits.get(&(member.shape, *node)).filter(|_| !member.avoids);
                 known.copied().unwrap_or_else(|| {
@@ -60,7 +59,8 @@ impl Placer {
             };
             // Nobody has one against who is alone: the first will do.
             let most = if is_alone { 1 } else { usize::MAX };
-            let slots = slots.into_iter().filter(fits).take(most).collect();
+            let slots = first.into_iter().chain(others);
+            let slots = slots.filter(fits).take(most).collect();
             search.add(member.pod, slots);
         }
         search.found()

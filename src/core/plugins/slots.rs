@@ -76,9 +76,8 @@ impl Filter for Slots {
         };
         let mut free = NodeSet::default();
         if cx.state.may_claim(cx.shape, claim).is_ok() {
-            let slots = cx.state.slots_claimed(claim);
-            let on = slots.filter_map(|(_, slot)| cx.state.may_have(cx.pod_id, slot).ok());
-            on.for_each(|node| free.insert(node));
+            let slots = cx.state.slots_open_to(cx.pod_id, claim);
+            slots.for_each(|(_, node)| free.insert(node));
         }
         nodes.intersect(&free);
     }

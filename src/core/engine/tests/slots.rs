@@ -582,3 +582,42 @@ fn a_slot_that_is_made_free_is_taken_when_it_is_free() {
     story.ghosts_gone(&evictions);
     assert_eq!(slots_of(&story.run()), [("high", Some(0))]);
 }
+
+/// However many a claim names, and however many of them nobody has.
+#[test]
+fn the_slots_open_to_a_pod_are_those_that_it_may_have() {
+    let slots = ["n0", "n0", "n1", "n1", "n2", "n2"];
+    let mut story = Story::with_lab(&["n0", "n1", "n2"], 2, &slots);
+    for (name, position) in [("one", 1), ("four", 4)] {
+        story.submit(claimant(name, None, &[position]));
+        story.seat();
+    }
+    story.tell(Event::Gone(ObjectKey::Node("n2".to_owned())));
+    for named in [
+        vec![0],
+        vec![1],
+        vec![0, 5],
+        vec![1, 3, 9],
+        (0..9).collect(),
+    ] {
+        for name in ["one", "four", "other"] {
+            let spec = claimant("other", None, &named);
+            let claim = spec.shape.claim.clone().unwrap();
+            let other = story.submit(spec);
+            let key = PodKey {
+                name: name.to_owned(),
+                uid: other.uid.replace("other", name),
+                ..other.clone()
+            };
+            let state = story.scheduler.state();
+            let pod = state.find_pod(&key).unwrap();
+            let may_have = state.slots_claimed(&claim);
+            let may_have = may_have
+                .filter_map(|(id, slot)| Some((id.position(), state.may_have(pod, slot).ok()?)));
+            let open = state.slots_open_to(pod, &claim);
+            let open: Vec<_> = open.map(|(id, node)| (id.position(), node)).collect();
+            assert_eq!(open, may_have.collect::<Vec<_>>(), "{name}: {named:?}");
+            story.tell(Event::Gone(ObjectKey::Pod(other)));
+        }
+    }
+}

@@ -49,8 +49,6 @@ pub struct Slot {
     seat: Option<PodId>,
     /// Whether its room is its own.
     held: bool,
-    /// Whether that is so, and no pod has it.
-    vacant: bool,
     /// Its ghost and its pod are both on the node, each with room of its own: one came that was not known.
     crowded: bool,
     /// What of its room nobody takes.
@@ -109,6 +107,8 @@ struct Testbed {
     selector: Option<LabelSelector>,
     request: Request,
     slots: BTreeMap<u32, Slot>,
+    /// Those that are held and that no pod has.
+    vacant: BTreeSet<u32>,
     /// Which of them each object has told: the Testbed itself, by an empty name, and its slices.
     parts: BTreeMap<String, BTreeSet<u32>>,
 }
@@ -138,8 +138,6 @@ pub(super) struct Slots {
     hints: BTreeMap<PodId, SlotId>,
     /// Pods on nodes that claim a slot, and have none.
     unseated: BTreeSet<PodId>,
-    /// How many are held that no pod has.
-    vacant: usize,
     /// Slots whose room is not held, or whose ghost may come.
     news: BTreeSet<SlotId>,
 }
@@ -226,6 +224,42 @@ impl ClusterState {
             let (testbed, position) = (id, *position);
             Some((SlotId { testbed, position }, slot))
         })
+    }
+
+    /// Those of them that the pod may have now, by position. As many are looked at as the claim names, or as nobody
+    /// has, whichever are fewer.
+    pub fn slots_open_to(
+        &self,
+        pod: PodId,
+        claim: &SlotClaim,
+    ) -> impl Iterator<Item = (SlotId, NodeId)> {
+        let own = self.slot_of(pod).map(|id| id.position);
+        let (below, above) = own.map_or((0, 0), |own| (own, own + 1));
+        let testbed = self.slots.testbed(&claim.testbed).into_iter();
+        testbed.flat_map(move |(testbed, slots)| {
+            let (named, vacant) = (&claim.positions, &slots.vacant);
+            let names_few = named.len() < vacant.len();
+            let few = names_few.then(|| named.iter().copied());
+            let many = (!names_few).then(|| {
+                let above = vacant.range(above..).copied();
+                let all = vacant.range(..below).copied().chain(own).chain(above);
+                all.filter(|position| named.binary_search(position).is_ok())
+            });
+            let all = few.into_iter().flatten().chain(many.into_iter().flatten());
+            all.filter_map(move |position| {
+                let node = self.may_have(pod, slots.slots.get(&position)?).ok()?;
+                Some((SlotId { testbed, position }, node))
+            })
+        })
+    }
+
+    /// The node of a slot, if a pod claims it and may have it now.
+    #[must_use]
+    pub fn open_to(&self, pod: PodId, claim: &SlotClaim, id: SlotId) -> Option<NodeId> {
+        let (testbed, slots) = self.slots.testbed(&claim.testbed)?;
+        let named = testbed == id.testbed && claim.positions.binary_search(&id.position).is_ok();
+        let slot = slots.slots.get(&id.position).filter(|_| named)?;
+        self.may_have(pod, slot).ok()
     }
 
     /// Those of them that are on a node, by position: as many are looked at as the node has, and not all that the

@@ -4,6 +4,7 @@ use super::{Slot, SlotId};
 use crate::state::ClusterState;
 use crate::state::ids::{NodeId, PodId};
 use muster_model::resources::{Dimension, Request, Tally};
+use std::collections::BTreeSet;
 
 impl ClusterState {
     /// Whether more is in use on a node than it offers, of what a pod asks for: somebody is there who was not
@@ -111,9 +112,11 @@ impl ClusterState {
                 .for_each(|part| wanted.subtract(part));
         }
         let vacant = slot.held && slot.node.is_some() && slot.seat.is_none();
-        let was_vacant = std::mem::replace(&mut slot.vacant, vacant);
-        self.slots.vacant += usize::from(vacant);
-        self.slots.vacant -= usize::from(was_vacant);
+        if vacant {
+            testbed.vacant.insert(id.position);
+        } else {
+            testbed.vacant.remove(&id.position);
+        }
         if wanted != slot.filler {
             let before = std::mem::replace(&mut slot.filler, wanted);
             if let Some(node) = slot.node {
@@ -148,19 +151,23 @@ impl ClusterState {
 
     /// How many slots have their room held, and no pod has them.
     #[must_use]
-    pub const fn vacant_slots(&self) -> usize {
-        self.slots.vacant
+    pub fn vacant_slots(&self) -> usize {
+        let testbeds = self.slots.testbeds.values();
+        testbeds.map(|testbed| testbed.vacant.len()).sum()
     }
 
     /// Who sits where, from scratch.
     pub(in crate::state) fn audit_slots(&self) -> Result<(), String> {
         let vacant = |slot: &Slot| slot.held && slot.node.is_some() && slot.seat.is_none();
-        let counted = self.all_slots().filter(|(_, _, slot)| vacant(slot)).count();
-        if counted != self.slots.vacant {
-            let known = self.slots.vacant;
-            return Err(format!(
-                "{counted} slots are held for nobody, and {known} are known"
-            ));
+        for testbed in self.slots.testbeds.values() {
+            let slots = testbed.slots.iter().filter(|(_, slot)| vacant(slot));
+            let (name, slots) = (&testbed.name, slots.map(|(position, _)| *position));
+            let (known, slots) = (&testbed.vacant, slots.collect::<BTreeSet<u32>>());
+            if slots != *known {
+                return Err(format!(
+                    "slots {slots:?} of testbed {name} are held for nobody, and {known:?} are known"
+                ));
+            }
         }
         for (name, id, slot) in self.all_slots() {
             let title = format!("slot {} of testbed {name}", id.position);

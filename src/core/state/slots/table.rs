@@ -35,6 +35,7 @@ impl ClusterState {
             selector: None,
             request: Request::default(),
             slots: BTreeMap::new(),
+            vacant: BTreeSet::new(),
             parts: BTreeMap::new(),
         });
         let resized = testbed.request != request;
@@ -182,7 +183,6 @@ impl ClusterState {
             ghost: None,
             seat: None,
             held: false,
-            vacant: false,
             crowded: false,
             filler: Tally::default(),
         };
