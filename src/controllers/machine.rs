@@ -4,8 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_api::kinds::Identity;
 use muster_api::{crd, slim};
 use muster_model::units::Time;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 /// A controller.
@@ -155,9 +154,9 @@ pub enum Observation {
 impl Observation {
     /// An object as an API server sends it; `None`: it cannot be read.
     #[must_use]
-    pub fn read(resource: Resource, object: Value) -> Option<Self> {
-        fn from<T: DeserializeOwned>(object: Value) -> Option<Box<T>> {
-            serde_json::from_value(object).ok().map(Box::new)
+    pub fn read<'de>(resource: Resource, object: impl Deserializer<'de>) -> Option<Self> {
+        fn from<'de, T: Deserialize<'de>>(object: impl Deserializer<'de>) -> Option<Box<T>> {
+            T::deserialize(object).ok().map(Box::new)
         }
         match resource {
             Resource::Pods => from(object).map(Self::Pod),

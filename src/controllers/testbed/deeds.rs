@@ -1,7 +1,6 @@
 //! What is to be written now, and what an answer means.
 
 use super::ghosts::{Ghost, Hold, body};
-use super::part::Part;
 use super::{Alarm, Sent, TOLD, Target, Testbeds, status};
 use crate::flights::May;
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
@@ -70,15 +69,26 @@ impl Testbeds {
         }
     }
 
+    /// Whether more ghosts of a Testbed are to be made or to go than may be at once.
+    pub(super) fn ghosts_wait(&self, bed: &str) -> bool {
+        let from = (Some((bed.to_owned(), 0)), String::new());
+        let mut line = self.in_line.range(from..);
+        let first = line.next().and_then(|(slot, _)| slot.as_ref());
+        first.is_some_and(|(of, _)| of == bed)
+    }
+
     /// Writes what a Testbed has to say and does not.
     fn say(&mut self, name: &str, now: Time) -> Option<Write> {
         let target = Target::Status(name.to_owned());
         if self.beds.get(name)?.terminating || !self.may(&target, now) {
             return None;
         }
+        let ghosts_wait = self.ghosts_wait(name);
         let bed = self.beds.get_mut(name)?;
         bed.forget_lost(now);
-        let next = bed.part(0).map_or(Time::ZERO, Part::may_be_written_at);
+        let next = bed
+            .part(0)
+            .map_or(Time::ZERO, |part| part.may_be_written_at(ghosts_wait, now));
         if now < next {
             self.set_alarm(next, Alarm::Write(target));
             return None;

@@ -12,6 +12,8 @@ const PACE: Millis = Millis(1_000);
 /// it read, check, store and send a hundred kilobytes.
 const TIMES_AS_LONG: u64 = 10;
 const SLOWEST: Millis = Millis(10_000);
+/// While ghosts wait to be made, what they are waits for so long: it would be another thing a moment later.
+const WHILE_MADE: Millis = Millis(30_000);
 
 /// A slice that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,10 +98,19 @@ impl Part {
 
     /// When it may be written again. Slots that are not named yet come as soon as may be, for they have no ghosts
     /// until then; who sits where may wait for an API server that takes its time.
-    pub(super) fn may_be_written_at(&self) -> Time {
+    pub(super) fn may_be_written_at(&self, ghosts_wait: bool, now: Time) -> Time {
         let slow = Millis(self.took.0.saturating_mul(TIMES_AS_LONG)).min(SLOWEST);
         let pace = if self.agrees.ghosts { slow } else { PACE };
-        self.written_at.map_or(Time::ZERO, |at| at + pace.max(PACE))
+        let Some(at) = self.written_at else {
+            return Time::ZERO;
+        };
+        let next = at + pace.max(PACE);
+        if ghosts_wait && self.agrees.ghosts {
+            // They may all be made sooner.
+            next.max((now + PACE).min(at + WHILE_MADE))
+        } else {
+            next
+        }
     }
 
     pub(super) fn is_sure(&mut self) {

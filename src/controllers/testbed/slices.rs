@@ -1,7 +1,7 @@
 //! Slices of Testbeds: what is heard of them, what is written, and what an answer means.
 
 use super::bed::Bed;
-use super::part::{Heard, Part, Slice};
+use super::part::{Heard, Slice};
 use super::{Alarm, Sent, Target, Testbeds, status};
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -236,13 +236,14 @@ impl Testbeds {
             Some(stray) if stray.owner.is_some() => return Next::Nothing,
             Some(_) | None => {}
         }
+        let ghosts_wait = self.ghosts_wait(testbed);
         let Some(bed) = self.beds.get_mut(testbed).filter(|bed| !bed.terminating) else {
             return Next::Nothing;
         };
         bed.forget_lost(now);
         let known = bed.part(part);
         let slice = known.and_then(|known| known.slice.clone());
-        let next = known.map_or(Time::ZERO, Part::may_be_written_at);
+        let next = known.map_or(Time::ZERO, |one| one.may_be_written_at(ghosts_wait, now));
         let has_own = bed.has_own(part);
         match slice {
             Some(slice) if slice.terminating => Next::Nothing,

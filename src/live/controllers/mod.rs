@@ -421,7 +421,8 @@ fn seen(write: &Write, body: &[u8]) -> Option<Observation> {
     if matches!(write.deed, Deed::Delete { .. }) {
         return None;
     }
-    Observation::read(write.on.resource, serde_json::from_slice(body).ok()?)
+    let mut body = serde_json::Deserializer::from_slice(body);
+    Observation::read(write.on.resource, &mut body)
 }
 
 fn word_of(deed: &Deed) -> &'static str {

@@ -596,6 +596,30 @@ fn who_is_told_to_wait_waits_and_what_is_lost_is_found_out() {
     assert!(patches.count() <= 3);
 }
 
+/// One write in 100 ms: what is said of ghosts would be another thing before it is written.
+#[test]
+fn while_ghosts_wait_to_be_made_nothing_but_their_names_is_said() {
+    let mut world = World::new();
+    world.node("node-a", Some("1"), 200);
+    world.testbed("bed", spec(40, "1"));
+    let mut order = Vec::new();
+    for _ in 0..100 {
+        for resource in [Resource::Nodes, Resource::Testbeds, Resource::Pods] {
+            while world.hear(resource) {}
+        }
+        for write in world.machine.due(world.now, 1) {
+            let made = matches!(write.deed, Deed::Create(_));
+            order.push(if made { "ghost" } else { "words" });
+            let answer = world.carry_out(&write);
+            world.machine.answered(write.ticket, answer, world.now);
+        }
+        world.now = world.now + Millis(100);
+    }
+    let mut wanted = vec!["ghost"; 42];
+    (wanted[0], wanted[41]) = ("words", "words");
+    assert_eq!(order, wanted);
+}
+
 #[test]
 fn statuses_are_written_once_a_second_at_most_and_say_only_what_changed() {
     let mut world = World::new();
