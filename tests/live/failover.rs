@@ -8,6 +8,7 @@ use crate::live::{Cluster, PODS, eventually, pod};
 use crate::process::{Process, free_lease};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Write;
 use std::thread::sleep;
 use std::time::Duration;
@@ -102,24 +103,44 @@ fn whole(cluster: &Cluster, gang: &str, members: usize) {
     assert!(used.values().all(|pods| *pods <= ROOM), "{used:?}");
 }
 
-/// How long the API server worked on what this user bound, with so many at once: what a busy machine takes for
-/// itself.
-fn answering(cluster: &Cluster, user: &str, at_once: u32) -> f64 {
-    let binds = written(&cluster.plane, user).into_iter();
-    let binds = binds.filter(|one| one.path.ends_with("/binding"));
-    let all: f64 = binds
-        .map(|one| seconds(one.done.duration_since(one.came)))
-        .sum();
-    all / f64::from(at_once)
+/// How a wave went on after the first scheduler.
+struct Resumed {
+    /// How many binds the first one did.
+    before: usize,
+    /// How long nothing was bound between the two.
+    gap: f64,
+    /// The longest time after that without a bind.
+    pause: f64,
+    /// After which time since the end of the first one all was bound.
+    whole: f64,
 }
 
-/// How long nothing was bound between two schedulers, after which time since the end of the first
-/// all was bound, and how many binds the first did.
-fn gap(cluster: &Cluster, ended: Timestamp) -> (f64, f64, usize) {
-    let (before, after) = (binds(cluster, FIRST), binds(cluster, SECOND));
-    let gap = after[0].duration_since(before[before.len() - 1]);
-    let partly = after[after.len() - 1].duration_since(ended);
-    (seconds(gap), seconds(partly), before.len())
+impl Resumed {
+    fn after(cluster: &Cluster, ended: Timestamp) -> Self {
+        let (before, after) = (binds(cluster, FIRST), binds(cluster, SECOND));
+        let between = |pair: &[Timestamp]| seconds(pair[1].duration_since(pair[0]));
+        Self {
+            before: before.len(),
+            gap: between(&[before[before.len() - 1], after[0]]),
+            pause: after.windows(2).map(between).fold(0.0, f64::max),
+            whole: seconds(after[after.len() - 1].duration_since(ended)),
+        }
+    }
+}
+
+impl fmt::Display for Resumed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            before,
+            gap,
+            pause,
+            whole,
+        } = self;
+        write!(
+            f,
+            "after {before} binds: the next after {gap:.2} s, no pause of more than {pause:.2} s, whole after {whole:.2} s"
+        )
+    }
 }
 
 #[test]
@@ -134,18 +155,14 @@ fn a_leader_killed_in_mid_wave_and_started_anew_in_its_pod_goes_on_within_8_s() 
     leader.signal("-KILL");
     let killed = now();
     leader.ended();
-    let at_once = 128;
-    let again = start(&cluster, SECOND, at_once, &pod);
+    let again = start(&cluster, SECOND, 128, &pod);
     leads(&again);
     whole(&cluster, "wave", members);
-    let (gap, partly, before) = gap(&cluster, killed);
-    let answering = answering(&cluster, SECOND, at_once);
-    eprintln!(
-        "killed after {before} of {members} binds: the next bind after {gap:.2} s, whole after {partly:.2} s, \
-         of which the API server took {answering:.2} s for binds"
-    );
-    assert!(before < members, "killed in mid-wave");
-    assert!(gap <= 8.0 && partly - answering <= 8.0);
+    let wave = Resumed::after(&cluster, killed);
+    eprintln!("killed in a wave of {members} {wave}");
+    assert!(wave.before < members, "killed in mid-wave");
+    // How long the rest takes is the machine's; a wave that advances is not cut.
+    assert!(wave.gap <= 8.0 && wave.pause <= 5.0, "{wave}");
 }
 
 #[test]
@@ -162,13 +179,11 @@ fn a_leader_that_stood_still_is_replaced_within_9_s_and_writes_nothing_when_it_g
     let stopped = now();
     leads(&standby);
     whole(&cluster, "wave", members);
-    let (gap, partly, before) = gap(&cluster, stopped);
-    let queued = members - before;
-    eprintln!(
-        "paused after {before} of {members} binds: the next bind after {gap:.2} s, whole after {partly:.2} s"
-    );
+    let wave = Resumed::after(&cluster, stopped);
+    let queued = members - wave.before;
+    eprintln!("paused in a wave of {members} {wave}");
     assert!(queued >= 700, "only {queued} were queued");
-    assert!(gap <= 9.0);
+    assert!(wave.gap <= 9.0 && wave.pause <= 5.0, "{wave}");
 
     let paused = Duration::from_secs_f64(seconds(now().duration_since(stopped)));
     sleep(Duration::from_secs(40).saturating_sub(paused));
