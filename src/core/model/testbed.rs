@@ -70,6 +70,14 @@ pub struct SlotClaim {
     pub positions: Vec<u32>,
 }
 
+impl SlotClaim {
+    /// Whether it names the slot of this number.
+    #[must_use]
+    pub fn names(&self, position: u32) -> bool {
+        self.positions.binary_search(&position).is_ok()
+    }
+}
+
 /// `slots 0, 3 of testbed lab`.
 impl fmt::Display for SlotClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

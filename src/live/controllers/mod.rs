@@ -422,7 +422,8 @@ fn seen(write: &Write, body: &[u8]) -> Option<Observation> {
         return None;
     }
     let mut body = serde_json::Deserializer::from_slice(body);
-    Observation::read(write.on.resource, &mut body)
+    let seen = Observation::read(write.on.resource, &mut body)?;
+    body.end().ok().map(|()| seen)
 }
 
 fn word_of(deed: &Deed) -> &'static str {

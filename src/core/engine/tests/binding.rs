@@ -150,16 +150,22 @@ fn a_released_gang_backs_off_before_it_is_tried_again() {
     assert_eq!(story.run().len(), 2);
 }
 
-#[test]
-fn a_new_scheduler_completes_a_gang_that_the_last_one_left_half_bound() {
+/// A gang of two that is found with one of them bound, on a node with so much room.
+fn half_bound(room: i64) -> Story {
     let mut story = Story::new();
-    story.node("n", 2);
+    story.node("n", room);
     story.group("g", 2);
     story.submit(PodSpec {
         node: Some("n".into()),
         ..pod("p0", Some("g"), 1)
     });
     story.pod("p1", Some("g"));
+    story
+}
+
+#[test]
+fn a_new_scheduler_completes_a_gang_that_the_last_one_left_half_bound() {
+    let mut story = half_bound(2);
     // A gang that came first and wants the last room has to wait.
     story.submit(PodSpec {
         priority: Some(100),
@@ -170,14 +176,7 @@ fn a_new_scheduler_completes_a_gang_that_the_last_one_left_half_bound() {
 
 #[test]
 fn a_new_scheduler_waits_for_what_it_sent_itself() {
-    let mut story = Story::new();
-    story.node("n", 2);
-    story.group("g", 2);
-    story.submit(PodSpec {
-        node: Some("n".into()),
-        ..pod("p0", Some("g"), 1)
-    });
-    story.pod("p1", Some("g"));
+    let mut story = half_bound(2);
     let sent = story.binds();
     assert_eq!(names(&sent), ["p1"]);
     story.pass(2_999);
@@ -188,14 +187,7 @@ fn a_new_scheduler_waits_for_what_it_sent_itself() {
 
 #[test]
 fn a_new_scheduler_releases_a_half_bound_gang_that_cannot_be_completed() {
-    let mut story = Story::new();
-    story.node("n", 1);
-    story.group("g", 2);
-    story.submit(PodSpec {
-        node: Some("n".into()),
-        ..pod("p0", Some("g"), 1)
-    });
-    story.pod("p1", Some("g"));
+    let mut story = half_bound(1);
     assert_eq!(story.step(), (vec![], vec![]));
     story.pass(2_000);
     assert_eq!(

@@ -92,6 +92,11 @@ impl Slot {
         &self.filler
     }
 
+    /// Whether its room is its own, and no pod has it.
+    const fn is_vacant(&self) -> bool {
+        self.held && self.node.is_some() && self.seat.is_none()
+    }
+
     /// Whether its room is its own, whoever is there.
     #[must_use]
     pub const fn is_held(&self) -> bool {
@@ -237,13 +242,13 @@ impl ClusterState {
         let (below, above) = own.map_or((0, 0), |own| (own, own + 1));
         let testbed = self.slots.testbed(&claim.testbed).into_iter();
         testbed.flat_map(move |(testbed, slots)| {
-            let (named, vacant) = (&claim.positions, &slots.vacant);
-            let names_few = named.len() < vacant.len();
-            let few = names_few.then(|| named.iter().copied());
+            let vacant = &slots.vacant;
+            let names_few = claim.positions.len() < vacant.len();
+            let few = names_few.then(|| claim.positions.iter().copied());
             let many = (!names_few).then(|| {
                 let above = vacant.range(above..).copied();
                 let all = vacant.range(..below).copied().chain(own).chain(above);
-                all.filter(|position| named.binary_search(position).is_ok())
+                all.filter(|position| claim.names(*position))
             });
             let all = few.into_iter().flatten().chain(many.into_iter().flatten());
             all.filter_map(move |position| {
@@ -257,7 +262,7 @@ impl ClusterState {
     #[must_use]
     pub fn open_to(&self, pod: PodId, claim: &SlotClaim, id: SlotId) -> Option<NodeId> {
         let (testbed, slots) = self.slots.testbed(&claim.testbed)?;
-        let named = testbed == id.testbed && claim.positions.binary_search(&id.position).is_ok();
+        let named = testbed == id.testbed && claim.names(id.position);
         let slot = slots.slots.get(&id.position).filter(|_| named)?;
         self.may_have(pod, slot).ok()
     }
@@ -271,9 +276,10 @@ impl ClusterState {
     ) -> impl Iterator<Item = (SlotId, &Slot)> {
         let testbed = self.slots.testbed(&claim.testbed).map(|(id, _)| id);
         let here = self.slots.on.get(self.nodes.name(node));
-        let here = here.into_iter().flatten().filter(move |id| {
-            Some(id.testbed) == testbed && claim.positions.binary_search(&id.position).is_ok()
-        });
+        let here = here
+            .into_iter()
+            .flatten()
+            .filter(move |id| Some(id.testbed) == testbed && claim.names(id.position));
         let here = here.filter_map(|id| Some((*id, self.slots.get(*id)?)));
         here.filter(move |(_, slot)| slot.node == Some(node))
     }

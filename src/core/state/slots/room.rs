@@ -111,8 +111,7 @@ impl ClusterState {
                 .flatten()
                 .for_each(|part| wanted.subtract(part));
         }
-        let vacant = slot.held && slot.node.is_some() && slot.seat.is_none();
-        if vacant {
+        if slot.is_vacant() {
             testbed.vacant.insert(id.position);
         } else {
             testbed.vacant.remove(&id.position);
@@ -158,9 +157,8 @@ impl ClusterState {
 
     /// Who sits where, from scratch.
     pub(in crate::state) fn audit_slots(&self) -> Result<(), String> {
-        let vacant = |slot: &Slot| slot.held && slot.node.is_some() && slot.seat.is_none();
         for testbed in self.slots.testbeds.values() {
-            let slots = testbed.slots.iter().filter(|(_, slot)| vacant(slot));
+            let slots = testbed.slots.iter().filter(|(_, slot)| slot.is_vacant());
             let (name, slots) = (&testbed.name, slots.map(|(position, _)| *position));
             let (known, slots) = (&testbed.vacant, slots.collect::<BTreeSet<u32>>());
             if slots != *known {

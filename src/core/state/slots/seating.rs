@@ -76,8 +76,7 @@ impl ClusterState {
                 let seen = self.slots.occupied.get(&pod.key.uid);
                 let shape = self.shapes.get(pod.shape);
                 let claim = shape.and_then(|shape| shape.claim.as_deref());
-                let claims =
-                    |claim: &SlotClaim| claim.positions.binary_search(&id.position).is_ok();
+                let claims = |claim: &SlotClaim| claim.names(id.position);
                 matches!(pod.place, Place::Bound(_)) && claim.is_some_and(claims) && seen != seat
             })
         };
