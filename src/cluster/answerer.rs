@@ -46,7 +46,7 @@ impl Outside {
         let Some(sending) = self.fence.begin() else {
             return Err(WriteError::NotNow);
         };
-        let sent = self.fence.clock().now();
+        let sent = self.fence.sends();
         let answer = request.await;
         let came = match &answer {
             Ok(_) => Came::Accepted,

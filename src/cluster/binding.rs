@@ -10,7 +10,7 @@
 //! read; only that it is not theirs is taken at its word, and then it is ours. No I/O, no clock.
 
 use super::attempt::{Answer, Backoff, PodRequest, Protocol, Step, Target, is_transient};
-use super::fence::WRITE_ENDS_WITHIN;
+use super::ending::WRITE_ENDS_WITHIN;
 use muster_model::units::{Millis, Time};
 use muster_model::{Bind, BindOutcome, Question};
 use std::sync::Arc;

@@ -2,10 +2,19 @@
 //! seconds, whoever of us sends it and in whatever way.
 //!
 //! What was sent has then happened or never will, soon enough for whoever leads next and for whoever
-//! judges what became of it ([`WRITE_ENDS_WITHIN`](crate::fence::WRITE_ENDS_WITHIN)).
+//! judges what became of it ([`WRITE_ENDS_WITHIN`]).
 
 use http::uri::PathAndQuery;
 use http::{Method, Request, Uri};
+use muster_model::units::Millis;
+
+/// After so long a write that was sent has happened or never will.
+///
+/// It is what three bounds come to, the clients' and the server's: bytes that the other end has
+/// not confirmed within 0.4 s are thrown away by the kernel (`fenced_io`); the API server
+/// works on a write for at most 2 s (`timeout=2s` in its address); and 0.1 s is for clocks that do
+/// not run alike. The lanes wait for an answer as long.
+pub const WRITE_ENDS_WITHIN: Millis = Millis(2_500);
 
 /// How long the API server may work on a write. Shorter than anybody here waits for the answer.
 const SERVER_TIMEOUT: &str = "timeout=2s";

@@ -10,21 +10,14 @@
 
 use super::Clock;
 use super::attempt::Answer;
+use super::ending::WRITE_ENDS_WITHIN;
 use super::stalls::Stalls;
 use muster_model::Writes;
-use muster_model::units::{Millis, Time};
+use muster_model::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::{sleep_until, timeout_at};
-
-/// After so long a write that was sent has happened or never will.
-///
-/// It is what three bounds come to, the clients' and the server's: bytes that the other end has
-/// not confirmed within 0.4 s are thrown away by the kernel (`fenced_io`); the API server
-/// works on a write for at most 2 s (`timeout=2s` in its address); and 0.1 s is for clocks that do
-/// not run alike. The lanes wait for an answer as long.
-pub const WRITE_ENDS_WITHIN: Millis = Millis(2_500);
 
 /// A shared handle; clones are the same fence.
 #[derive(Clone, Debug)]
@@ -159,6 +152,14 @@ impl Fence {
         }
     }
 
+    /// Notes that a write is sent to the API server; returns when.
+    #[must_use]
+    pub fn sends(&self) -> Time {
+        let now = self.clock.now();
+        self.stalls().sent(now);
+        now
+    }
+
     /// Takes what came back for a write that was sent then.
     pub fn written(&self, answer: &Answer, sent: Time) {
         self.stalls().written(answer, sent, self.clock.now());
@@ -172,7 +173,7 @@ impl Fence {
     /// What the core is to be told of writes.
     #[must_use]
     pub fn take_news(&self) -> Vec<Writes> {
-        self.stalls().take_news()
+        self.stalls().take_news(self.clock.now())
     }
 
     fn stalls(&self) -> MutexGuard<'_, Stalls> {
@@ -220,6 +221,7 @@ impl Drop for Sending {
 mod tests {
     use super::*;
     use crate::clock::millis;
+    use muster_model::units::Millis;
     use std::time::Duration;
     use tokio::time::{Instant, advance, sleep};
 

@@ -7,6 +7,7 @@
 //! core's matter.
 
 use super::attempt::{Answer, is_transient};
+use super::ending::WRITE_ENDS_WITHIN;
 use muster_model::Writes;
 use muster_model::units::{Millis, Time};
 
@@ -14,6 +15,9 @@ use muster_model::units::{Millis, Time};
 const TELL_EVERY: Millis = Millis(1_000);
 /// One that was over sooner, before anybody was told of it, is not told.
 const BLINK: Millis = Millis(500);
+/// A write that has had no answer for so long, and none was judged since it was sent, comes to nothing for now:
+/// who waits for it need not be told that it was lost to know.
+const SILENCE: Millis = Millis(1_000);
 
 /// Of what nobody asks for, so much is kept: the latest.
 const MOST: usize = 16;
@@ -28,6 +32,8 @@ pub struct Stalls {
     certain: bool,
     /// When one was last judged.
     judged: Option<Time>,
+    /// When the first one was sent since then.
+    asked: Option<Time>,
     /// When it was last told that nothing comes of them.
     told: Time,
     /// Until when writes may be sent, as it was last said.
@@ -39,8 +45,16 @@ pub struct Stalls {
 }
 
 impl Stalls {
+    /// Notes that a write is sent.
+    pub fn sent(&mut self, now: Time) {
+        if !self.asked.is_some_and(|asked| may_be_answered(asked, now)) {
+            self.asked = Some(now);
+        }
+    }
+
     /// Takes what came back for a write that was sent then.
     pub fn written(&mut self, answer: &Answer, sent: Time, now: Time) {
+        self.asked.take_if(|asked| sent <= *asked);
         match answer {
             // Who is in the way of one write makes it end so.
             Answer::Lost
@@ -66,6 +80,7 @@ impl Stalls {
     /// Something can be read: where nothing but time-outs of writes said otherwise, the API server is well, and
     /// was all the time.
     fn can_be_read(&mut self) {
+        self.asked = None;
         if let Some(since) = self.since.take_if(|_| !self.certain) {
             if matches!(self.news.last(), Some(Writes::Stalled { .. })) {
                 self.news.pop();
@@ -93,6 +108,7 @@ impl Stalls {
     /// The API server judged a write.
     pub fn judged(&mut self, now: Time) {
         self.judged = Some(now);
+        self.asked = None;
         self.certain = false;
         let Some(since) = self.since.take() else {
             return;
@@ -116,13 +132,17 @@ impl Stalls {
             && let Some(since) = self.shut.take()
         {
             self.tell(Writes::Stalled { since });
-            (self.since, self.certain) = (None, false);
+            (self.since, self.asked, self.certain) = (None, None, false);
             self.tell(Writes::Judged { at: now });
         }
     }
 
-    /// What is to be told.
-    pub fn take_news(&mut self) -> Vec<Writes> {
+    /// What is to be told by now.
+    pub fn take_news(&mut self, now: Time) -> Vec<Writes> {
+        let silent = |asked: &Time| now.since(*asked) >= SILENCE && may_be_answered(*asked, now);
+        if let Some(asked) = self.asked.filter(silent) {
+            self.comes_to_nothing(asked, now);
+        }
         std::mem::take(&mut self.news)
     }
 
@@ -135,6 +155,11 @@ impl Stalls {
             self.news.remove(0);
         }
     }
+}
+
+/// Whether what was sent then may still be answered.
+fn may_be_answered(sent: Time, now: Time) -> bool {
+    now.since(sent) < WRITE_ENDS_WITHIN
 }
 
 #[cfg(test)]
@@ -165,7 +190,7 @@ mod tests {
             stalls.fails(Time(at * 10_000), Time(at * 10_000));
             stalls.judged(Time(at * 10_000 + 5_000));
         }
-        let told = stalls.take_news();
+        let told = stalls.take_news(Time::ZERO);
         assert_eq!((told.len(), told.last()), (MOST, Some(&judged(995_000))));
     }
 
@@ -184,10 +209,10 @@ mod tests {
             let mut stalls = Stalls::default();
             stalls.written(&answer, Time(1_000), Time(1_400));
             let told = if fails { vec![stalled(1_000)] } else { vec![] };
-            assert_eq!(stalls.take_news(), told, "{answer:?}");
+            assert_eq!(stalls.take_news(Time::ZERO), told, "{answer:?}");
             stalls.written(&Answer::Accepted, Time(4_000), Time(4_000));
             let told = if fails { vec![judged(4_000)] } else { vec![] };
-            assert_eq!(stalls.take_news(), told, "{answer:?}");
+            assert_eq!(stalls.take_news(Time::ZERO), told, "{answer:?}");
         }
     }
 
@@ -196,14 +221,14 @@ mod tests {
         let mut stalls = Stalls::default();
         stalls.judged(Time(2_000));
         stalls.written(&Answer::Lost, Time(1_000), Time(3_000));
-        assert_eq!(stalls.take_news(), [stalled(2_000)]);
+        assert_eq!(stalls.take_news(Time::ZERO), [stalled(2_000)]);
         stalls.read(&Answer::Lost, Time(3_000), Time(3_900));
-        assert_eq!(stalls.take_news(), []);
+        assert_eq!(stalls.take_news(Time::ZERO), []);
         stalls.read(&status(503), Time(3_900), Time(4_000));
-        assert_eq!(stalls.take_news(), [stalled(2_000)]);
+        assert_eq!(stalls.take_news(Time::ZERO), [stalled(2_000)]);
         // What can be read cannot be written for that.
         stalls.read(&status(404), Time(4_000), Time(5_000));
-        assert_eq!(stalls.take_news(), []);
+        assert_eq!(stalls.take_news(Time::ZERO), []);
     }
 
     #[test]
@@ -211,13 +236,13 @@ mod tests {
         let mut stalls = Stalls::default();
         let found = status(404);
         stalls.written(&status(504), Time(1_000), Time(3_000));
-        assert_eq!(stalls.take_news(), [stalled(1_000)]);
+        assert_eq!(stalls.take_news(Time::ZERO), [stalled(1_000)]);
         stalls.read(&found, Time(3_500), Time(3_600));
         // It ended when it began.
-        assert_eq!(stalls.take_news(), [judged(1_000)]);
+        assert_eq!(stalls.take_news(Time::ZERO), [judged(1_000)]);
         stalls.written(&status(504), Time(4_000), Time(6_000));
         stalls.read(&found, Time(6_000), Time(6_100));
-        assert_eq!(stalls.take_news(), [], "nobody had heard of it");
+        assert_eq!(stalls.take_news(Time::ZERO), [], "nobody had heard of it");
         // Where the API server was too busy, or nothing could be read, it was one, whatever can be read at its
         // end.
         type Heard = fn(&mut Stalls);
@@ -230,11 +255,41 @@ mod tests {
             let mut stalls = Stalls::default();
             stalls.written(&Answer::Lost, Time(1_000), Time(3_000));
             hear(&mut stalls);
-            stalls.take_news();
+            stalls.take_news(Time::ZERO);
             stalls.read(&found, Time(9_000), Time(9_000));
-            assert_eq!(stalls.take_news(), []);
+            assert_eq!(stalls.take_news(Time::ZERO), []);
             stalls.judged(Time(9_500));
-            assert_eq!(stalls.take_news(), [judged(9_500)]);
+            assert_eq!(stalls.take_news(Time::ZERO), [judged(9_500)]);
+        }
+    }
+
+    #[test]
+    fn writes_that_nobody_answers_come_to_nothing_before_they_are_lost() {
+        let mut stalls = Stalls::default();
+        stalls.judged(Time(1_000));
+        stalls.sent(Time(2_000));
+        stalls.sent(Time(2_500));
+        assert_eq!(stalls.take_news(Time(2_900)), []);
+        assert_eq!(stalls.take_news(Time(3_000)), [stalled(2_000)]);
+        // One is judged, whichever: the other is in nobody's way.
+        stalls.written(&Answer::Accepted, Time(2_500), Time(3_600));
+        assert_eq!(stalls.take_news(Time(3_600)), [judged(3_600)]);
+        assert_eq!(stalls.take_news(Time(4_400)), []);
+        // Nor is one that is lost, when the next is sent, or of which nobody ever says what it came to.
+        for answer in [Some(Answer::Lost), Some(status(429)), None] {
+            let mut stalls = Stalls::default();
+            stalls.sent(Time(1_000));
+            let end = Time(1_000) + WRITE_ENDS_WITHIN;
+            if let Some(answer) = answer {
+                stalls.written(&answer, Time(1_000), end);
+                assert_eq!(stalls.take_news(end), [stalled(1_000)]);
+                stalls.judged(end);
+                stalls.take_news(end);
+            }
+            assert_eq!(stalls.take_news(end), []);
+            stalls.sent(Time(8_000));
+            assert_eq!(stalls.take_news(Time(8_900)), []);
+            assert_eq!(stalls.take_news(Time(9_100)), [stalled(8_000)]);
         }
     }
 
@@ -245,7 +300,7 @@ mod tests {
             stalls.written(&status(429), Time(at * 100), Time(at * 100));
             stalls.judged(Time(at * 100 + 50));
         }
-        assert_eq!(stalls.take_news(), []);
+        assert_eq!(stalls.take_news(Time::ZERO), []);
     }
 
     #[test]
@@ -254,15 +309,21 @@ mod tests {
         stalls.may_write(Time::ZERO, Time(500));
         stalls.may_write(Time(4_000), Time(1_000));
         stalls.may_write(Time(5_000), Time(2_000));
-        assert_eq!(stalls.take_news(), []);
+        assert_eq!(stalls.take_news(Time::ZERO), []);
         // It was paused, and goes on.
         stalls.judged(Time(9_000));
         stalls.may_write(Time(12_000), Time(9_000));
-        assert_eq!(stalls.take_news(), [stalled(5_000), judged(9_000)]);
+        assert_eq!(
+            stalls.take_news(Time::ZERO),
+            [stalled(5_000), judged(9_000)]
+        );
         // It was told to stop.
         stalls.may_write(Time::ZERO, Time(10_000));
         stalls.may_write(Time::ZERO, Time(11_000));
         stalls.may_write(Time(20_000), Time(15_000));
-        assert_eq!(stalls.take_news(), [stalled(10_000), judged(15_000)]);
+        assert_eq!(
+            stalls.take_news(Time::ZERO),
+            [stalled(10_000), judged(15_000)]
+        );
     }
 }

@@ -158,6 +158,7 @@ impl Brain {
 
     /// Runs one cycle; what the linter has against the plan comes with it.
     pub fn cycle(&mut self, now: Time) -> (Plan, Vec<Note>) {
+        self.hear_of_writes(now);
         let plan = self.scheduler.cycle(now);
         let notes = self.linter.look(&plan, now);
         self.cycle_at = plan.more.then_some(now);
@@ -222,6 +223,9 @@ impl Brain {
             Step::Send(request) => {
                 sent.at = now;
                 sent.reads = matches!(request, Request::Read(_));
+                if !matches!(request, Request::Read(_) | Request::Ask(_)) {
+                    self.stalls.sent(now);
+                }
                 Some(Step::Send(request))
             }
             Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
@@ -273,7 +277,7 @@ impl Brain {
 
     /// The core is told whether anything comes of writes.
     fn hear_of_writes(&mut self, now: Time) {
-        for writes in self.stalls.take_news() {
+        for writes in self.stalls.take_news(now) {
             self.hear(Event::Writes(writes), now);
         }
     }

@@ -206,7 +206,7 @@ impl Rates {
             not_provisioned: some(300),
             outage: {
                 let (from, span) = (some(20_000), some(28_000));
-                Outage::draw(Time(from), Millis(span), some(2))
+                Outage::draw(Time(from), Millis(span), some(3))
             },
         }
     }

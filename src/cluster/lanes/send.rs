@@ -5,7 +5,7 @@ use super::requests::Made;
 use crate::Fence;
 use crate::attempt::Answer;
 use crate::encoding::Encoding;
-use crate::fence::WRITE_ENDS_WITHIN;
+use crate::ending::WRITE_ENDS_WITHIN;
 use bytes::Bytes;
 use http::Response;
 use http::header::RETRY_AFTER;
@@ -51,7 +51,7 @@ pub(super) async fn write(context: &Context, request: Made) -> Answer {
 /// What came back for one that was not, or [`Answer::Lost`].
 pub async fn send(client: &Client, fence: &Fence, request: Made) -> Result<Vec<u8>, Answer> {
     let sending = fence.begin().ok_or(Answer::Lost)?;
-    let sent = fence.clock().now();
+    let sent = fence.sends();
     let result = match exchange(client, request).await {
         Ok((code, retry_after, body)) => {
             // Behind a server's error, the write may still be on its way.

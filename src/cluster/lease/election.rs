@@ -16,7 +16,7 @@
 
 use super::Identity;
 use crate::attempt::Step;
-use crate::fence::WRITE_ENDS_WITHIN;
+use crate::ending::WRITE_ENDS_WITHIN;
 use muster_model::units::{Millis, Time};
 
 /// For how long a record keeps others away, counted from when they saw it. With what a take-over

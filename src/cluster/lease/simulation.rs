@@ -10,7 +10,7 @@ use super::election::{
     ANSWER_WITHIN, Answer, DURATION, Election, End, LOOK_EVERY, Record, Request, UNKNOWN,
 };
 use crate::attempt::Step;
-use crate::fence::WRITE_ENDS_WITHIN;
+use crate::ending::WRITE_ENDS_WITHIN;
 use muster_model::units::Time;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -6,7 +6,7 @@ use super::election::{
     Request, SEND_FOR, UNKNOWN,
 };
 use crate::attempt::Step;
-use crate::fence::WRITE_ENDS_WITHIN;
+use crate::ending::WRITE_ENDS_WITHIN;
 use muster_model::units::{Millis, Time};
 
 const START: Time = Time(100_000);

@@ -32,8 +32,6 @@ const PROMISE: Millis = Millis(10_000);
 
 /// So many outages in a row give a gang its patience anew, until a bind of it succeeds.
 const RESPITES: u32 = 3;
-/// How often a gang whose time would be up is looked at while nothing can be written.
-const LOOK: Millis = Millis(1_000);
 
 /// Keeps book of whether a gang is whole, partly bound, or neither; says whether its time is up.
 pub(super) fn is_overdue(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
@@ -84,14 +82,8 @@ fn out_of_patience(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     if let Some(repaired) = repairs_until(cx.state, cx.agenda, gang_id) {
         deadline = deadline.max(repaired);
     }
-    if deadline <= now
-        && cx
-            .state
-            .writes()
-            .stalled(now)
-            .is_some_and(|at| at < deadline)
-    {
-        deadline = now + LOOK;
+    if deadline <= now {
+        deadline = cx.state.writes().grace(clock, deadline, now);
     }
     // A deadline that moves on is looked at when the timer fires; only an earlier one needs another.
     let note = cx.agenda.note_mut(gang_id);

@@ -12,10 +12,15 @@ const OUTAGE: Millis = Millis(2_500);
 /// A stall of which nothing was heard for so long is over: who writes nothing cannot know.
 const STALE: Millis = Millis(6_000);
 
+/// How often a gang whose time would be up is looked at while nothing comes of writes.
+const LOOK: Millis = Millis(1_000);
+
 /// What is known of writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WritesKnown {
     stall: Option<Stall>,
+    /// The last stall that is over, however short.
+    blink: Option<Outage>,
     last: Option<Outage>,
 }
 
@@ -45,7 +50,9 @@ impl WritesKnown {
             }
             Writes::Judged { at } => {
                 if let Some(stall) = self.stall.take() {
-                    self.last = stall.outage(at).or(self.last);
+                    let ended = stall.ended(at);
+                    self.blink = Some(ended);
+                    self.last = ended.if_long().or(self.last);
                 }
             }
         }
@@ -62,7 +69,26 @@ impl WritesKnown {
     #[must_use]
     pub fn outage(&self, now: Time) -> Option<Outage> {
         let stale = self.stall.filter(|stall| stall.is_stale(now));
-        stale.and_then(|stall| stall.outage(now)).or(self.last)
+        let ended = stale.and_then(|stall| stall.ended(now).if_long());
+        ended.or(self.last)
+    }
+
+    /// Until when who had time from the one until the other time has time, as nothing came of any write meanwhile:
+    /// while that is so, and when it was short for as much longer.
+    #[must_use]
+    pub fn grace(&self, from: Time, deadline: Time, now: Time) -> Time {
+        if self.stalled(now).is_some_and(|since| since < deadline) {
+            return deadline.max(now + LOOK);
+        }
+        let blink = self.blink.filter(|blink| blink.since < deadline);
+        let lasted = blink.map_or(Millis(0), |blink| blink.until.since(blink.since.max(from)));
+        deadline + lasted.min(OUTAGE)
+    }
+}
+
+impl Outage {
+    fn if_long(self) -> Option<Self> {
+        (self.until.since(self.since) >= OUTAGE).then_some(self)
     }
 }
 
@@ -71,14 +97,12 @@ impl Stall {
         now.since(self.heard) >= STALE
     }
 
-    /// The outage that it was, if it ends then.
-    fn outage(&self, end: Time) -> Option<Outage> {
-        let until = end.min(self.heard + STALE);
-        let outage = Outage {
+    /// What it was, if it ends then.
+    fn ended(&self, end: Time) -> Outage {
+        Outage {
             since: self.since,
-            until,
-        };
-        (until.since(self.since) >= OUTAGE).then_some(outage)
+            until: end.min(self.heard + STALE),
+        }
     }
 }
 
@@ -127,6 +151,27 @@ mod tests {
         assert_eq!(known.outage(Time(9_000)), Some(Outage { since, until }));
         judged(&mut known, 10_000);
         assert_eq!(known.outage(Time(11_000)), Some(Outage { since, until }));
+    }
+
+    #[test]
+    fn who_waits_has_as_much_longer_as_nothing_came_of_writes() {
+        let (from, deadline) = (Time(5_000), Time(8_000));
+        let grace = |known: &WritesKnown, now| known.grace(from, deadline, Time(now)).0;
+        assert_eq!(grace(&WritesKnown::default(), 8_000), 8_000);
+        for (since, until, then) in [
+            (1_000, 2_000, 8_000),
+            (4_000, 6_000, 9_000),
+            (7_500, 8_500, 9_000),
+            (5_000, 9_000, 10_500),
+            (8_000, 9_000, 8_000),
+        ] {
+            let mut known = WritesKnown::default();
+            stalled(&mut known, since, since.max(3_000));
+            let longer = if since < 8_000 { 9_000 } else { 8_000 };
+            assert_eq!(grace(&known, 8_000), longer, "while it lasts");
+            judged(&mut known, until);
+            assert_eq!(grace(&known, 9_000), then, "{since} to {until}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::server::Stream;
 use muster_cluster::asking::Asking;
 use muster_cluster::attempt::Step;
 use muster_cluster::lease::Identity;
-use muster_cluster::lease::election::{Answer, Election, End, Record, Request};
+use muster_cluster::lease::election::{ANSWER_WITHIN, Answer, Election, End, Record, Request};
 use muster_cluster::orders::Orders;
 use muster_model::Bind;
 use muster_model::units::{Millis, Time};
@@ -29,8 +29,8 @@ pub(super) struct AskedLease {
     identity: Identity,
     request: Request,
     sent: Time,
-    answers_at: Time,
-    answer_is_lost: bool,
+    /// When what came of it is heard, if it is.
+    answers_at: Option<Time>,
 }
 
 /// A process of the scheduler.
@@ -158,18 +158,25 @@ impl Driver {
     fn ask(&mut self, id: u64, identity: Identity, request: Request) {
         let sent = self.now;
         let fate = self.network.fate_of_lease(sent);
-        let answers_at = sent + fate.answers_in;
+        let patient = fate.answers_in < ANSWER_WITHIN;
+        let answers_in = fate.answers_in.min(ANSWER_WITHIN);
+        let is_answered = patient
+            && fate.instead.is_none()
+            && fate.lands_in.is_some_and(|lands_in| lands_in <= answers_in);
+        let answers_at = sent + answers_in;
+        if !is_answered {
+            let failed = Errand::LeaseAnswered(sent, Answer::Failed);
+            self.heap.push(answers_at, Happening::For(id, failed));
+        }
         let Some(lands_in) = fate.lands_in else {
-            let answered = Errand::LeaseAnswered(sent, Answer::Failed);
-            return self.heap.push(answers_at, Happening::For(id, answered));
+            return;
         };
         let asked = AskedLease {
             process: id,
             identity,
             request,
             sent,
-            answers_at,
-            answer_is_lost: fate.instead.is_some(),
+            answers_at: is_answered.then_some(answers_at),
         };
         self.heap
             .push(sent + lands_in, Happening::AskLease(Box::new(asked)));
@@ -179,14 +186,12 @@ impl Driver {
     pub(super) fn serve_lease(&mut self, asked: &AskedLease) {
         let Some(lease) = &mut self.lease else { return };
         let before = lease.record().cloned();
-        let mut answer = lease.serve(&asked.identity, &asked.request);
+        let answer = lease.serve(&asked.identity, &asked.request);
         let after = lease.record().cloned();
-        if asked.answer_is_lost {
-            answer = Answer::Failed;
+        if let Some(at) = asked.answers_at {
+            let answered = Errand::LeaseAnswered(asked.sent, answer);
+            self.heap.push(at, Happening::For(asked.process, answered));
         }
-        let answered = Errand::LeaseAnswered(asked.sent, answer);
-        let at = asked.answers_at.max(self.now);
-        self.heap.push(at, Happening::For(asked.process, answered));
         if before != after {
             let ids: Vec<u64> = self.processes.keys().copied().collect();
             for id in ids {

@@ -6,6 +6,11 @@ use crate::random::Random;
 use muster_cluster::attempt::Answer;
 use muster_model::units::{Millis, Time};
 
+/// While all are slow, a request takes so long at least ...
+const SLOW: Millis = Millis(1_200);
+/// ... and so much longer at most, which some are not given.
+const SLOWER: Millis = Millis(900);
+
 /// When, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outage {
@@ -27,6 +32,8 @@ pub enum OutageKind {
     Hangs,
     /// All is answered 429.
     Busy,
+    /// All takes long, and what takes longer than it may is not done.
+    Slow,
 }
 
 impl Outage {
@@ -36,7 +43,8 @@ impl Outage {
         let kind = match kind {
             0 => OutageKind::Dead,
             1 => OutageKind::Hangs,
-            _ => OutageKind::Busy,
+            2 => OutageKind::Busy,
+            _ => OutageKind::Slow,
         };
         Self {
             from,
@@ -71,6 +79,15 @@ impl Outage {
                 answers_in: within(Millis(20)),
                 instead: Some(status(429, "too many requests", Some(Millis(1_000)))),
             },
+            OutageKind::Slow => {
+                let takes = Millis(SLOW.0 + within(SLOWER).0);
+                let in_time = takes <= REQUEST_TIMEOUT;
+                Fate {
+                    lands_in: in_time.then_some(takes),
+                    answers_in: takes.min(REQUEST_TIMEOUT),
+                    instead: (!in_time).then(|| status(504, "timeout", None)),
+                }
+            }
         })
     }
 }

@@ -94,7 +94,7 @@ fn its_patience_begins_anew_when_writes_are_possible_again_and_ends() {
 }
 
 #[test]
-fn a_stall_that_began_after_its_time_was_up_or_was_short_gains_nothing() {
+fn a_short_stall_gains_as_much_as_it_lasted() {
     let (mut story, third) = cut();
     story.refused(&third);
     story.node("n", 2);
@@ -103,7 +103,18 @@ fn a_stall_that_began_after_its_time_was_up_or_was_short_gains_nothing() {
     story.pass(2_400);
     assert_eq!(story.step().1.len(), 0, "nobody knows yet");
     story.judged();
-    assert_eq!(story.wait(1_000, false).1, 2);
+    assert_eq!(story.wait(1_900, false).1, 0);
+    assert_eq!(story.wait(100, false).1, 2);
+}
+
+#[test]
+fn a_stall_that_began_when_its_time_was_up_gains_nothing() {
+    let (mut story, third) = cut();
+    story.refused(&third);
+    story.node("n", 2);
+    story.pass(5_000);
+    story.stalled();
+    assert_eq!(story.step().1.len(), 2);
 }
 
 #[test]
