@@ -23,12 +23,12 @@ use super::heads::patience;
 use super::notes::{Restless, Stage};
 use super::order::{order_key, queue};
 use super::terms::GRACE;
-use crate::state::{GangId, Kept, NodeId, PodId, SLOTS, Standing, View};
+use crate::state::{GangId, Kept, NodeId, PodId, SLOTS, ShapeId, Standing, View};
 use muster_model::resources::Tally;
 use muster_model::units::{Millis, Time};
 use muster_model::{Lifetime, Reservation as Policy, counted};
 use search::Found;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A reservation whose time has come, and whose place is not free yet, is looked at again after this.
@@ -277,8 +277,63 @@ pub(super) fn cancel_behind(cx: &mut Cycle<'_>, gang_id: GangId) {
 /// Nodes have changed: who has reserved is tried again, before all others, as what became free may be
 /// part of its place; but not where none of them can help.
 pub(super) fn wake(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>) {
-    let changed = Arc::new(changed.clone());
-    cx.claims.renew(|_| true, &Renewal::If(changed));
+    let numbers = who_might_be_helped(cx, changed);
+    if !numbers.is_empty() {
+        let changed = Arc::new(changed.clone());
+        let might = |one: &Reserved| numbers.contains(&one.number);
+        cx.claims.renew(might, &Renewal::If(changed));
+    }
+}
+
+/// The numbers of the reservations that changed nodes may help, whatever becomes free on them in time: what is asked
+/// of a shape is asked once for all who have it.
+fn who_might_be_helped(cx: &mut Cycle<'_>, changed: &BTreeSet<NodeId>) -> BTreeSet<u64> {
+    if cx.claims.reserved.is_empty() {
+        return BTreeSet::new();
+    }
+    cx.state.show(View::OPEN);
+    let cx = &*cx;
+    let freed = |node: &NodeId| (*node, freed_before(cx, *node, None));
+    let most: Vec<(NodeId, Tally)> = changed.iter().map(freed).collect();
+    let mut known = BTreeMap::new();
+    let mut fits = |shape: ShapeId| {
+        *known.entry(shape).or_insert_with(|| {
+            let mut most = most.iter();
+            most.any(|(node, freed)| fits_with(cx, shape, *node, freed))
+        })
+    };
+    let might = cx.claims.reserved.iter().filter(|(gang_id, reserved)| {
+        let mut classes = cx.state[**gang_id].pending.classes();
+        concerns(cx, **gang_id, reserved, changed) || classes.any(|(class, _)| fits(class.shape))
+    });
+    might.map(|(_, reserved)| reserved.number).collect()
+}
+
+/// Whether a change of these nodes is one of what a reservation keeps, or of what its gang holds, or whatever changes
+/// is asked about.
+fn concerns(
+    cx: &Cycle<'_>,
+    gang_id: GangId,
+    reserved: &Reserved,
+    changed: &BTreeSet<NodeId>,
+) -> bool {
+    let held = cx.state.held_for(gang_id);
+    let is_its_own = |node: &NodeId| {
+        reserved.kept.contains_key(node) || held.is_some_and(|held| held.on.contains_key(node))
+    };
+    changed.iter().any(is_its_own) || !cx.agenda.note(gang_id).admitted
+}
+
+/// Whether what is free on a node, with what becomes free there, is enough for a pod of this shape.
+fn fits_with(cx: &Cycle<'_>, shape: ShapeId, node: NodeId, freed: &Tally) -> bool {
+    let with = |dimension| {
+        let free = cx.state.nodes().free(node, dimension);
+        free.saturating_add(freed.get(dimension))
+    };
+    cx.state.shapes().get(shape).is_some_and(|shape| {
+        let mut request = shape.request.iter();
+        request.all(|(dimension, amount)| amount <= with(dimension))
+    })
 }
 
 /// Others leave at another time than was known: everybody who has reserved is tried again.
@@ -324,11 +379,7 @@ fn who_helps(cx: &mut Cycle<'_>, gang_id: GangId, renewal: &Renewal) -> Help {
     let (Renewal::If(nodes), Some(reserved)) = (renewal, cx.claims.reserved.get(&gang_id)) else {
         return Help::Now;
     };
-    let held = cx.state.held_for(gang_id);
-    let is_its_own = |node: &NodeId| {
-        reserved.kept.contains_key(node) || held.is_some_and(|held| held.on.contains_key(node))
-    };
-    if nodes.iter().any(is_its_own) || !cx.agenda.note(gang_id).admitted {
+    if concerns(cx, gang_id, reserved, nodes) {
         return Help::Now;
     }
     let (before, again) = (reserved.at, reserved.found_at + PACE);
@@ -336,14 +387,8 @@ fn who_helps(cx: &mut Cycle<'_>, gang_id: GangId, renewal: &Renewal) -> Help {
     let classes = cx.state[gang_id].pending.classes();
     let shapes: BTreeSet<_> = classes.map(|(class, _)| class.shape).collect();
     let fits = |node: NodeId, freed: &Tally| {
-        let requests = shapes.iter().filter_map(|id| cx.state.shapes().get(*id));
-        requests.map(|shape| &shape.request).any(|request| {
-            let free = |dimension| cx.state.nodes().free(node, dimension);
-            let with = |dimension| free(dimension).saturating_add(freed.get(dimension));
-            request
-                .iter()
-                .all(|(dimension, amount)| amount <= with(dimension))
-        })
+        let mut shapes = shapes.iter();
+        shapes.any(|shape| fits_with(cx, *shape, node, freed))
     };
     let nothing = Tally::default();
     if nodes.iter().any(|node| fits(*node, &nothing)) {
