@@ -342,7 +342,7 @@ impl Executor {
 fn request(write: &Write) -> Made {
     let path = path(&write.on, &write.deed);
     let (method, kind, body) = match &write.deed {
-        Deed::Create(body) => (Method::POST, "application/json", body.clone()),
+        Deed::Create(body) => (Method::POST, "application/json", body.to_string()),
         Deed::PatchStatus {
             uid,
             version,
@@ -354,7 +354,11 @@ fn request(write: &Write) -> Made {
             operations,
         } => {
             let patch = Deed::json_patch(uid, version, operations);
-            (Method::PATCH, "application/json-patch+json", patch)
+            (
+                Method::PATCH,
+                "application/json-patch+json",
+                patch.to_string(),
+            )
         }
         Deed::Delete { uid } => {
             let options = serde_json::json!({
@@ -364,7 +368,7 @@ fn request(write: &Write) -> Made {
                 // Of a Job the API server would leave its pods behind, if nobody said otherwise.
                 "propagationPolicy": "Background",
             });
-            (Method::DELETE, "application/json", options)
+            (Method::DELETE, "application/json", options.to_string())
         }
     };
     Request::builder()
@@ -372,7 +376,7 @@ fn request(write: &Write) -> Made {
         .uri(path)
         .header(ACCEPT, HeaderValue::from_static("application/json"))
         .header(CONTENT_TYPE, HeaderValue::from_static(kind))
-        .body(Body::from(body.to_string().into_bytes()))
+        .body(Body::from(body.into_bytes()))
 }
 
 fn path(on: &ObjectName, deed: &Deed) -> String {
