@@ -158,12 +158,9 @@ impl Driver {
     fn ask(&mut self, id: u64, identity: Identity, request: Request) {
         let sent = self.now;
         let fate = self.network.fate_of_lease(sent);
-        let patient = fate.answers_in < ANSWER_WITHIN;
-        let answers_in = fate.answers_in.min(ANSWER_WITHIN);
-        let is_answered = patient
-            && fate.instead.is_none()
-            && fate.lands_in.is_some_and(|lands_in| lands_in <= answers_in);
-        let answers_at = sent + answers_in;
+        let in_time = |lands_in| lands_in <= fate.answers_in && fate.answers_in < ANSWER_WITHIN;
+        let is_answered = fate.instead.is_none() && fate.lands_in.is_some_and(in_time);
+        let answers_at = sent + fate.answers_in.min(ANSWER_WITHIN);
         if !is_answered {
             let failed = Errand::LeaseAnswered(sent, Answer::Failed);
             self.heap.push(answers_at, Happening::For(id, failed));
