@@ -284,22 +284,25 @@ fn events(criterion: &mut Criterion) {
 fn one_claim(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("claims/made-and-ended-on-5000-nodes");
     group.sample_size(20);
-    let nominated = || World::full(None);
-    let few = || World::full_of_equals(100);
+    let nominated = |_| World::full(None);
+    let few = |_| World::full_of_equals(100);
+    // Nothing but what it needs: what is left is not the search.
+    let just_enough = World::full_of_equals;
     // What is known of nodes for a shape is kept as long as there is a pod of it.
-    let held = || {
+    let held = |_| {
         let mut world = World::empty(true);
         let first = claimants(1, 1, None);
         world.clock.hear(&mut world.scheduler, first);
         world
     };
     for (name, make, priority) in [
-        ("nominated", &nominated as &dyn Fn() -> World, Some(9)),
+        ("nominated", &nominated as &dyn Fn(usize) -> World, Some(9)),
         ("nominated-of-100", &few, Some(9)),
+        ("nominated-of-as-many", &just_enough, Some(9)),
         ("held", &held, None),
     ] {
         for size in [1, 100] {
-            let mut world = make();
+            let mut world = make(size);
             group.bench_function(BenchmarkId::new(name, size), |bench| {
                 let mut makes = || world.makes_a_claim(size, priority);
                 bench.iter_custom(|times| (0..times).map(|_| makes()).sum());

@@ -27,7 +27,7 @@ pub use preempt::Preempted;
 pub use raw::RawRate;
 pub use release::Released;
 pub use report::{Report, Scheduled};
-pub use slots::Slots;
+pub use slots::{RawSlots, Slots};
 pub use statistics::Latency;
 
 use kube::Client;
@@ -238,8 +238,15 @@ impl Bench<'_> {
         let node = move |index| ("/api/v1/nodes".to_owned(), make.node(index));
         self.requests.create_all(IN_FLIGHT, nodes, node).await?;
         if self.options.measure == Measure::Slots {
-            let slots = self.slots().await?;
-            return Ok(Report::new(self.options, Vec::new(), None).with(slots));
+            let (mut raw, mut slots) = (None, None);
+            if self.options.raw_pods > 0 {
+                raw = Some(self.raw_slots().await?);
+            }
+            if pods > 0 {
+                self.requests.delete_all(&self.objects.pods_path()).await?;
+                slots = Some(self.slots().await?);
+            }
+            return Ok(Report::new(self.options, Vec::new(), None).with(raw, slots));
         }
         let mut raw = Vec::new();
         if self.options.raw_pods > 0 {

@@ -1,7 +1,7 @@
 //! What was measured, for people and for programs.
 
 use super::statistics::{Latency, latency, rate};
-use super::{Done, Options, Preempted, RawRate, Released, Slots};
+use super::{Done, Options, Preempted, RawRate, RawSlots, Released, Slots};
 use muster_cluster::client::Transport;
 use serde::Serialize;
 use std::fmt;
@@ -43,8 +43,14 @@ pub struct Report {
     pub preempted: Option<Preempted>,
     /// The rate at which it evicted them over the best raw one.
     pub preempted_of_raw: Option<f64>,
+    /// What the API server makes of the writes that slots take, where that was measured.
+    pub raw_slots: Option<RawSlots>,
     /// How slots were held and claimed, where that was measured.
     pub slots: Option<Slots>,
+    /// The rate at which ghosts were made over the raw one.
+    pub ghosts_of_raw: Option<f64>,
+    /// The rate at which slots were handed over, over the raw one.
+    pub handovers_of_raw: Option<f64>,
 }
 
 /// What a scheduler did.
@@ -110,14 +116,29 @@ impl Report {
             scheduled,
             released,
             preempted,
+            raw_slots: None,
             slots: None,
+            ghosts_of_raw: None,
+            handovers_of_raw: None,
         }
     }
 
     /// The same with what became of slots.
-    pub(super) fn with(self, slots: Slots) -> Self {
-        let slots = Some(slots);
-        Self { slots, ..self }
+    pub(super) fn with(self, raw_slots: Option<RawSlots>, slots: Option<Slots>) -> Self {
+        let both = raw_slots.zip(slots);
+        let of = |ours: Option<f64>, raw| ours.zip(raw).map(|(ours, raw)| ours / raw);
+        let ghosts =
+            |(raw, ours): (RawSlots, Slots)| of(ours.ghosts_per_second, raw.raw_creates_per_second);
+        let handovers = |(raw, ours): (RawSlots, Slots)| {
+            of(ours.handovers_per_second, raw.raw_handovers_per_second)
+        };
+        Self {
+            raw_slots,
+            slots,
+            ghosts_of_raw: both.and_then(ghosts),
+            handovers_of_raw: both.and_then(handovers),
+            ..self
+        }
     }
 
     /// What the scheduler was to do with every pod and did not, if anything.
@@ -148,6 +169,21 @@ impl Report {
             .then(|| format!("not all gangs were released: {evicted} of {left} pods were evicted"))
     }
 
+    fn of_slots(&self, f: &mut fmt::Formatter<'_>, of: &Slots) -> fmt::Result {
+        let (name, Slots { slots, bound, .. }) = (&self.scheduler_name, of);
+        writeln!(
+            f,
+            "{name}: {slots} slots, claimed by as many pods, {bound} of which were bound"
+        )?;
+        line(f, "rate", "ghosts/s", of.ghosts_per_second)?;
+        of_raw(f, self.ghosts_of_raw)?;
+        seconds(f, "until the last ghost", of.seconds_to_last_ghost)?;
+        seconds(f, "until all were held", of.seconds_to_held)?;
+        line(f, "rate", "slots handed over/s", of.handovers_per_second)?;
+        of_raw(f, self.handovers_of_raw)?;
+        seconds(f, "until the last bind", of.seconds_to_last_bind)
+    }
+
     fn kind(&self) -> String {
         match self.gang_size {
             1 => "single".to_owned(),
@@ -165,8 +201,16 @@ impl fmt::Display for Report {
                 line(f, "", "evictions/s", Some(rate))?;
             }
         }
+        if let Some(raw) = &self.raw_slots {
+            let RawSlots {
+                raw_creates_per_second: creates,
+                raw_handovers_per_second: handovers,
+            } = raw;
+            line(f, "raw, 64 in flight", "creates/s", *creates)?;
+            line(f, "raw, 128 in flight", "handovers/s", *handovers)?;
+        }
         if let Some(slots) = &self.slots {
-            return of_slots(f, &self.scheduler_name, slots);
+            return self.of_slots(f, slots);
         }
         let Some(scheduled) = &self.scheduled else {
             return Ok(());
@@ -214,33 +258,6 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
-}
-
-fn of_slots(f: &mut fmt::Formatter<'_>, name: &str, of: &Slots) -> fmt::Result {
-    let Slots { slots, bound, .. } = of;
-    line(
-        f,
-        "raw, 64 in flight",
-        "creates/s",
-        of.raw_creates_per_second,
-    )?;
-    line(
-        f,
-        "raw, 128 in flight",
-        "handovers/s",
-        of.raw_handovers_per_second,
-    )?;
-    writeln!(
-        f,
-        "{name}: {slots} slots, claimed by as many pods, {bound} of which were bound"
-    )?;
-    line(f, "rate", "ghosts/s", of.ghosts_per_second)?;
-    of_raw(f, of.ghosts_of_raw)?;
-    seconds(f, "until the last ghost", of.seconds_to_last_ghost)?;
-    seconds(f, "until all were held", of.seconds_to_held)?;
-    line(f, "rate", "slots handed over/s", of.handovers_per_second)?;
-    of_raw(f, of.handovers_of_raw)?;
-    seconds(f, "until the last bind", of.seconds_to_last_bind)
 }
 
 fn seconds(f: &mut fmt::Formatter<'_>, name: &str, value: Option<f64>) -> fmt::Result {
@@ -317,6 +334,35 @@ mod tests {
         assert_eq!(report.released_of_raw, Some(0.9));
         let table = report.to_string();
         assert!(table.contains("450 evictions/s"), "{table}");
+    }
+
+    #[test]
+    fn slots_are_held_against_the_same_writes_raw_where_both_were_measured() {
+        let raw = RawSlots {
+            raw_creates_per_second: Some(1_000.0),
+            raw_handovers_per_second: None,
+        };
+        let slots = Slots {
+            slots: 20,
+            ghosts_per_second: Some(900.0),
+            seconds_to_last_ghost: None,
+            seconds_to_held: None,
+            handovers_per_second: Some(200.0),
+            bound: 19,
+            seconds_to_last_bind: None,
+        };
+        let report =
+            |raw, slots| Report::new(&options(1, 20, 1), Vec::new(), None).with(raw, slots);
+        let both = report(Some(raw), Some(slots));
+        assert_eq!(
+            (both.ghosts_of_raw, both.handovers_of_raw),
+            (Some(0.9), None)
+        );
+        let short = "not all pods that claimed a slot were bound: 19 of 20";
+        assert_eq!(both.shortfall().as_deref(), Some(short));
+        let alone = report(Some(raw), None);
+        assert_eq!((alone.ghosts_of_raw, alone.shortfall()), (None, None));
+        assert!(alone.to_string().contains("1000 creates/s"), "{alone}");
     }
 
     #[test]

@@ -36,30 +36,32 @@ const SLOT: [(&str, &str); 2] = [("cpu", "100m"), ("memory", "100Mi")];
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// What the API server makes of the same writes, nothing decided.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RawSlots {
+    /// Pods like ghosts made a second by nobody in particular, 64 in flight: between the 10th and the 90th percentile
+    /// of the times at which they were seen.
+    pub raw_creates_per_second: Option<f64>,
+    /// Pods bound a second where for each of them one of those is told why, and deleted, before: what the writes that
+    /// a slot takes leave of the raw rate, 128 in flight.
+    pub raw_handovers_per_second: Option<f64>,
+}
+
 /// What became of the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Slots {
     /// How many there are.
     pub slots: usize,
-    /// Pods like ghosts made a second by nobody in particular, 64 in flight: between the 10th and the 90th percentile
-    /// of the times at which they were seen.
-    pub raw_creates_per_second: Option<f64>,
     /// Ghosts made a second.
     pub ghosts_per_second: Option<f64>,
-    /// The one over the other.
-    pub ghosts_of_raw: Option<f64>,
     /// From the Testbed's creation until its last ghost was seen.
     pub seconds_to_last_ghost: Option<f64>,
     /// Until all of them were seen bound, from the start of the scheduler.
     pub seconds_to_held: Option<f64>,
-    /// Pods bound a second where for each of them another one is told why, and deleted, before: what the writes that
-    /// a slot takes leave of the raw rate, 128 in flight.
-    pub raw_handovers_per_second: Option<f64>,
     /// Pods bound a second that claimed the slots, all at once.
     pub handovers_per_second: Option<f64>,
-    /// The one over the other.
-    pub handovers_of_raw: Option<f64>,
     /// How many of them were bound.
     pub bound: usize,
     /// From the start of the scheduler, when all of them waited, until the last was seen bound.
@@ -88,7 +90,6 @@ impl Bench<'_> {
     /// Has slots held and then claimed, and watches.
     pub(super) async fn slots(&self) -> Result<Slots, Error> {
         let count = self.options.pods;
-        let (raw_creates, raw_handovers) = self.raw_slots(count).await?;
         let namespace = json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": GHOSTS},
         });
@@ -146,55 +147,47 @@ impl Bench<'_> {
         }
         let bound = &observer.seen().bound;
         let last = bound.values().max().filter(|_| bound.len() == count);
-        let handovers = rate(bound.values().copied().collect());
         Ok(Slots {
             slots: count,
-            raw_creates_per_second: raw_creates,
             ghosts_per_second: made,
-            ghosts_of_raw: made.zip(raw_creates).map(|(ours, raw)| ours / raw),
             seconds_to_last_ghost,
             seconds_to_held,
-            raw_handovers_per_second: raw_handovers,
-            handovers_per_second: handovers,
-            handovers_of_raw: handovers.zip(raw_handovers).map(|(ours, raw)| ours / raw),
+            handovers_per_second: rate(bound.values().copied().collect()),
             bound: bound.len(),
             seconds_to_last_bind: last.map(|at| (*at - started).as_secs_f64()),
         })
     }
 
-    /// What the API server makes of as many pods that nobody schedules, and of as many that take each other's
-    /// places.
-    async fn raw_slots(&self, count: usize) -> Result<(Option<f64>, Option<f64>), Error> {
-        let clients: Vec<Requests> = self
-            .options
-            .raw_clients
-            .iter()
-            .cloned()
-            .map(Requests::new)
-            .collect();
+    /// The same writes without anybody who decides: as many pods like ghosts are made and bound, as many others are
+    /// made, and then take their places.
+    pub(super) async fn raw_slots(&self) -> Result<RawSlots, Error> {
+        let (count, encoding) = (self.options.raw_pods, self.options.raw_encoding);
+        let clients = self.options.raw_clients.iter().cloned();
+        let clients: Vec<Requests> = clients.map(Requests::new).collect();
+        let ghost = format!("{}-0", self.options.run);
+        let creates = self.raw_ghosts(&clients, &ghost, count).await?;
         let mut observer = Observer::start(&self.client, self.objects.namespace_name()).await?;
-        let (path, make) = (self.objects.pods_path(), self.objects.clone());
-        let before = move |index| (path.clone(), make.pod("before", index, NOBODY));
-        super::requests::create_all(&clients, CREATES, count, before).await?;
-        // Those that come after have numbers of their own, for they are seen by them.
-        let (path, make) = (self.objects.pods_path(), self.objects.clone());
-        let after = move |index| (path.clone(), make.pod("after", count + index, NOBODY));
-        super::requests::create_all(&clients, CREATES, count, after).await?;
-        let (objects, encoding) = (self.objects.clone(), self.options.raw_encoding);
-        let of = objects.clone();
+        let (objects, prefix) = (self.objects.clone(), ghost.clone());
         let bind = move |requests: Requests, index| {
-            let binding = of.binding("before", index, encoding);
+            let binding = objects.binding(&prefix, index, encoding);
             async move { requests.write(binding).await }
         };
         for_all(&clients, HANDOVERS, count, bind).await?;
         let deadline = Instant::now() + self.options.timeout;
-        let before = |seen: &Seen| seen.bound.range(..count).count() == count;
-        observer.watch_until(before, deadline, || Ok(())).await?;
+        let held = |seen: &Seen| seen.bound.range(..count).count() == count;
+        observer.watch_until(held, deadline, || Ok(())).await?;
+        // Those that come after have numbers of their own, for they are seen by them.
+        let (path, make) = (self.objects.pods_path(), self.objects.clone());
+        let after = move |index| (path.clone(), make.pod("after", count + index, NOBODY));
+        self.requests
+            .create_all(super::IN_FLIGHT, count, after)
+            .await?;
         let uids = observer.seen().uids.clone();
         let now = Clock::start().now();
+        let objects = self.objects.clone();
         let hand_over = move |requests: Requests, index| {
             let uid = uids.get(&index).map_or("", String::as_str);
-            let ghost = objects.pod_key("before", index, uid);
+            let ghost = objects.pod_key(&ghost, index, uid);
             let binding = objects.binding("after", count + index, encoding);
             async move {
                 let make = || lanes::eviction(&ghost, MESSAGE, now);
@@ -202,6 +195,7 @@ impl Bench<'_> {
                 requests.write(binding).await
             }
         };
+        let deadline = Instant::now() + self.options.timeout;
         let all = |seen: &Seen| seen.bound.range(count..).count() == count;
         tokio::try_join!(
             for_all(&clients, HANDOVERS, count, hand_over),
@@ -209,30 +203,35 @@ impl Bench<'_> {
         )?;
         let times = observer.seen().bound.range(count..);
         let handovers = rate(times.map(|(_, at)| *at).collect());
-        self.requests.delete_all(&self.objects.pods_path()).await?;
-        // Last, right before ours: an API server that has served some thousands of pods is slower than a new one.
-        let creates = self.raw_ghosts(&clients, count).await?;
-        Ok((rate(creates), handovers))
+        Ok(RawSlots {
+            raw_creates_per_second: rate(creates),
+            raw_handovers_per_second: handovers,
+        })
     }
 
-    /// Makes as many ghosts of nobody, where nobody looks after them, and has them go. When each was seen.
-    async fn raw_ghosts(&self, clients: &[Requests], count: usize) -> Result<Vec<Instant>, Error> {
+    /// Makes as many ghosts of nobody, where nobody looks after them. When each was seen.
+    async fn raw_ghosts(
+        &self,
+        clients: &[Requests],
+        prefix: &str,
+        count: usize,
+    ) -> Result<Vec<Instant>, Error> {
         let settings = Settings {
             ghost_namespace: self.objects.namespace_name().to_owned(),
             scheduler_name: NOBODY.to_owned(),
             ..Settings::default()
         };
-        let (path, run) = (self.objects.pods_path(), self.options.run.clone());
+        let (objects, path) = (self.objects.clone(), self.objects.pods_path());
+        let (run, prefix) = (self.options.run.clone(), prefix.to_owned());
         let request = SLOT.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
         let request = BTreeMap::from(request);
         let ghost = move |index| {
-            let (name, node) = (format!("{run}-0-{index:010}"), format!("{run}-{index}"));
             let hold = Hold {
                 testbed: &run,
                 testbed_uid: "00000000-0000-0000-0000-000000000000",
                 request: &request,
-                node: &node,
-                ghost: &name,
+                node: &objects.node_name(index),
+                ghost: &objects.pod_key(&prefix, index, "").name,
             };
             (path.clone(), ghosts::body(&hold, &settings))
         };
@@ -244,7 +243,6 @@ impl Bench<'_> {
             super::requests::create_all(clients, CREATES, count, ghost),
             self.watch_ghosts(namespace, &mut seen, all, nobody),
         )?;
-        self.requests.delete_all(&self.objects.pods_path()).await?;
         Ok(seen.made.into_values().collect())
     }
 

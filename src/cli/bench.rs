@@ -62,7 +62,8 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t = Measure::Bind)]
     measure: Measure,
     /// Whether the raw rate is measured before: POST pods/binding, and with --measure release or
-    /// preempt what an eviction sends, PATCH pods/status and then DELETE
+    /// preempt what an eviction sends, PATCH pods/status and then DELETE; with --measure slots all
+    /// writes that slots take
     #[arg(long, value_enum, default_value_t = Raw::On)]
     raw: Raw,
     /// How many raw binds, or evictions, are in flight at once, in turn
