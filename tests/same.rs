@@ -8,8 +8,8 @@ use muster::lint::Linter;
 use muster::model::testing::{group, node, pod};
 use muster::model::units::{Millis, Time};
 use muster::model::{
-    BindOutcome, Effect, Event, EvictOutcome, GangSpec, Labels, NodeSpec, ObjectKey, PodPhase,
-    PodSpec, Source, SubgroupSpec, TopologyWish, plain,
+    BindOutcome, Effect, Event, EvictOutcome, GangRef, GangSpec, Labels, NodeSpec, ObjectKey,
+    PodPhase, PodSpec, Source, SubgroupSpec, TopologyWish, plain,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -86,6 +86,7 @@ enum Written {
     AsOneSubgroupInARack,
     /// As the PodGroup of another project.
     AsVolcanos,
+    AsCoschedulings,
 }
 
 struct World {
@@ -140,14 +141,23 @@ impl World {
                 // Ours before it has pods, and when it has none any more.
                 (spec.source, spec.stands_in) = (Source::Volcano, true);
             }
+            Written::AsCoschedulings => {
+                (spec.source, spec.stands_in) = (Source::Coscheduling, true);
+                spec.key.space = Source::Coscheduling.space();
+            }
         }
         // Its pods are there when it is first looked at.
         for member in 0..gang.members + gang.surplus {
             let name = format!("{name}-{member}");
+            let of = GangRef::Named {
+                space: spec.key.space,
+                name: spec.key.name.clone(),
+            };
             let spec = PodSpec {
                 created: self.now,
                 subgroup: subgroup.clone(),
-                ..pod(&name, Some(&format!("g{index}")), gang.cpus)
+                gang: of,
+                ..pod(&name, None, gang.cpus)
             };
             self.create(spec, gang.seconds);
         }
@@ -272,6 +282,7 @@ proptest! {
             Written::AsOneSubgroup,
             Written::AsOneSubgroupInARack,
             Written::AsVolcanos,
+            Written::AsCoschedulings,
         ] {
             // Between a member that had to leave and the one made for it, minResources claim its room.
             let left = plainly.iter().any(|line| line.ends_with("leaves"));

@@ -11,6 +11,7 @@
 pub mod condition;
 pub mod conventions;
 pub mod convert;
+pub mod coscheduling;
 pub mod crd;
 pub mod creation;
 pub mod duration;

@@ -57,6 +57,7 @@ rights! {
     true "patch" "muster.dev" "queues" "status" => "Queues say nothing";
     false "patch" "muster.dev" "topologies" "status" => "Topologies say nothing";
     false "patch" "scheduling.k8s.io" "podgroups" "status" => "upstream's PodGroups say nothing";
+    false "patch" "scheduling.x-k8s.io" "podgroups" "status" => "coscheduling's PodGroups say nothing";
     false "patch" "scheduling.volcano.sh" "podgroups" "" => "Volcano's PodGroups say nothing";
     false "get" "" "persistentvolumeclaims" "" => "pods whose claims have to be bound wait";
     false "patch" "" "persistentvolumeclaims" "" => "pods whose volumes have to be made wait";

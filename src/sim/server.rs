@@ -287,9 +287,7 @@ impl Server {
     #[must_use]
     pub fn gang(&self, key: &GangKey) -> Option<&GangSpec> {
         let of = |source| self.objects.spec(&ObjectKey::Gang(key.clone(), source));
-        of(Source::Muster)
-            .or_else(|| of(Source::Volcano))
-            .or_else(|| of(Source::Upstream))
+        Source::ALL.into_iter().find_map(of)
     }
 
     /// Whether a pod is of a gang or a subgroup that wants its nodes for itself.

@@ -73,6 +73,7 @@ fn play(controllers: bool, next: impl Fn() -> Option<PathBuf>, tell: impl Fn(Vec
     });
     cluster.apply_folder("crds");
     cluster.apply(include_str!("../support/volcano-podgroups.yaml"));
+    cluster.apply_folder("deploy/compat");
     cluster.apply(include_str!("../support/topologies-of-others.yaml"));
     let admin = Admin::of(&cluster.plane);
     while let Some(path) = next() {
@@ -517,9 +518,10 @@ impl<'a> Play<'a> {
 const UPSTREAM: &str = "scheduling.k8s.io/v1beta1";
 
 /// The groups that serve PodGroups, with their versions.
-const GROUPS: [&str; 3] = [
+const GROUPS: [&str; 4] = [
     "muster.dev/v1alpha1",
     "scheduling.volcano.sh/v1beta1",
+    "scheduling.x-k8s.io/v1alpha1",
     UPSTREAM,
 ];
 
@@ -615,7 +617,9 @@ fn gang_of(pod: &Value) -> Option<String> {
         .as_str()
         .or(pod["spec"]["schedulingGroup"]["podGroupName"].as_str())
         .or(meta["annotations"]["scheduling.k8s.io/group-name"].as_str())
-        .or(meta["annotations"]["scheduling.volcano.sh/group-name"].as_str())?;
+        .or(meta["annotations"]["scheduling.volcano.sh/group-name"].as_str())
+        .or(meta["labels"]["scheduling.x-k8s.io/pod-group"].as_str())
+        .or(meta["labels"]["pod-group.scheduling.sigs.k8s.io"].as_str())?;
     Some(short_name(&namespace(pod), name))
 }
 

@@ -30,11 +30,6 @@ pub enum Place {
 
 /// All of them, in the order in which they are looked for.
 pub const MARKERS: &[Marker] = &[
-    label("scheduling.x-k8s.io/pod-group", "scheduler-plugins"),
-    label(
-        "pod-group.scheduling.sigs.k8s.io",
-        "older scheduler-plugins",
-    ),
     label(
         "pod-group.scheduling.sigs.k8s.io/name",
         "scheduler-plugins without PodGroups",

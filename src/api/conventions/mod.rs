@@ -4,6 +4,7 @@
 //! [`TABLE`]; marks that are known and not honoured yet stand in [`MARKERS`]. The document
 //! `docs/conventions.md` shows both tables.
 
+mod coscheduling_label;
 mod group_name;
 mod markers;
 mod pod_group_label;
@@ -32,6 +33,8 @@ pub const TABLE: &[Convention] = &[
     scheduling_group::CONVENTION,
     group_name::CONVENTION,
     volcano_group_name::CONVENTION,
+    coscheduling_label::CONVENTION,
+    coscheduling_label::OLDER,
 ];
 
 /// Annotations of others that a convention reads.
@@ -103,6 +106,13 @@ mod tests {
         assert_eq!(gang(rest.clone()), named(GangSpace::Named, "c"));
         rest["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = json!("");
         assert_eq!(gang(rest.clone()), named(GangSpace::Named, "d"));
+        rest["metadata"] = json!({"labels": {
+            "scheduling.x-k8s.io/pod-group": "e",
+            "pod-group.scheduling.sigs.k8s.io": "f",
+        }});
+        assert_eq!(gang(rest.clone()), named(GangSpace::Coscheduling, "e"));
+        rest["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = json!("");
+        assert_eq!(gang(rest.clone()), named(GangSpace::Coscheduling, "f"));
         rest["metadata"] = json!({});
         assert_eq!(gang(rest), GangRef::Own);
     }
@@ -151,6 +161,7 @@ mod tests {
             let kinds = match convention.space {
                 GangSpace::Named => "`muster.dev`, else `scheduling.volcano.sh`",
                 GangSpace::Upstream => "`scheduling.k8s.io`",
+                GangSpace::Coscheduling => "`scheduling.x-k8s.io`",
                 GangSpace::Own => "none",
             };
             format!("| {} | {} | {kinds} |", index + 1, convention.mark)
@@ -179,10 +190,11 @@ mod tests {
     #[test]
     fn the_document_shows_for_whom_we_stand_in() {
         let rows = rows("Whose a PodGroup is");
-        assert_eq!(rows.len(), 4);
+        assert_eq!(rows.len(), 5);
         for (source, group) in [
             (Source::Volcano, "scheduling.volcano.sh"),
             (Source::Upstream, "scheduling.k8s.io"),
+            (Source::Coscheduling, "scheduling.x-k8s.io"),
         ] {
             let scheduler = source.scheduler().unwrap();
             let row = format!(

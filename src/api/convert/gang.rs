@@ -3,12 +3,10 @@
 use super::{Reading, created, filled, topologies, topology};
 use crate::requests::{Reader, in_core_units};
 use crate::slim::{Text, Texts};
-use crate::{crd, duration, names, upstream, volcano};
+use crate::{coscheduling, crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
-use muster_model::{
-    Amounts, GangKey, GangSpace, GangSpec, GrantedTerms, Lifetime, Source, SubgroupSpec,
-};
+use muster_model::{Amounts, GangKey, GangSpec, GrantedTerms, Lifetime, Source, SubgroupSpec};
 
 /// Our own PodGroup.
 #[must_use]
@@ -97,6 +95,25 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
     }
 }
 
+/// Coscheduling's PodGroup. Without `minMember` it is no gang: its pods are placed one by one. Its queue is its label
+/// `muster.dev/queue`.
+#[must_use]
+pub fn coscheduling_gang(group: &coscheduling::PodGroup, reading: &Reading) -> GangSpec {
+    let spec = &group.spec;
+    let mut problems = Vec::new();
+    GangSpec {
+        min_available: count(
+            "spec.minMember",
+            spec.min_member.unwrap_or(0),
+            &mut problems,
+        ),
+        queue: queue_by_label(&group.metadata),
+        min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
+        invalid: joined(&problems),
+        ..of_another_kind(&group.metadata, Source::Coscheduling, reading)
+    }
+}
+
 /// Upstream's PodGroup. With the basic policy it is no gang: its pods are placed one by one.
 #[must_use]
 pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec {
@@ -120,15 +137,20 @@ pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec 
     if !spec.resource_claims.is_empty() {
         problems.push("spec.resourceClaims is not supported yet".to_owned());
     }
-    let queue = names::label(&group.metadata, names::QUEUE).filter(|queue| !queue.is_empty());
     GangSpec {
         min_available,
-        queue: queue.map(str::to_owned),
+        queue: queue_by_label(&group.metadata),
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Upstream, reading)
     }
+}
+
+/// The queue of a kind that has no field for it.
+fn queue_by_label(meta: &ObjectMeta) -> Option<String> {
+    let queue = names::label(meta, names::QUEUE).filter(|queue| !queue.is_empty());
+    queue.map(str::to_owned)
 }
 
 /// One text of all problems, if there are any.
@@ -145,14 +167,10 @@ fn of_another_kind(meta: &ObjectMeta, source: Source, reading: &Reading) -> Gang
 }
 
 fn identity(meta: &ObjectMeta, source: Source) -> GangSpec {
-    let space = match source {
-        Source::Muster | Source::Volcano => GangSpace::Named,
-        Source::Upstream => GangSpace::Upstream,
-    };
     GangSpec {
         key: GangKey {
             namespace: meta.namespace.clone().unwrap_or_default(),
-            space,
+            space: source.space(),
             name: meta.name.clone().unwrap_or_default(),
         },
         source,
@@ -222,6 +240,7 @@ mod tests {
     #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
     use super::*;
+    use muster_model::GangSpace;
     use serde_json::{Value, json};
 
     fn muster(spec: Value) -> GangSpec {

@@ -20,7 +20,7 @@ mod unsupported;
 mod volumes;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
-pub use gang::{muster_gang, upstream_gang, volcano_gang};
+pub use gang::{coscheduling_gang, muster_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;

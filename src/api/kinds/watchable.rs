@@ -4,13 +4,13 @@ use super::{Identity, Kind, Subject};
 use crate::protobuf::{Decode, FromProtobuf};
 use crate::said::Said;
 use crate::status::Status;
-use crate::{Reading, convert, crd, slim, topologies, upstream, volcano};
+use crate::{Reading, convert, coscheduling, crd, slim, topologies, upstream, volcano};
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::DeserializeGuard;
 use kube::core::error_boundary::InvalidObject;
-use muster_model::{GangKey, GangSpace, Object, ObjectKey, Origin, PodKey, Source};
+use muster_model::{GangKey, Object, ObjectKey, Origin, PodKey, Source};
 use prost::DecodeError;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -253,7 +253,7 @@ impl Watchable for crd::PodGroup {
     }
 
     fn gone(object: Identity) -> ObjectKey {
-        gang_gone(object, GangSpace::Named, Source::Muster)
+        gang_gone(object, Source::Muster)
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
@@ -273,7 +273,7 @@ impl Watchable for volcano::PodGroup {
     }
 
     fn gone(object: Identity) -> ObjectKey {
-        gang_gone(object, GangSpace::Named, Source::Volcano)
+        gang_gone(object, Source::Volcano)
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
@@ -294,7 +294,7 @@ impl Watchable for upstream::PodGroup {
     }
 
     fn gone(object: Identity) -> ObjectKey {
-        gang_gone(object, GangSpace::Upstream, Source::Upstream)
+        gang_gone(object, Source::Upstream)
     }
 
     fn says(&self, _: &Reading) -> Option<Said> {
@@ -303,6 +303,26 @@ impl Watchable for upstream::PodGroup {
 
     fn subject(uid: &str) -> Option<Subject> {
         Some(Subject::Gang(Source::Upstream, uid.to_owned()))
+    }
+}
+
+impl Watchable for coscheduling::PodGroup {
+    const KIND: Kind = Kind::CoschedulingPodGroups;
+
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        Ok(convert::coscheduling_gang(&self, reading).into())
+    }
+
+    fn gone(object: Identity) -> ObjectKey {
+        gang_gone(object, Source::Coscheduling)
+    }
+
+    fn says(&self, _: &Reading) -> Option<Said> {
+        Some(Status::Coscheduling(self.status.clone()).said())
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Gang(Source::Coscheduling, uid.to_owned()))
     }
 }
 
@@ -351,10 +371,10 @@ fn said(status: Option<Status>) -> Said {
     status.map(Status::said).unwrap_or_default()
 }
 
-fn gang_gone(object: Identity, space: GangSpace, source: Source) -> ObjectKey {
+fn gang_gone(object: Identity, source: Source) -> ObjectKey {
     let key = GangKey {
         namespace: object.namespace,
-        space,
+        space: source.space(),
         name: object.name,
     };
     ObjectKey::Gang(key, source)

@@ -4,6 +4,7 @@
 //! times apart, for since when something is so is nobody's news. What is written is the type in JSON.
 //! One file a kind; what is compared and what is written is here, for all.
 
+mod coscheduling;
 mod pod;
 mod pod_group;
 mod queue;
@@ -36,6 +37,8 @@ pub enum Status {
     Volcano(crate::volcano::PodGroupStatus),
     /// Of a PodGroup of upstream's.
     Upstream(crate::upstream::PodGroupStatus),
+    /// Of a PodGroup of coscheduling's.
+    Coscheduling(crate::coscheduling::PodGroupStatus),
     /// Of a Queue.
     Queue(crd::QueueStatus),
     /// Of a Topology.
@@ -53,6 +56,7 @@ impl Status {
             Source::Muster => Some(Self::PodGroup(status.into())),
             Source::Volcano => Some(Self::Volcano(status.into())),
             Source::Upstream => upstream::wanted(status).map(Self::Upstream),
+            Source::Coscheduling => Some(Self::Coscheduling(status.into())),
         }
     }
 
@@ -63,6 +67,7 @@ impl Status {
             Self::PodGroup(status) => &status.conditions,
             Self::Volcano(status) => &status.conditions,
             Self::Upstream(status) => &status.conditions,
+            Self::Coscheduling(_) => &[],
             Self::Queue(status) => &status.conditions,
             Self::Topology(status) => &status.conditions,
             Self::Pod(status) => &status.conditions,
@@ -74,6 +79,7 @@ impl Status {
             Self::PodGroup(status) => &mut status.conditions,
             Self::Volcano(status) => &mut status.conditions,
             Self::Upstream(status) => &mut status.conditions,
+            Self::Coscheduling(_) => &mut [],
             Self::Queue(status) => &mut status.conditions,
             Self::Topology(status) => &mut status.conditions,
             Self::Pod(status) => &mut status.conditions,

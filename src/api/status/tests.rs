@@ -1,7 +1,7 @@
 //! What is written is what is read back, and what each kind's clients read.
 
 use super::*;
-use crate::{slim, upstream, volcano};
+use crate::{coscheduling, slim, upstream, volcano};
 use muster_model::{Condition, GangKey, GangPhase, PodWaits, QueueStatus};
 
 fn condition(kind: &'static str, status: bool, message: &str) -> Condition {
@@ -91,12 +91,16 @@ fn read(source: Source, object: Value) -> Option<Status> {
             let read: upstream::PodGroup = serde_json::from_value(object).unwrap();
             Status::read_upstream(&read)
         }
+        Source::Coscheduling => {
+            let read: coscheduling::PodGroup = serde_json::from_value(object).unwrap();
+            Some(Status::Coscheduling(read.status))
+        }
     }
 }
 
 #[test]
 fn what_is_written_is_what_is_read_back() {
-    for source in [Source::Muster, Source::Volcano, Source::Upstream] {
+    for source in Source::ALL {
         for status in statuses(source) {
             let seen = read(source, stored(&patch(&status))).unwrap().said();
             let wanted = Status::of_gang(&status).unwrap();

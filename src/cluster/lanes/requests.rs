@@ -127,6 +127,7 @@ pub(super) fn word(write: &Write, now: Timestamp) -> Made {
                 Source::Muster => ("muster.dev/v1alpha1", "/status", MERGE_PATCH),
                 Source::Volcano => ("scheduling.volcano.sh/v1beta1", "", MERGE_PATCH),
                 Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status", STRATEGIC_PATCH),
+                Source::Coscheduling => ("scheduling.x-k8s.io/v1alpha1", "/status", MERGE_PATCH),
             };
             let GangKey {
                 namespace, name, ..

@@ -14,8 +14,15 @@ pub enum GangSpace {
     Named,
     /// Upstream's `scheduling.k8s.io` PodGroup, by `spec.schedulingGroup.podGroupName`.
     Upstream,
+    /// Coscheduling's `scheduling.x-k8s.io` PodGroup, by the label `scheduling.x-k8s.io/pod-group`.
+    Coscheduling,
     /// A pod without a gang; the name is its uid.
     Own,
+}
+
+impl GangSpace {
+    /// Those of PodGroups, in the order in which a name is looked up that says no more.
+    pub const OF_POD_GROUPS: [Self; 3] = [Self::Named, Self::Upstream, Self::Coscheduling];
 }
 
 /// Identifies a gang. Always keyed by the pod's own namespace: gangs do not cross namespaces.
@@ -48,6 +55,28 @@ pub enum Source {
     Volcano,
     /// `scheduling.k8s.io/v1beta1` PodGroup.
     Upstream,
+    /// `scheduling.x-k8s.io/v1alpha1` PodGroup, of scheduler-plugins' coscheduling.
+    Coscheduling,
+}
+
+impl Source {
+    /// All, in order.
+    pub const ALL: [Self; 4] = [
+        Self::Muster,
+        Self::Volcano,
+        Self::Upstream,
+        Self::Coscheduling,
+    ];
+
+    /// Among which names its objects define a gang.
+    #[must_use]
+    pub const fn space(self) -> GangSpace {
+        match self {
+            Self::Muster | Self::Volcano => GangSpace::Named,
+            Self::Upstream => GangSpace::Upstream,
+            Self::Coscheduling => GangSpace::Coscheduling,
+        }
+    }
 }
 
 /// How long a gang is protected from its start: until then nobody takes it off its nodes for the

@@ -11,6 +11,7 @@ impl Source {
             Self::Muster => None,
             Self::Volcano => Some("volcano"),
             Self::Upstream => Some("default-scheduler"),
+            Self::Coscheduling => Some("scheduler-plugins-scheduler"),
         }
     }
 }
@@ -69,7 +70,7 @@ mod tests {
     fn a_pod_of_ours_makes_a_group_ours_whatever_defines_it() {
         for named in [OURS, BOTH] {
             assert!(is_ours(named, None, false));
-            for source in [Source::Muster, Source::Volcano, Source::Upstream] {
+            for source in Source::ALL {
                 assert!(is_ours(named, Some(&defined_by(source, false)), false));
             }
         }
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_group_of_another_kind_without_pods_is_ours_where_we_stand_in_or_it_is_claimed() {
-        for source in [Source::Volcano, Source::Upstream] {
+        for source in [Source::Volcano, Source::Upstream, Source::Coscheduling] {
             for (stands_in, claimed) in [(false, false), (false, true), (true, false), (true, true)]
             {
                 let spec = defined_by(source, stands_in);
