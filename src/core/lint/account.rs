@@ -292,6 +292,16 @@ impl Account {
         }
     }
 
+    /// Whether two pods of a gang differ in their claims at most, which are alike once they are bound.
+    pub(super) fn need_the_same_once_bound(&self, one: &PodKey, other: &PodKey) -> bool {
+        let (Some(one), Some(other)) = (self.pod(one), self.pod(other)) else {
+            return false;
+        };
+        let has_claims = !one.volumes.is_empty() || !other.volumes.is_empty();
+        let alike = one.gang == other.gang && one.labels == other.labels;
+        has_claims && alike && one.requests == other.requests
+    }
+
     fn claim(&mut self, namespace: &str, claims: bool) {
         self.claims.remove(namespace);
         self.claims.extend(claims.then(|| namespace.to_owned()));

@@ -64,11 +64,20 @@ impl Advised {
         self.unfit.remove(pod);
     }
 
-    /// Whether a bind is to a node that does not suit.
-    pub(super) fn unfit(&self, order: &Bind) -> Option<Note> {
+    /// Whether a bind is to a node that does not suit. What was said of one of these counts for it as well: they may need
+    /// the same by now.
+    pub(super) fn unfit(&self, order: &Bind, like_it: impl Fn(&PodKey) -> bool) -> Option<Note> {
         let of_pod = self.unfit.get(&order.pod)?;
+        let suits = |speaker: &Speaker| {
+            let others = self.unfit.iter().filter(|(pod, _)| like_it(pod));
+            let mut said = others.filter_map(|(_, said)| said.get(speaker));
+            said.any(|unfit| !unfit.contains(&order.node))
+        };
         let mut said = of_pod.iter();
-        let (speaker, _) = said.find(|(_, unfit)| unfit.contains(&order.node))?;
+        let refuses = |speaker: &Speaker, unfit: &BTreeSet<String>| {
+            unfit.contains(&order.node) && !suits(speaker)
+        };
+        let (speaker, _) = said.find(|(speaker, unfit)| refuses(speaker, unfit))?;
         let ((plugin, point), Bind { pod, node, .. }) = (speaker, order);
         let point = point.as_str();
         Some(format!(
@@ -124,16 +133,27 @@ mod tests {
                 ..Default::default()
             }))
         };
+        let nobody = |_: &PodKey| false;
         let mut advised = Advised::default();
         advised.ask(&question(1));
         advised.hear(QuestionId(1), &refused("a"));
-        assert!(advised.unfit(&bind("a")).is_some());
-        assert_eq!(advised.unfit(&bind("b")), None);
+        assert!(advised.unfit(&bind("a"), nobody).is_some());
+        assert_eq!(advised.unfit(&bind("b"), nobody), None);
         advised.ask(&question(2));
         advised.hear(QuestionId(2), &refused("b"));
-        assert_eq!(advised.unfit(&bind("a")), None);
-        assert!(advised.unfit(&bind("b")).is_some());
+        assert_eq!(advised.unfit(&bind("a"), nobody), None);
+        assert!(advised.unfit(&bind("b"), nobody).is_some());
+        let other = PodKey {
+            name: "q".to_owned(),
+            ..PodKey::default()
+        };
+        let of_other = advised.unfit[&pod].keys().next().cloned().unwrap();
+        let suits = Arc::new(BTreeSet::new());
+        let of_other = BTreeMap::from([(of_other, suits)]);
+        advised.unfit.insert(other.clone(), of_other);
+        assert!(advised.unfit(&bind("b"), nobody).is_some());
+        assert_eq!(advised.unfit(&bind("b"), |one| *one == other), None);
         advised.forget(&pod);
-        assert_eq!(advised.unfit(&bind("b")), None);
+        assert_eq!(advised.unfit(&bind("b"), nobody), None);
     }
 }

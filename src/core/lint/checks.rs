@@ -46,7 +46,8 @@ pub(super) fn look(
                 notes.extend(slots::bind(account, order));
                 // What is asked in this plan comes after its binds, and is about another decision.
                 notes.extend(asked::nothing_open(account, order));
-                notes.extend(account.advised.unfit(order));
+                let like_it = |other: &PodKey| account.need_the_same_once_bound(&order.pod, other);
+                notes.extend(account.advised.unfit(order, like_it));
                 slots::take_down(account, order);
                 places.bind(account, order);
                 if let Some(pod) = account.pod(&order.pod) {
