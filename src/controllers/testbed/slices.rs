@@ -41,12 +41,12 @@ impl Testbeds {
             return;
         }
         self.buried.remove(&name);
-        let known = self.known_slice(&name).filter(|known| known.uid == is.uid);
-        let known = known.map(|known| known.version.clone());
-        if known.as_ref().is_some_and(|known| is_older(meta, known)) {
+        // One that was there before the one that is known is gone.
+        let known = self.known_slice(&name);
+        if known.is_some_and(|known| is_older(meta, &known.version)) {
             return;
         }
-        if known.is_none_or(|known| known != is.version) {
+        if known.is_none_or(|known| known.uid != is.uid || known.version != is.version) {
             self.flights.settle(&Target::Slice(name.clone()));
         }
         let owner = slices::whose(slice).map(|whose| whose.owner.to_owned());

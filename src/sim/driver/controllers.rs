@@ -43,6 +43,8 @@ pub(super) struct Controllers {
     starts: u64,
     /// News arrives in its order, the last by then.
     news_until: Time,
+    /// How much of it is on its way.
+    news_under_way: u64,
 }
 
 /// Something on its way to or from the controllers.
@@ -98,6 +100,7 @@ impl Controllers {
             planned: None,
             starts: 0,
             news_until: Time::ZERO,
+            news_under_way: 0,
         }
     }
 
@@ -268,9 +271,11 @@ impl Driver {
         let at = self.now + self.network.lag(Stream::Others, self.now);
         let at = at.max(controllers.news_until);
         controllers.news_until = at;
-        if at <= self.now {
+        // What is to arrive at this moment may not have arrived yet.
+        if at <= self.now && controllers.news_under_way == 0 {
             return controllers.machine.observe(news, self.now);
         }
+        controllers.news_under_way += 1;
         let courier = Courier {
             starts: controllers.starts,
             what: Errand::News(news),
@@ -369,6 +374,7 @@ impl Driver {
             }
             Errand::News(news) => {
                 if let Some(controllers) = self.controllers.as_mut().filter(|_| same) {
+                    controllers.news_under_way -= 1;
                     controllers.machine.observe(news, self.now);
                 }
             }
