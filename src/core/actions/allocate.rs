@@ -21,7 +21,7 @@ use crate::placement::Room;
 use crate::placement::Shortage;
 use crate::placement::line_up;
 use crate::state::{ClusterState, Eased, GangId, Limit, NodeId, ShapeId, View};
-use crate::transaction::Statement;
+use crate::transaction::{Checkpoint, Statement};
 use muster_model::Why;
 use muster_model::resources::Tally;
 use muster_model::units::Time;
@@ -395,13 +395,8 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, given: &Given) -> Result<(), Refus
             return Err(Refusal::More(taken));
         }
     }
-    if cx.placer.is_on_slots() {
-        let room = Room::of(&statement, start);
-        let slots = room.seats.iter();
-        let mut slots = slots.filter_map(|(_, slot)| statement.state().slot(*slot));
-        if slots.any(|slot| slot.ghost().is_some()) {
-            return Err(Refusal::Ghosts(room));
-        }
+    if has_ghosts_to_send_away(&statement, start) {
+        return Err(Refusal::Ghosts(Room::of(&statement, start)));
     }
     let committed = finish::reserve(statement, gang_id, profile).map_err(Refusal::Own)?;
     let placed = committed.assumed().count();
@@ -424,6 +419,16 @@ fn place(cx: &mut Cycle<'_>, gang_id: GangId, given: &Given) -> Result<(), Refus
     returning::drop_hold(cx, gang_id);
     cx.orders.placed += placed as u64;
     finish::begin(cx, gang_id, committed).map_err(Refusal::Own)
+}
+
+/// Whether ghosts are on the slots of those who were placed since then.
+fn has_ghosts_to_send_away(statement: &Statement<'_>, since: Checkpoint) -> bool {
+    let state = statement.state();
+    let mut placed = statement.assumed_since(since);
+    placed.any(|step| {
+        let slot = state.slot_of(step.pod).and_then(|slot| state.slot(slot));
+        slot.is_some_and(|slot| slot.ghost().is_some())
+    })
 }
 
 /// Puts a pod without a gang on the node that its `status.nominatedNodeName` names, if it fits there, whatever

@@ -14,12 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) type Seats = BTreeMap<PodId, (SlotId, NodeId)>;
 
 impl Placer {
-    /// Whether members of the gang that was placed last claim slots.
-    #[must_use]
-    pub fn is_on_slots(&self) -> bool {
-        !self.seats.is_empty()
-    }
-
     /// The slots of all members that claim some.
     pub(super) fn choose_seats(
         &mut self,

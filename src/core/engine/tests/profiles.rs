@@ -6,7 +6,7 @@ use muster_model::{NodeImage, Preferences, Preferred, ProfileId, Requirement, Te
 use muster_model::{Operator, Taint, TaintEffect};
 
 /// One in which pods of profile 1 are scheduled as by kube-scheduler.
-fn two_profiles() -> Story {
+pub(super) fn two_profiles() -> Story {
     let mut story = story();
     let mut policy = Policy {
         more_profiles: vec![registry::kubernetes_profile()],
@@ -28,7 +28,7 @@ fn two_profiles() -> Story {
     story
 }
 
-fn of(profile: u8, spec: PodSpec) -> PodSpec {
+pub(super) fn of(profile: u8, spec: PodSpec) -> PodSpec {
     let mut spec = spec;
     spec.shape.constraints.profile = ProfileId(profile);
     spec

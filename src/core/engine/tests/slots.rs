@@ -4,6 +4,7 @@ mod slices;
 mod told;
 mod woken;
 
+use super::profiles::{of, two_profiles};
 use super::*;
 use muster_model::testing::pod as plain_pod;
 use muster_model::{GhostOf, NamespaceSpec, SlotClaim, SlotSpec, TestbedSpec};
@@ -128,6 +129,23 @@ fn a_pod_gets_the_first_of_its_slots_once_the_ghost_has_left() {
     let binds = story.run();
     assert_eq!(slots_of(&binds), [("p", Some(0))]);
     assert_eq!(binds[0].node, "n0");
+}
+
+#[test]
+fn the_node_that_a_pod_is_meant_to_have_is_free_once_the_ghost_has_left() {
+    let mut story = two_profiles();
+    story.node("n0", 1);
+    story.tell(Event::is(lab(&["n0"])));
+    story.submit(ghost(0));
+    assert_eq!(story.run().len(), 1);
+    story.submit(PodSpec {
+        nominated: Some("n0".to_owned()),
+        ..of(1, claimant("p", None, &[0]))
+    });
+    let (binds, evictions) = story.step();
+    assert_eq!((binds, evicted(&evictions)), (vec![], vec!["ghost-0"]));
+    story.ghosts_gone(&evictions);
+    assert_eq!(slots_of(&story.run()), [("p", Some(0))]);
 }
 
 #[test]
