@@ -1,7 +1,7 @@
 //! Testbeds whose slots are in several objects.
 
 use super::world::{World, node_key, slice_key, spec, testbed_key};
-use crate::{Answer, Deed, Machine, Resource, Write};
+use crate::{Answer, Deed, Machine, Observation, Resource, Write};
 use muster_model::units::Millis;
 use serde_json::json;
 
@@ -165,6 +165,19 @@ fn a_slice_that_somebody_deletes_or_edits_is_made_anew() {
         slice["spec"]["slots"][0]["state"] = json!("Occupied");
     });
     world.rest();
+    assert_eq!(world.slots("bed"), EIGHT);
+}
+
+#[test]
+fn news_of_the_slice_that_was_there_before_changes_nothing() {
+    let mut world = world();
+    let mut before = world.objects[&slice_key("bed.5")].clone();
+    before["metadata"]["uid"] = json!("before");
+    before["metadata"]["resourceVersion"] = json!("1");
+    before["spec"]["slots"] = json!([]);
+    let news = Observation::read(Resource::TestbedSlices, before).unwrap();
+    world.machine.observe(news, world.now);
+    assert_eq!(world.machine.due(world.now + Millis(60_000), 10), []);
     assert_eq!(world.slots("bed"), EIGHT);
 }
 
