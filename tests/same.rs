@@ -4,12 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use muster::core::engine::{Policy, Priorities, Scheduler};
+use muster::core::implied::ImpliedGangs;
 use muster::lint::Linter;
 use muster::model::testing::{group, node, pod};
 use muster::model::units::{Millis, Time};
 use muster::model::{
-    BindOutcome, Effect, Event, EvictOutcome, GangRef, GangSpec, Labels, NodeSpec, ObjectKey,
-    PodPhase, PodSpec, Source, SubgroupSpec, TopologyWish, plain,
+    BindOutcome, Effect, Event, EvictOutcome, GangRef, GangSpec, Implied, Labels, NodeSpec,
+    ObjectKey, PodPhase, PodSpec, Source, SubgroupSpec, TopologyWish, plain,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -87,9 +88,12 @@ enum Written {
     /// As the PodGroup of another project.
     AsVolcanos,
     AsCoschedulings,
+    /// With no PodGroup: its pods say all.
+    ByItsPods,
 }
 
 struct World {
+    implied: ImpliedGangs,
     scheduler: Scheduler,
     linter: Linter,
     now: Time,
@@ -98,9 +102,12 @@ struct World {
 }
 
 impl World {
-    fn tell(&mut self, event: Event) {
-        self.linter.hear(&event);
-        self.scheduler.apply(self.now, event);
+    fn tell(&mut self, mut event: Event) {
+        let implied = self.implied.hear(&mut event, self.now);
+        for event in [event].into_iter().chain(implied) {
+            self.linter.hear(&event);
+            self.scheduler.apply(self.now, event);
+        }
     }
 
     fn submit(&mut self, index: usize, gang: &Gang, written: Written, racks: bool) {
@@ -145,7 +152,19 @@ impl World {
                 (spec.source, spec.stands_in) = (Source::Coscheduling, true);
                 spec.key.space = Source::Coscheduling.space();
             }
+            // Pods say nothing of racks.
+            Written::ByItsPods if spec.topology.is_some() => {}
+            Written::ByItsPods => {
+                spec.source = Source::Pods;
+                spec.key.space = Source::Pods.space();
+            }
         }
+        let implied = (spec.source == Source::Pods).then(|| Implied {
+            min_available: spec.min_available,
+            queue: spec.queue.clone(),
+            lifetime: spec.lifetime,
+            ..Implied::default()
+        });
         // Its pods are there when it is first looked at.
         for member in 0..gang.members + gang.surplus {
             let name = format!("{name}-{member}");
@@ -157,11 +176,15 @@ impl World {
                 created: self.now,
                 subgroup: subgroup.clone(),
                 gang: of,
+                implied: implied.clone().map(Box::new),
+                priority: spec.priority.filter(|_| implied.is_some()),
                 ..pod(&name, None, gang.cpus)
             };
             self.create(spec, gang.seconds);
         }
-        self.tell(Event::is(spec));
+        if implied.is_none() {
+            self.tell(Event::is(spec));
+        }
     }
 
     fn create(&mut self, spec: PodSpec, seconds: u64) {
@@ -238,6 +261,7 @@ impl World {
 
 fn play(place: &Place, gangs: &[Gang], written: Written) -> Vec<String> {
     let mut world = World {
+        implied: ImpliedGangs::default(),
         scheduler: Scheduler::new(trusting()),
         linter: Linter::default(),
         now: Time::ZERO,
@@ -283,10 +307,12 @@ proptest! {
             Written::AsOneSubgroupInARack,
             Written::AsVolcanos,
             Written::AsCoschedulings,
+            Written::ByItsPods,
         ] {
-            // Between a member that had to leave and the one made for it, minResources claim its room.
+            // Between a member that had to leave and the one made for it, minResources claim its room; and what
+            // its pods say of a gang goes with the last of them.
             let left = plainly.iter().any(|line| line.ends_with("leaves"));
-            if left && other == Written::WithMinResources {
+            if left && matches!(other, Written::WithMinResources | Written::ByItsPods) {
                 continue;
             }
             prop_assert_eq!(&plainly, &play(&place, &gangs, other), "{:?}", other);

@@ -8,6 +8,9 @@ pub const POD_GROUP: &str = "muster.dev/pod-group";
 /// Label: a pod's subgroup.
 pub const SUBGROUP: &str = "muster.dev/subgroup";
 
+/// Annotation: how many pods of a gang without a PodGroup must run.
+pub const MIN_AVAILABLE: &str = "muster.dev/min-available";
+
 /// Label of a pod without a gang and of an upstream PodGroup, annotation of a namespace: a queue.
 pub const QUEUE: &str = "muster.dev/queue";
 
@@ -28,6 +31,46 @@ pub const SLOT: &str = "muster.dev/slot";
 
 /// Label of a ghost: its Testbed. For people.
 pub const GHOST_OF: &str = "muster.dev/ghost-of";
+
+/// Annotation of kube-batch and of Volcano: a pod's PodGroup.
+pub const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+
+/// Annotation of Volcano's controllers: a pod's PodGroup.
+pub const VOLCANO_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
+
+/// Annotation of Kueue: how many pods a pod's group has in all.
+pub const TOTAL_COUNT: &str = "kueue.x-k8s.io/pod-group-total-count";
+
+/// Annotation of Kueue: with the value `true` a group's pods come as those before have begun.
+pub const FAST_ADMISSION: &str = "kueue.x-k8s.io/pod-group-fast-admission";
+
+/// Annotation of YuniKorn: the task group that a pod belongs to.
+pub const TASK_GROUP: &str = "yunikorn.apache.org/task-group-name";
+
+/// Annotation of YuniKorn: all task groups of a pod's application, as a list in JSON.
+pub const TASK_GROUPS: &str = "yunikorn.apache.org/task-groups";
+
+/// Annotation or label of YuniKorn: a pod's application.
+pub const APPLICATION: &str = "yunikorn.apache.org/app-id";
+
+/// Annotation or label of YuniKorn: the path of an application's queue.
+pub const APPLICATION_QUEUE: &str = "yunikorn.apache.org/queue";
+
+/// Annotation of KAI: a pod's PodGroup.
+pub const KAI_POD_GROUP: &str = "pod-group-name";
+
+/// The annotations of others by which pods say of which gang they are.
+pub(super) const OF_GANGS: [&str; 9] = [
+    GROUP_NAME,
+    VOLCANO_GROUP_NAME,
+    TOTAL_COUNT,
+    FAST_ADMISSION,
+    TASK_GROUP,
+    TASK_GROUPS,
+    APPLICATION,
+    APPLICATION_QUEUE,
+    KAI_POD_GROUP,
+];
 
 /// Annotation of Kubernetes: a claim is bound, and both sides know.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";

@@ -54,7 +54,7 @@ impl Explanations {
             };
             self.gangs.get(&key).map(|one| Arc::clone(&one))
         };
-        let found = GangSpace::OF_POD_GROUPS.into_iter().find_map(of_space)?;
+        let found = GangSpace::BY_NAME.into_iter().find_map(of_space)?;
         let mut gang = GangExplanation::clone(&found);
         if let Some(books) = &gang.queue
             && let Some(queue) = self.queue(&books.name)

@@ -11,6 +11,7 @@ use muster_core::framework::{Addition, Plugin, Profile, QueueSort, Score, Weight
 use muster_core::plugins::registry;
 use muster_model::ProfileId;
 use muster_model::resources::{Measure, Worth};
+use muster_model::units::Millis;
 use std::sync::Arc;
 
 impl SchedulerConfiguration {
@@ -39,6 +40,8 @@ impl SchedulerConfiguration {
             scheduler_names: self.names(),
             profiles: named.map(profile).collect(),
             reads: policy.profiles().iter().map(Profile::reads).collect(),
+            missing_pod_group_timeout: Some(self.missing_pod_group_timeout.millis())
+                .filter(|wait| *wait > Millis(0)),
             ghost_namespace: self.ghost_namespace.as_str().to_owned(),
             ..Reading::default()
         }

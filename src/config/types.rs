@@ -52,6 +52,11 @@ pub struct SchedulerConfiguration {
     /// Whether running gangs are moved to other nodes so that another has room.
     #[serde(default)]
     pub defragmentation: Defragmentation,
+    /// For how long a PodGroup is waited for that pods name in a way of other schedulers' clients, before
+    /// they are placed one by one; zero is for ever.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub missing_pod_group_timeout: Span<0, 86_400, 30>,
     /// How long binding the claims of a gang's pods may take before it is placed anew.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -210,6 +215,7 @@ impl Default for SchedulerConfiguration {
             pod_group_priority: PodGroupPriority::default(),
             half_life: Span::default(),
             defragmentation: Defragmentation::default(),
+            missing_pod_group_timeout: Span::default(),
             volume_bind_timeout: Span::default(),
             ghost_namespace: ObjectName::of_ghosts(),
             listen: Address::default(),

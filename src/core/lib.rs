@@ -8,6 +8,7 @@ pub mod actions;
 pub mod engine;
 pub mod fairness;
 pub mod framework;
+pub mod implied;
 pub mod placement;
 pub mod plugins;
 pub mod state;

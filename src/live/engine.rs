@@ -9,6 +9,7 @@ use muster_api::kinds::Kind;
 use muster_cluster::lanes::Lanes;
 use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
 use muster_core::engine::Scheduler;
+use muster_core::implied::ImpliedGangs;
 use muster_lint::Linter;
 use muster_model::resources::CORE;
 use muster_model::units::{Millis, Time};
@@ -32,6 +33,7 @@ const BATCH: usize = 512;
 /// What the thread works with.
 pub(super) struct Engine {
     pub(super) scheduler: Scheduler,
+    pub(super) implied: ImpliedGangs,
     pub(super) explanations: Arc<Explanations>,
     pub(super) news: mpsc::Receiver<News>,
     pub(super) lanes: Arc<Lanes>,
@@ -143,7 +145,22 @@ impl Engine {
         }
     }
 
-    fn hear(&mut self, event: Event, now: Time) {
+    fn hear(&mut self, mut event: Event, now: Time) {
+        let implied = self.implied.hear(&mut event, now);
+        self.take_in(event, now);
+        let implied = implied.into_iter();
+        implied.for_each(|event| self.take_in(event, now));
+    }
+
+    /// Who has waited for a PodGroup long enough goes on without.
+    fn do_without_podgroups(&mut self, now: Time) {
+        let scheduler = &self.scheduler;
+        let events = self.implied.fire(now, |gang| scheduler.has_podgroup(gang));
+        let events = events.into_iter();
+        events.for_each(|event| self.take_in(event, now));
+    }
+
+    fn take_in(&mut self, event: Event, now: Time) {
         if let Some(linter) = &mut self.linter {
             linter.hear(&event);
         }
@@ -182,6 +199,7 @@ impl Engine {
             let now = self.clock.now();
             // The fence is open, and may not have been a moment ago.
             self.hear_of_writes(now);
+            self.do_without_podgroups(now);
             let plan = self.scheduler.cycle(now);
             self.metrics
                 .cycle_seconds
@@ -210,7 +228,8 @@ impl Engine {
             spans.iter().for_each(|span| self.measure(span));
             let explain_at = self.explain();
             if !more {
-                return wake_at.into_iter().chain(explain_at).min();
+                let due = wake_at.into_iter().chain(explain_at);
+                return due.chain(self.implied.due()).min();
             }
             if !self.fence.is_open() {
                 return Some(self.clock.now());

@@ -12,6 +12,7 @@ use muster_cluster::stalls::Stalls;
 use muster_cluster::words::{Word, Words, Write};
 use muster_cluster::{binding, evicting};
 use muster_core::engine::{Policy, Scheduler};
+use muster_core::implied::ImpliedGangs;
 use muster_core::plugins::registry::exemptions;
 use muster_lint::{Linter, Note};
 use muster_model::units::{Millis, Time};
@@ -23,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub struct Brain {
     scheduler: Scheduler,
+    implied: ImpliedGangs,
     linter: Linter,
     words: Words,
     calls: BTreeMap<u64, Sent>,
@@ -61,6 +63,7 @@ impl Brain {
         Self {
             linter: Linter::of(exemptions(policy.profiles())),
             scheduler: Scheduler::new(policy),
+            implied: ImpliedGangs::default(),
             words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,
@@ -83,9 +86,22 @@ impl Brain {
     }
 
     /// Takes news that no watch told.
-    pub fn hear(&mut self, event: Event, now: Time) {
+    pub fn hear(&mut self, mut event: Event, now: Time) {
+        let implied = self.implied.hear(&mut event, now);
+        self.apply(event, now);
+        implied.into_iter().for_each(|event| self.apply(event, now));
+    }
+
+    fn apply(&mut self, event: Event, now: Time) {
         self.linter.hear(&event);
         self.scheduler.apply(now, event);
+    }
+
+    /// Who has waited for a PodGroup long enough goes on without.
+    fn do_without_podgroups(&mut self, now: Time) {
+        let scheduler = &self.scheduler;
+        let events = self.implied.fire(now, |gang| scheduler.has_podgroup(gang));
+        events.into_iter().for_each(|event| self.apply(event, now));
     }
 
     /// The decision core.
@@ -153,12 +169,15 @@ impl Brain {
         if self.unsynced > 0 {
             return None;
         }
-        self.cycle_at.into_iter().chain(self.wake_at).min()
+        let implied = self.implied.due();
+        let due = self.cycle_at.into_iter().chain(self.wake_at);
+        due.chain(implied).min()
     }
 
     /// Runs one cycle; what the linter has against the plan comes with it.
     pub fn cycle(&mut self, now: Time) -> (Plan, Vec<Note>) {
         self.hear_of_writes(now);
+        self.do_without_podgroups(now);
         let plan = self.scheduler.cycle(now);
         let notes = self.linter.look(&plan, now);
         self.cycle_at = plan.more.then_some(now);

@@ -13,13 +13,14 @@ use muster_api::said::Said;
 use muster_api::slices::{Sizes, Slices};
 use muster_cluster::attempt::Answer;
 use muster_controllers::Resource;
+use muster_core::implied::ImpliedGangs;
 use muster_model::units::Time;
 use muster_model::{
     ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, Object,
     ObjectKey, ObjectKind, Objects, PodKey, PodSpec, QueueSpec, Source, TopologySpec,
 };
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Namespace and name.
 pub type PodName = (String, String);
@@ -88,6 +89,12 @@ pub struct Server {
     wholes: Wholes,
     /// All other objects.
     objects: Objects,
+    /// What pods say of gangs that no PodGroup defines.
+    implied: ImpliedGangs,
+    /// What that makes of them.
+    by_pods: BTreeMap<GangKey, GangSpec>,
+    /// Those of which it makes something else than before.
+    redefined: BTreeSet<GangKey>,
     /// Pods changed since it was last found out how many of them may go.
     budgets_are_old: bool,
     /// What objects say of what schedulers write on them.
@@ -287,7 +294,31 @@ impl Server {
     #[must_use]
     pub fn gang(&self, key: &GangKey) -> Option<&GangSpec> {
         let of = |source| self.objects.spec(&ObjectKey::Gang(key.clone(), source));
-        Source::ALL.into_iter().find_map(of)
+        let defined = Source::KINDS.into_iter().find_map(of);
+        defined.or_else(|| self.by_pods.get(key))
+    }
+
+    /// Takes down what a pod that is there, or gone, makes of a gang.
+    fn define_by_pods(&mut self, mut event: Event, now: Time) {
+        for event in self.implied.hear(&mut event, now) {
+            match event {
+                Event::Is(Object::Gang(spec)) => {
+                    self.redefined.insert(spec.key.clone());
+                    self.by_pods.insert(spec.key.clone(), *spec);
+                }
+                Event::Gone(ObjectKey::Gang(key, _)) => {
+                    self.by_pods.remove(&key);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the gangs that pods define otherwise than before, and what by.
+    pub fn take_redefined(&mut self) -> Vec<GangSpec> {
+        let keys = std::mem::take(&mut self.redefined).into_iter();
+        keys.filter_map(|key| self.by_pods.get(&key).cloned())
+            .collect()
     }
 
     /// Whether a pod is of a gang or a subgroup that wants its nodes for itself.
@@ -513,6 +544,7 @@ impl Server {
             comes_back: false,
         };
         let told = self.of_pod(&pod);
+        self.define_by_pods(told.event.clone(), now);
         self.tell(Stream::Pods, told);
         self.by_uid
             .insert(key.uid.clone(), ObjectKey::Pod(key.clone()));
@@ -538,6 +570,7 @@ impl Server {
         change(pod);
         let pod = self.pods.get(&name)?;
         let told = self.of_pod(pod);
+        self.define_by_pods(told.event.clone(), pod.spec.created);
         self.tell(Stream::Pods, told);
         self.pods.get(&name)
     }
@@ -548,6 +581,7 @@ impl Server {
         let name = (key.namespace.clone(), key.name.clone());
         let pod = self.pods.remove(&name)?;
         let event = Event::Gone(ObjectKey::Pod(key.clone()));
+        self.define_by_pods(event.clone(), Time::ZERO);
         self.tell_gone(Stream::Pods, event, Subject::Pod(key.uid.clone()));
         self.storage.delete_claims_of(&key.uid);
         Some(pod)

@@ -11,6 +11,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod asker;
+mod by_pods;
 mod fits;
 mod lifetimes;
 mod lives;

@@ -1,6 +1,7 @@
 //! The small worlds in which faults happen: some work ends, some runs for ever, some never fits,
 //! and much is edited, deleted and made again on the way.
 
+use crate::by_pods;
 use crate::lives;
 use crate::pods::{db, duration, habits, pod};
 use crate::slots;
@@ -80,6 +81,7 @@ pub(crate) fn world(random: &mut Random) -> World {
         slots::testbed(random, &mut entries);
     }
     let sizes = slots::sizes(entries.len());
+    by_pods::rewrite(&mut entries);
     World {
         scenario: Scenario {
             reading: Reading {

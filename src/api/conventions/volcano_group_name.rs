@@ -3,19 +3,19 @@
 //! Its companion `group-min-member` is not read: the minimum stands on the PodGroup, and a pod
 //! waits for that.
 
-use super::Convention;
+use super::{Convention, Defined};
 use crate::names;
 use crate::slim::Pod;
 use muster_model::GangSpace;
-
-pub(super) const ANNOTATION: &str = "scheduling.volcano.sh/group-name";
+use std::borrow::Cow;
 
 pub(super) const CONVENTION: Convention = Convention {
     mark: "annotation `scheduling.volcano.sh/group-name`",
     space: GangSpace::Named,
+    defined: Defined::ByPodGroupIfItComes,
     name,
 };
 
-fn name(pod: &Pod) -> Option<&str> {
-    names::annotation(&pod.metadata, ANNOTATION)
+fn name(pod: &Pod) -> Option<Cow<'_, str>> {
+    names::annotation(&pod.metadata, names::VOLCANO_GROUP_NAME).map(Cow::from)
 }

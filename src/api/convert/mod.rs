@@ -34,7 +34,7 @@ pub use topology::topology;
 use super::slices::Sizes;
 use super::{names, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
-use muster_model::units::Time;
+use muster_model::units::{Millis, Time};
 use muster_model::{ProfileId, Reads, Source};
 use std::collections::BTreeMap;
 
@@ -47,6 +47,8 @@ pub struct Reading {
     pub profiles: BTreeMap<String, ProfileId>,
     /// What the scores of each profile look at.
     pub reads: Vec<Reads>,
+    /// For how long a PodGroup is waited for that a client of another scheduler names; `None` is for ever.
+    pub missing_pod_group_timeout: Option<Millis>,
     /// The namespace of the pods that stand for slots.
     pub ghost_namespace: String,
     /// How many slots are in the status of a Testbed, and in a slice.

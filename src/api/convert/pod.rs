@@ -10,9 +10,9 @@ use crate::{conventions, duration, names, ranks, requests, slim, slots};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::{Millis, Time};
 use muster_model::{
-    Constraints, GangRef, HostPort, LabelSelector, Labels, NamespaceChoice, NodeFeatures, PodKey,
-    PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec, SlotClaim,
-    Toleration, TolerationOperator, WeightedPodTerm,
+    Constraints, GangRef, HostPort, Implied, LabelSelector, Labels, NamespaceChoice, NodeFeatures,
+    PodKey, PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec,
+    SlotClaim, Toleration, TolerationOperator, WeightedPodTerm,
 };
 use std::sync::Arc;
 
@@ -39,6 +39,15 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
     };
     let gang = conventions::gang_of(pod);
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
+    let queue = text(names::QUEUE).map(str::to_owned);
+    let lifetime = lifetime(pod, &mut notes);
+    let wait = reading.missing_pod_group_timeout;
+    let implied = conventions::implied(pod, wait).filter(|_| ours);
+    let implied = implied.map(|said| Implied {
+        queue: queue.clone().or(said.queue),
+        lifetime,
+        ..said
+    });
     PodSpec {
         key: PodKey {
             namespace: meta.namespace.clone().unwrap_or_default(),
@@ -64,9 +73,10 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             .map(|gate| gate.name.clone())
             .collect(),
         gang,
+        implied: implied.map(Box::new),
         subgroup: text(names::SUBGROUP).map(str::to_owned),
         rank: ranks::of(meta),
-        queue: text(names::QUEUE).map(str::to_owned),
+        queue,
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),
         never_preempts: spec
@@ -74,7 +84,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             .as_deref()
             .map(|policy| policy == cluster::NEVER),
         labels: meta.labels.as_ref().map(PodLabels::new).unwrap_or_default(),
-        lifetime: lifetime(pod, &mut notes),
+        lifetime,
         shape,
         volumes: volumes::of_pod(pod),
         unsupported: notes.paths,
@@ -597,18 +607,12 @@ mod tests {
 
     #[test]
     fn a_gang_convention_that_is_not_honoured_is_named_unless_another_names_the_gang() {
-        let mut pod = json!({"metadata": {
-            "labels": {"kueue.x-k8s.io/pod-group-name": "g"},
-            "annotations": {"pod-group-name": "g"},
-        }});
+        let mut pod = json!({"metadata": {"annotations": {"pod-group-name": "g"}}});
         assert_eq!(
             convert(pod.clone()).unsupported,
-            [
-                "metadata.labels[kueue.x-k8s.io/pod-group-name]: this gang convention is not \
-              honoured yet"
-            ]
+            ["metadata.annotations[pod-group-name]: this gang convention is not honoured yet"]
         );
-        pod["metadata"]["labels"]["muster.dev/pod-group"] = json!("g");
+        pod["metadata"]["labels"] = json!({"muster.dev/pod-group": "g"});
         assert_eq!(convert(pod).unsupported, [""; 0]);
     }
 

@@ -3,7 +3,7 @@
 //! Managed fields, finalizers, owners that are no controller and foreign annotations never
 //! reach memory. The type stays Kubernetes' own because kube asks for it.
 
-use crate::{conventions, names, ranks};
+use crate::{names, ranks};
 use bytes::Bytes;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
@@ -232,7 +232,7 @@ const OF_STORAGE: [&str; 4] = [
 fn is_read(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
     let ours = domain == "muster.dev" || domain.ends_with(".muster.dev");
-    let of_gangs = conventions::reads_annotation(key) || ranks::reads_annotation(key);
+    let of_gangs = names::OF_GANGS.contains(&key) || ranks::reads_annotation(key);
     ours || of_gangs || OF_STORAGE.contains(&key)
 }
 

@@ -124,7 +124,8 @@ pub(super) fn word(write: &Write, now: Timestamp) -> Made {
     match &write.word {
         Word::Gang(one) => {
             let (group, subresource, kind_of_patch) = match one.source {
-                Source::Muster => ("muster.dev/v1alpha1", "/status", MERGE_PATCH),
+                // Of a gang that its pods define nothing is said on an object.
+                Source::Muster | Source::Pods => ("muster.dev/v1alpha1", "/status", MERGE_PATCH),
                 Source::Volcano => ("scheduling.volcano.sh/v1beta1", "", MERGE_PATCH),
                 Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status", STRATEGIC_PATCH),
                 Source::Coscheduling => ("scheduling.x-k8s.io/v1alpha1", "/status", MERGE_PATCH),

@@ -36,7 +36,7 @@ pub use crate::state::Priorities;
 use crate::state::{Changes, ClusterState, DEFAULT_HALF_LIFE, GangId};
 use muster_model::resources::Worth;
 use muster_model::units::{Millis, Time};
-use muster_model::{BindOutcome, Code, Event, GangKey, Inquiry, PodKey};
+use muster_model::{BindOutcome, Code, Event, GangKey, Inquiry, PodKey, Source};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use voice::{Outlet, Voice};
@@ -205,6 +205,14 @@ impl Scheduler {
             let questions = &mut self.claims.questions;
             questions.bind_answered(&self.state, self.policy.profiles(), &pod, node);
         }
+    }
+
+    /// Whether an object defines a gang.
+    #[must_use]
+    pub fn has_podgroup(&self, gang: &GangKey) -> bool {
+        let id = self.state.find_gang(gang);
+        let definition = id.and_then(|id| self.state.gang(id)?.definition());
+        definition.is_some_and(|spec| spec.source != Source::Pods)
     }
 
     /// Whether something since the last cycle could make a difference. Time may too: see

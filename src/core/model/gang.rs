@@ -16,13 +16,15 @@ pub enum GangSpace {
     Upstream,
     /// Coscheduling's `scheduling.x-k8s.io` PodGroup, by the label `scheduling.x-k8s.io/pod-group`.
     Coscheduling,
+    /// No kind: the pods that name it say all that is said of it.
+    Pods,
     /// A pod without a gang; the name is its uid.
     Own,
 }
 
 impl GangSpace {
-    /// Those of PodGroups, in the order in which a name is looked up that says no more.
-    pub const OF_POD_GROUPS: [Self; 3] = [Self::Named, Self::Upstream, Self::Coscheduling];
+    /// Those in which people name gangs, in the order in which a name is looked up that says no more.
+    pub const BY_NAME: [Self; 4] = [Self::Named, Self::Upstream, Self::Coscheduling, Self::Pods];
 }
 
 /// Identifies a gang. Always keyed by the pod's own namespace: gangs do not cross namespaces.
@@ -57,26 +59,47 @@ pub enum Source {
     Upstream,
     /// `scheduling.x-k8s.io/v1alpha1` PodGroup, of scheduler-plugins' coscheduling.
     Coscheduling,
+    /// No object: what its pods say of it, as [`Implied`].
+    Pods,
 }
 
 impl Source {
-    /// All, in order.
-    pub const ALL: [Self; 4] = [
+    /// All kinds of objects, in order.
+    pub const KINDS: [Self; 4] = [
         Self::Muster,
         Self::Volcano,
         Self::Upstream,
         Self::Coscheduling,
     ];
 
-    /// Among which names its objects define a gang.
+    /// Among which names it defines a gang.
     #[must_use]
     pub const fn space(self) -> GangSpace {
         match self {
             Self::Muster | Self::Volcano => GangSpace::Named,
             Self::Upstream => GangSpace::Upstream,
             Self::Coscheduling => GangSpace::Coscheduling,
+            Self::Pods => GangSpace::Pods,
         }
     }
+}
+
+/// What a pod says of its gang, for a gang that no PodGroup defines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Implied {
+    /// How many pods must run; zero for no gang: its pods are placed one by one.
+    pub min_available: u32,
+    /// The queue; absent, the namespace's or the default one.
+    pub queue: Option<String>,
+    /// Room that must be free before the gang is admitted.
+    pub min_resources: Amounts,
+    /// How long it is protected from its start; `None` is for ever.
+    pub lifetime: Option<Millis>,
+    /// Why what the pod says cannot be valid, in words.
+    pub invalid: Option<String>,
+    /// It counts once the gang's PodGroup has been missing for so long; `None` where there is none to wait for.
+    pub after: Option<Millis>,
 }
 
 /// How long a gang is protected from its start: until then nobody takes it off its nodes for the

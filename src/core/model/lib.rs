@@ -54,7 +54,9 @@ pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome, Writes};
 pub use exemptions::Exemptions;
 pub use features::NodeFeatures;
-pub use gang::{GangKey, GangSpace, GangSpec, GrantedTerms, Lifetime, Source, SubgroupSpec};
+pub use gang::{
+    GangKey, GangSpace, GangSpec, GrantedTerms, Implied, Lifetime, Source, SubgroupSpec,
+};
 pub use hyper_node::{HYPER_NODES, HyperNodeSpec, MAX_TIERS, NodeChoice, level_of_tier};
 pub use image::NodeImage;
 pub use name_pattern::NamePattern;

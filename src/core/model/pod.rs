@@ -1,8 +1,8 @@
 //! A pod as the core is told of it.
 
 use super::{
-    Amounts, Constraints, GangKey, GangSpace, GhostOf, PodLabels, PodRules, PodVolume, Preferences,
-    Rank, SlotClaim, SpreadRule,
+    Amounts, Constraints, GangKey, GangSpace, GhostOf, Implied, PodLabels, PodRules, PodVolume,
+    Preferences, Rank, SlotClaim, SpreadRule,
 };
 use crate::units::{Millis, Time};
 use std::fmt;
@@ -152,6 +152,9 @@ pub struct PodSpec {
     pub gates: Vec<String>,
     /// The gang it belongs to.
     pub gang: GangRef,
+    /// What it says of its gang, where no PodGroup defines that. Taken out of the news by
+    /// who makes a definition of it.
+    pub implied: Option<Box<Implied>>,
     /// Its subgroup, by label `muster.dev/subgroup`.
     pub subgroup: Option<String>,
     /// Where it stands in the line of its gang, if whoever made it numbered it.

@@ -4,11 +4,12 @@
 use super::{GangSpec, Source};
 
 impl Source {
-    /// The name of the scheduler that groups of this kind are made for; `None` for our own kind.
+    /// The name of the scheduler that groups of this kind are made for; `None` for our own kind, and where
+    /// there is no object.
     #[must_use]
     pub const fn scheduler(self) -> Option<&'static str> {
         match self {
-            Self::Muster => None,
+            Self::Muster | Self::Pods => None,
             Self::Volcano => Some("volcano"),
             Self::Upstream => Some("default-scheduler"),
             Self::Coscheduling => Some("scheduler-plugins-scheduler"),
@@ -70,7 +71,7 @@ mod tests {
     fn a_pod_of_ours_makes_a_group_ours_whatever_defines_it() {
         for named in [OURS, BOTH] {
             assert!(is_ours(named, None, false));
-            for source in Source::ALL {
+            for source in Source::KINDS {
                 assert!(is_ours(named, Some(&defined_by(source, false)), false));
             }
         }

@@ -60,6 +60,7 @@ impl PodFacts {
             bound_at: _,
             terminating: _,
             gang: _,
+            implied: _,
             labels: _,
             shape: _,
             volumes: _,

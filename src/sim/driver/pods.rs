@@ -42,6 +42,7 @@ impl Driver {
             }
             return;
         };
+        self.note_gangs_by_pods();
         if let Some(pod) = self.server.pod(&key) {
             self.ledger.created(pod, self.now);
         }
@@ -73,7 +74,17 @@ impl Driver {
         self.plans[before.line] = plan;
         let change = |pod: &mut Pod| pod.spec = edited;
         if let Some(after) = self.server.change_pod(&before.spec.key, change).cloned() {
+            self.note_gangs_by_pods();
             self.ledger.edited(&before, &after, &self.server, self.now);
+        }
+    }
+
+    /// Takes down what pods make of gangs that no PodGroup defines.
+    fn note_gangs_by_pods(&mut self) {
+        for spec in self.server.take_redefined() {
+            let known = self.ledger.gangs.get(&spec.key);
+            let is_new = known.is_none_or(|line| line.spec.is_none());
+            self.ledger.gang_changed(&spec, true, is_new, self.now);
         }
     }
 

@@ -93,7 +93,7 @@ impl Scheduler {
             let gang = self.state.find_gang(key).and_then(|id| self.state.gang(id));
             gang.is_some_and(|gang| gang.definition().is_some())
         };
-        let spaces = GangSpace::OF_POD_GROUPS.map(key);
+        let spaces = GangSpace::BY_NAME.map(key);
         let known = |key: &&GangKey| self.state.find_gang(key).is_some();
         let theirs = |key: &&GangKey| self.state.definition_of_others(key).is_some();
         let found = spaces.iter().find(|key| defined(key));
