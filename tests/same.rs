@@ -87,6 +87,8 @@ enum Written {
     AsOneSubgroupInARack,
     /// As the PodGroup of another project.
     AsVolcanos,
+    /// The same with a task that has the whole minimum.
+    AsVolcanosWithTasks,
     AsCoschedulings,
     /// With no PodGroup: its pods say all.
     ByItsPods,
@@ -144,9 +146,18 @@ impl World {
                 }
                 spec.subgroups = vec![all];
             }
-            Written::AsVolcanos => {
+            Written::AsVolcanos | Written::AsVolcanosWithTasks => {
                 // Ours before it has pods, and when it has none any more.
                 (spec.source, spec.stands_in) = (Source::Volcano, true);
+                if written == Written::AsVolcanosWithTasks {
+                    subgroup = Some("all".to_owned());
+                    let all = SubgroupSpec {
+                        name: "all".into(),
+                        min: gang.members,
+                        ..SubgroupSpec::default()
+                    };
+                    spec.subgroups = vec![all, SubgroupSpec::default()];
+                }
             }
             Written::AsCoschedulings => {
                 (spec.source, spec.stands_in) = (Source::Coscheduling, true);
@@ -306,6 +317,7 @@ proptest! {
             Written::AsOneSubgroup,
             Written::AsOneSubgroupInARack,
             Written::AsVolcanos,
+            Written::AsVolcanosWithTasks,
             Written::AsCoschedulings,
             Written::ByItsPods,
         ] {

@@ -38,6 +38,9 @@ pub const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 /// Annotation of Volcano's controllers: a pod's PodGroup.
 pub const VOLCANO_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
 
+/// Annotation of Volcano: a pod's task.
+pub const TASK: &str = "volcano.sh/task-spec";
+
 /// Annotation of Kueue: how many pods a pod's group has in all.
 pub const TOTAL_COUNT: &str = "kueue.x-k8s.io/pod-group-total-count";
 
@@ -60,9 +63,10 @@ pub const APPLICATION_QUEUE: &str = "yunikorn.apache.org/queue";
 pub const KAI_POD_GROUP: &str = "pod-group-name";
 
 /// The annotations of others by which pods say of which gang they are.
-pub(super) const OF_GANGS: [&str; 9] = [
+pub(super) const OF_GANGS: [&str; 10] = [
     GROUP_NAME,
     VOLCANO_GROUP_NAME,
+    TASK,
     TOTAL_COUNT,
     FAST_ADMISSION,
     TASK_GROUP,

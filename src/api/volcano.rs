@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::NamespaceResourceScope;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// `scheduling.volcano.sh/v1beta1` PodGroup. It has no status subresource.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -39,12 +40,15 @@ pub struct PodGroupStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// `spec` of Volcano's PodGroup. Role minima (`minTaskMember`) are not read.
+/// `spec` of Volcano's PodGroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodGroupSpec {
     /// How many must run.
     pub min_member: Option<i32>,
+    /// How many of each task must run, by the task's name.
+    #[serde(deserialize_with = "nullable")]
+    pub min_task_member: BTreeMap<String, i32>,
     /// Its queue.
     pub queue: Option<String>,
     /// Its priority class.

@@ -7,6 +7,7 @@ use crate::{coscheduling, crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
 use muster_model::{Amounts, GangKey, GangSpec, GrantedTerms, Lifetime, Source, SubgroupSpec};
+use std::collections::BTreeMap;
 
 /// Our own PodGroup.
 #[must_use]
@@ -80,19 +81,44 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
             .is_some_and(|one| one.is_bound());
         hard.then(|| format!("spec.subGroupPolicy[{index}].networkTopology is not supported yet"))
     }));
+    let min_available = count(
+        "spec.minMember",
+        spec.min_member.unwrap_or(0),
+        &mut problems,
+    );
     GangSpec {
         topology: wish,
-        min_available: count(
-            "spec.minMember",
-            spec.min_member.unwrap_or(0),
-            &mut problems,
-        ),
+        min_available,
+        subgroups: tasks(&spec.min_task_member, min_available, &mut problems),
         queue: filled(spec.queue.as_ref()),
         priority_class: filled(spec.priority_class_name.as_ref()),
         min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Volcano, reading)
     }
+}
+
+/// The tasks that have a minimum, as subgroups, and one for all others. As Volcano has it they do not count
+/// where they want more together than the whole.
+fn tasks(
+    minima: &BTreeMap<String, i32>,
+    of_all: u32,
+    problems: &mut Vec<String>,
+) -> Vec<SubgroupSpec> {
+    let named = minima.iter().map(|(name, min)| SubgroupSpec {
+        name: name.clone(),
+        min: count("spec.minTaskMember", *min, problems),
+        ..SubgroupSpec::default()
+    });
+    let mut tasks: Vec<SubgroupSpec> = named.collect();
+    let wanted = tasks
+        .iter()
+        .fold(0_u32, |sum, one| sum.saturating_add(one.min));
+    if wanted == 0 || wanted > of_all {
+        return Vec::new();
+    }
+    tasks.push(SubgroupSpec::default());
+    tasks
 }
 
 /// Coscheduling's PodGroup. Without `minMember` it is no gang: its pods are placed one by one. Its queue is its label

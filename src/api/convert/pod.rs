@@ -74,7 +74,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             .collect(),
         gang,
         implied: implied.map(Box::new),
-        subgroup: text(names::SUBGROUP).map(str::to_owned),
+        subgroup: subgroup(meta).map(str::to_owned),
         rank: ranks::of(meta),
         queue,
         priority: spec.priority,
@@ -91,6 +91,13 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         ghost_of: testbed::ghost_of(pod, reading),
         slot: slots::told(meta),
     }
+}
+
+/// Its part of its gang: the subgroup, else its task in Volcano's words.
+fn subgroup(meta: &ObjectMeta) -> Option<&str> {
+    let own = names::label(meta, names::SUBGROUP).filter(|name| !name.is_empty());
+    let task = || names::annotation(meta, names::TASK).filter(|name| !name.is_empty());
+    own.or_else(task)
 }
 
 /// Which slots it claims. What cannot be read is no claim, and the pod waits.

@@ -135,7 +135,8 @@ impl Lifetime {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SubgroupSpec {
-    /// What pods say in their label `muster.dev/subgroup`.
+    /// What pods say in their label `muster.dev/subgroup`; empty for one that takes all who name none
+    /// of the others.
     pub name: String,
     /// How many must run.
     pub min: u32,

@@ -70,7 +70,8 @@ impl Counts {
 /// A subgroup of a gang. A gang that declares none has one, without a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subgroup {
-    /// What pods say in their label; empty for the only one of a gang that declares none.
+    /// What pods say in their label; empty for the one that takes all who say nothing of the others: the only one
+    /// of a gang that declares none.
     pub name: String,
     /// How many must be available.
     pub min: u32,
@@ -429,10 +430,7 @@ impl Gang {
     /// The index of the subgroup that a pod with this label belongs to.
     #[must_use]
     pub fn subgroup_of(&self, label: Option<&str>) -> Option<usize> {
-        match self.subgroups.as_slice() {
-            [only] if only.name.is_empty() => Some(0),
-            many => many.iter().position(|one| Some(one.name.as_str()) == label),
-        }
+        subgroup_of(&self.subgroups, label)
     }
 
     /// The subgroups its definition asks for, without members but those that ended well and are
@@ -440,13 +438,10 @@ impl Gang {
     #[must_use]
     pub fn subgroups_wanted(&self) -> Vec<Subgroup> {
         let mut wanted = self.subgroups_defined();
-        for one in &mut wanted {
-            one.retired = if one.name.is_empty() {
-                self.retired.values().sum()
-            } else {
-                let of_name = self.retired.get(&Some(one.name.clone()));
-                of_name.copied().unwrap_or(0)
-            };
+        for (label, retired) in &self.retired {
+            if let Some(index) = subgroup_of(&wanted, label.as_deref()) {
+                wanted[index].retired += retired;
+            }
         }
         wanted
     }
@@ -496,6 +491,13 @@ impl Gang {
         let own = self.definition().and_then(|spec| spec.queue.as_deref());
         own.or(single.filter(|_| self.is_single())).or(namespace)
     }
+}
+
+/// The index of the subgroup that takes pods with this label.
+fn subgroup_of(subgroups: &[Subgroup], label: Option<&str>) -> Option<usize> {
+    let named = |name| subgroups.iter().position(|one| one.name == name);
+    let of_label = label.filter(|label| !label.is_empty()).and_then(named);
+    of_label.or_else(|| named(""))
 }
 
 #[cfg(test)]

@@ -120,10 +120,8 @@ impl Gang {
 
     fn has(&self, subgroup: Option<&str>) -> bool {
         let subgroups = self.definition().map_or(&[][..], |spec| &spec.subgroups);
-        subgroups.is_empty()
-            || subgroups
-                .iter()
-                .any(|one| Some(one.name.as_str()) == subgroup)
+        let takes = |one: &SubgroupSpec| one.name.is_empty() || Some(one.name.as_str()) == subgroup;
+        subgroups.is_empty() || subgroups.iter().any(takes)
     }
 
     /// What is missing to the minimum when members are counted like this, in words.
