@@ -1,6 +1,7 @@
 //! Muster beside kube-scheduler and Volcano's PodGroups: what is not ours is left alone.
 
 use crate::live::{Cluster, PODS, condition, eventually, text};
+use muster_devcluster::fake_node;
 use serde_json::{Value, json};
 use std::thread::sleep;
 use std::time::Duration;
@@ -87,5 +88,26 @@ fn nothing_is_written_on_groups_of_kube_scheduler_and_of_volcano() {
     cluster.plane.kubectl(&arguments).unwrap();
     sleep(LONG_ENOUGH);
     assert_eq!(get(VOLCANO, "v")["status"]["phase"], "Unknown");
+    muster.stop();
+}
+
+#[test]
+fn clients_of_volcano_find_events_on_their_podgroup() {
+    let cluster = Cluster::start();
+    cluster.apply(include_str!("../support/volcano-podgroups.yaml"));
+    let group = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, \
+                 metadata: {name: v}, spec: {minMember: 2}}";
+    eventually("Volcano's kind is served", || {
+        cluster.plane.kubectl_apply_stdin(group).is_ok()
+    });
+    cluster.nodes(1, "1");
+    let muster = cluster.muster();
+    cluster.pods("v", 2, "1");
+    let said = |event: &str| cluster.events("v").iter().any(|one| one.starts_with(event));
+    eventually("it is said that it waits", || said("Unschedulable: "));
+    assert!(!said("Scheduled: "));
+    let late = |_| fake_node("late", &[("cpu", "1"), ("memory", "64Gi")]);
+    cluster.plane.create_nodes(1, late).unwrap();
+    eventually("it is said that it is scheduled", || said("Scheduled: "));
     muster.stop();
 }

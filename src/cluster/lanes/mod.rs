@@ -5,6 +5,7 @@
 //! nothing: what is to be done was decided in the plan, and what an answer means stands in the
 //! protocols [`binding`](super::binding) and [`evicting`](super::evicting).
 
+mod about;
 mod ask;
 mod bind;
 mod bucket;

@@ -3,6 +3,7 @@
 //! Bodies are minimal. Every write to an object names its uid, so that it never touches another
 //! one that took the name. When a write ends is added where it is sent ([`ending`](crate::ending)).
 
+use super::about::{About, api_version};
 use crate::attempt::Target;
 use crate::clock::wall;
 use crate::encoding::Encoding;
@@ -123,13 +124,13 @@ pub(super) fn word(write: &Write, now: Timestamp) -> Made {
     let patch = said.map_or_else(|| json!({"status": {}}), |said| said.patch());
     match &write.word {
         Word::Gang(one) => {
-            let (group, subresource, kind_of_patch) = match one.source {
-                // Of a gang that its pods define nothing is said on an object.
-                Source::Muster | Source::Pods => ("muster.dev/v1alpha1", "/status", MERGE_PATCH),
-                Source::Volcano => ("scheduling.volcano.sh/v1beta1", "", MERGE_PATCH),
-                Source::Upstream => ("scheduling.k8s.io/v1beta1", "/status", STRATEGIC_PATCH),
-                Source::Coscheduling => ("scheduling.x-k8s.io/v1alpha1", "/status", MERGE_PATCH),
+            // A kind that is built in has conditions of others', and Volcano's has no subresource.
+            let (subresource, kind_of_patch) = match one.source {
+                Source::Volcano => ("", MERGE_PATCH),
+                Source::Upstream => ("/status", STRATEGIC_PATCH),
+                Source::Muster | Source::Coscheduling | Source::Pods => ("/status", MERGE_PATCH),
             };
+            let group = api_version(one.source);
             let GangKey {
                 namespace, name, ..
             } = &one.gang;
@@ -163,11 +164,11 @@ pub(super) struct EventText<'a> {
     pub(super) note: &'a str,
 }
 
-/// An event about a pod that is to be posted.
+/// An event that is to be posted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewEvent<'a> {
-    /// About this pod.
-    pub(super) pod: &'a PodKey,
+    /// About what.
+    pub(super) about: &'a About,
     /// What it says.
     pub(super) text: EventText<'a>,
     /// The name of this process.
@@ -184,23 +185,23 @@ pub(super) fn event(new: NewEvent<'_>, encoding: Encoding) -> Made {
         Encoding::Json => in_json(&new.json()),
         Encoding::Protobuf => protobuf::sealed("events.k8s.io/v1", "Event", &new.message()),
     };
-    let namespace = &new.pod.namespace;
+    let namespace = &new.about.namespace;
     let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
     post(&path, encoding, body)
 }
 
 impl NewEvent<'_> {
     fn name(&self) -> String {
-        let pod = cut(&self.pod.name, MAX_NAME - 34);
-        format!("{pod}.{:016x}{:016x}", self.now.0, self.serial)
+        let name = cut(&self.about.name, MAX_NAME - 34);
+        format!("{name}.{:016x}{:016x}", self.now.0, self.serial)
     }
 
     fn json(&self) -> Value {
-        let (pod, text) = (self.pod, self.text);
+        let (about, text) = (self.about, self.text);
         json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"namespace": pod.namespace, "name": self.name()},
+            "metadata": {"namespace": about.namespace, "name": self.name()},
             "type": text.kind,
             "reason": text.reason,
             "action": text.action,
@@ -209,21 +210,21 @@ impl NewEvent<'_> {
             "reportingController": CONTROLLER,
             "reportingInstance": cut(self.instance, MAX_INSTANCE),
             "regarding": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": pod.namespace,
-                "name": pod.name,
-                "uid": pod.uid,
+                "apiVersion": about.api_version,
+                "kind": about.kind,
+                "namespace": about.namespace,
+                "name": about.name,
+                "uid": about.uid,
             },
         })
     }
 
     fn message(&self) -> protobuf::Event {
-        let (pod, text) = (self.pod.clone(), self.text);
+        let (about, text) = (self.about.clone(), self.text);
         protobuf::Event {
             metadata: WrittenMeta {
                 name: self.name(),
-                namespace: pod.namespace.clone(),
+                namespace: about.namespace.clone(),
                 ..WrittenMeta::default()
             },
             kind: text.kind.to_owned(),
@@ -234,11 +235,11 @@ impl NewEvent<'_> {
             reporting_controller: CONTROLLER.to_owned(),
             reporting_instance: cut(self.instance, MAX_INSTANCE).to_owned(),
             regarding: ObjectReference {
-                api_version: "v1".to_owned(),
-                kind: "Pod".to_owned(),
-                namespace: pod.namespace,
-                name: pod.name,
-                uid: pod.uid,
+                api_version: about.api_version.to_owned(),
+                kind: about.kind.to_owned(),
+                namespace: about.namespace,
+                name: about.name,
+                uid: about.uid,
             },
         }
     }
@@ -327,8 +328,9 @@ mod tests {
             action: "Binding",
             note: "",
         };
+        let about = About::from(&pod);
         let new = NewEvent {
-            pod: &pod,
+            about: &about,
             text,
             instance: "muster",
             now: Time(u64::MAX),

@@ -6,7 +6,7 @@
 
 use super::Context;
 use super::bucket::Bucket;
-use super::events::{Events, PodEvent};
+use super::events::{self, Event, Events};
 use super::pending::Pending;
 use super::requests::{self, EventText, NewEvent};
 use super::send::{write, write_in};
@@ -59,7 +59,7 @@ struct Inner {
 /// Something to write.
 enum Item {
     Word(Box<Write>),
-    Event(PodEvent),
+    Event(Event),
 }
 
 /// The lane's intake. Clones put into the same memory.
@@ -119,8 +119,8 @@ impl SlowLane {
     /// A pod was bound.
     pub(super) fn scheduled(&self, pod: &PodKey, node: &str) {
         self.inner().words.forget(&Subject::Pod(pod.uid.clone()));
-        self.event(PodEvent {
-            pod: pod.clone(),
+        self.event(Event {
+            about: pod.into(),
             kind: "Normal",
             reason: "Scheduled",
             action: "Binding",
@@ -135,8 +135,8 @@ impl SlowLane {
             EvictCause::Release => ("Released", "Releasing"),
             EvictCause::Preemption => ("Preempted", "Preempting"),
         };
-        self.event(PodEvent {
-            pod: order.pod.clone(),
+        self.event(Event {
+            about: (&order.pod).into(),
             kind: "Normal",
             reason,
             action,
@@ -153,8 +153,8 @@ impl SlowLane {
         }
         inner.refused.insert(order.pod.uid.clone(), answer.into());
         drop(inner);
-        self.event(PodEvent {
-            pod: order.pod.clone(),
+        self.event(Event {
+            about: (&order.pod).into(),
             kind: "Warning",
             reason,
             action: "Releasing",
@@ -162,7 +162,7 @@ impl SlowLane {
         });
     }
 
-    fn event(&self, event: PodEvent) {
+    fn event(&self, event: Event) {
         if !self.inner().events.put(event) {
             self.count("event", "dropped");
         }
@@ -278,7 +278,7 @@ impl SlowLane {
     }
 
     /// Posts an event, once.
-    async fn post(&self, event: &PodEvent) -> Option<Duration> {
+    async fn post(&self, event: &Event) -> Option<Duration> {
         let serial = {
             let mut inner = self.inner();
             inner.serial += 1;
@@ -292,7 +292,7 @@ impl SlowLane {
         };
         let context = &self.context;
         let new = NewEvent {
-            pod: &event.pod,
+            about: &event.about,
             text,
             instance: &context.instance,
             now: context.clock.now(),
@@ -318,14 +318,9 @@ impl SlowLane {
         if let (Answer::Status { code, message, .. }, "failed") = (&answer, result) {
             tracing::warn!(kind, code, words = message, "not written");
         }
-        if let (Word::Pod(order), true, Written::Done(_)) = (&word.word, word.is_news, &written) {
-            self.event(PodEvent {
-                pod: order.pod.clone(),
-                kind: "Warning",
-                reason: "FailedScheduling",
-                action: "Scheduling",
-                note: Arc::clone(&order.message),
-            });
+        let is_news = word.is_news && matches!(written, Written::Done(_));
+        if let Some(event) = is_news.then(|| events::of_word(&word.word)).flatten() {
+            self.event(event);
         }
         let now = self.context.clock.now();
         self.inner().words.written(&word.subject, written, now);

@@ -8,7 +8,7 @@ use crate::{Code, GangKey, GrantedTerms, Source};
 pub const SHOWN_POSITIONS: u32 = 50;
 
 /// The status of one PodGroup object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GangStatus {
     /// Which gang.
