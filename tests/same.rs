@@ -149,7 +149,8 @@ impl World {
             Written::AsVolcanos | Written::AsVolcanosWithTasks => {
                 // Ours before it has pods, and when it has none any more.
                 (spec.source, spec.stands_in) = (Source::Volcano, true);
-                if written == Written::AsVolcanosWithTasks {
+                // Several subgroups that are to be in one rack are fitted in by another search.
+                if written == Written::AsVolcanosWithTasks && spec.topology.is_none() {
                     subgroup = Some("all".to_owned());
                     let all = SubgroupSpec {
                         name: "all".into(),
