@@ -31,6 +31,7 @@ mod external_flags;
 mod framework;
 mod log_cli;
 mod metrics_docs;
+mod migrate;
 mod plans;
 mod plugin_schema;
 mod plugin_simulated;
