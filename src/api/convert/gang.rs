@@ -98,6 +98,9 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
     }
 }
 
+/// Our own PodGroup has as many subgroups, with the one for all other tasks.
+const MAX_TASKS: usize = 63;
+
 /// The tasks that have a minimum, as subgroups, and one for all others. As Volcano has it they do not count
 /// where they want more together than the whole.
 fn tasks(
@@ -105,6 +108,13 @@ fn tasks(
     of_all: u32,
     problems: &mut Vec<String>,
 ) -> Vec<SubgroupSpec> {
+    if minima.len() > MAX_TASKS {
+        let found = minima.len();
+        problems.push(format!(
+            "spec.minTaskMember: {found} tasks, and at most {MAX_TASKS} may have a minimum"
+        ));
+        return Vec::new();
+    }
     let named = minima.iter().map(|(name, min)| SubgroupSpec {
         name: name.clone(),
         min: count("spec.minTaskMember", *min, problems),
@@ -402,6 +412,30 @@ mod tests {
         assert_eq!(gang.min_resources, amounts(&[("cpu", 2000), ("pods", 2)]));
         let gang = volcano(json!({"minResources": {"count/pods": "2", "count/jobs.batch": "1"}}));
         assert_eq!(gang.min_resources, amounts(&[("pods", 2)]));
+    }
+
+    #[test]
+    fn the_minima_of_tasks_count_unless_they_want_more_than_the_whole() {
+        let tasks = |minimum: i32| {
+            let minima = json!({"worker": 2, "ps": 1});
+            let gang = volcano(json!({"minMember": minimum, "minTaskMember": minima}));
+            let found = gang.subgroups.into_iter();
+            found.map(|one| (one.name, one.min)).collect::<Vec<_>>()
+        };
+        let named = |name: &str, min| (name.to_owned(), min);
+        let wanted = [named("ps", 1), named("worker", 2), named("", 0)];
+        assert_eq!(tasks(3), wanted);
+        assert_eq!(tasks(2), []);
+        let many: serde_json::Map<String, Value> =
+            (0..64).map(|index| (index.to_string(), 1.into())).collect();
+        let gang = volcano(json!({"minMember": 64, "minTaskMember": many}));
+        let problem = "spec.minTaskMember: 64 tasks, and at most 63 may have a minimum";
+        assert_eq!(gang.invalid.as_deref(), Some(problem));
+        let gang = volcano(json!({"minMember": 1, "minTaskMember": {"a": -1}}));
+        assert_eq!(
+            gang.invalid.as_deref(),
+            Some("spec.minTaskMember: -1 is negative")
+        );
     }
 
     #[test]

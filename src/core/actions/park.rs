@@ -6,7 +6,7 @@ use super::claims::reserved;
 use super::company::note_hope;
 use super::order::order_key;
 use super::reservation;
-use crate::state::{Closeness, GangId, View};
+use crate::state::{Closeness, Counts, Gang, GangId, Subgroup, View};
 use muster_model::Why;
 
 /// Puts a gang aside, until something changes that could help it, for a reason of its own.
@@ -48,19 +48,19 @@ pub(super) fn want_of(cx: &Cycle<'_>, gang_id: GangId, view: View) -> Option<Wan
 /// which nodes suit them.
 fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
     let gang = &cx.state[gang_id];
-    let one_group = gang.subgroups.len() == 1;
+    let subgroup = only_subgroup(gang)?;
     let admitted = cx.agenda.note(gang_id).admitted;
     let claims = &cx.claims;
     let held = claims.nominated.contains(&gang_id) || claims.reserved.contains_key(&gang_id);
     let held = held || claims.moves.holds_for(gang_id) || cx.state.held_for(gang_id).is_some();
     let profile = cx.profile_of(gang_id);
-    if held || !one_group || !admitted || !profile.gang_domains.is_empty() {
+    if held || !admitted || !profile.gang_domains.is_empty() {
         return None;
     }
     // Who runs in part has to be near those who run.
-    let near = cx.state.closeness(gang, &gang.subgroups[0]).ok()?;
+    let near = cx.state.closeness(gang, subgroup).ok()?;
     let limit = near.and_then(Closeness::limit);
-    let alone = limit.is_some() && !gang.subgroups[0].on.is_empty();
+    let alone = limit.is_some() && !subgroup.on.is_empty();
     if alone || cx.state.closeness_of_all(gang) != Ok(None) {
         return None;
     }
@@ -75,4 +75,16 @@ fn likeness_of(cx: &Cycle<'_>, gang_id: GangId) -> Option<Likeness> {
         stay: reservation::stay_of(cx, gang_id),
         limit,
     })
+}
+
+/// The only subgroup that has members, or needs some.
+fn only_subgroup(gang: &Gang) -> Option<&Subgroup> {
+    let counts = |one: &&Subgroup| one.min > 0 || one.counts != Counts::default();
+    match gang.subgroups.as_slice() {
+        [only] => Some(only),
+        many => {
+            let mut counting = many.iter().filter(counts);
+            counting.next().filter(|_| counting.next().is_none())
+        }
+    }
 }
