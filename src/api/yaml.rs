@@ -1,6 +1,7 @@
 //! What people write in YAML: read within bounds, and what is wrong with it said in plain words,
 //! with its place.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, MessageFormatter, Options, UserMessageFormatter};
@@ -52,6 +53,41 @@ pub fn text(bytes: Vec<u8>) -> Result<String, Wrong> {
             message: format!("found {found}: expected text in UTF-8"),
         }
     })
+}
+
+/// One document of it.
+///
+/// # Errors
+/// When it cannot be written as YAML.
+pub fn write(value: &impl Serialize) -> Result<String, serde_saphyr::ser::Error> {
+    serde_saphyr::to_string(value)
+}
+
+/// The documents of a text that contain anything, and the line on which each begins, from 1.
+///
+/// A line that begins with `---` in its first column can only be a document's start, so this needs
+/// no parser; each document is then parsed by itself, and an error in one leaves the others alone.
+#[must_use]
+pub fn documents(text: &str) -> Vec<(usize, &str)> {
+    let mut documents = Vec::new();
+    let (mut start, mut start_line) = (0, 1);
+    let mut offset = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if is_marker(line) {
+            documents.push((start_line, &text[start..offset]));
+            // What follows the marker on its line belongs to the document.
+            (start, start_line) = (offset + 3, index + 1);
+        }
+        offset += line.len();
+    }
+    documents.push((start_line, &text[start..]));
+    documents.retain(|(_, text)| !is_blank(text));
+    documents
+}
+
+fn is_marker(line: &str) -> bool {
+    line.strip_prefix("---")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
 /// Reads one document. Only `true` and `false` are truth values, so that a node may be called `n`.

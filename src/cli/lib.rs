@@ -4,6 +4,7 @@ mod bench;
 mod bench_placement;
 mod config;
 mod controllers;
+mod convert;
 mod crds;
 mod extensions;
 mod external;
@@ -61,6 +62,7 @@ enum Command {
     /// Who may `get` a PodGroup, a Queue or a Testbed may ask about it. docs/why.md explains the answer.
     Why(why::Arguments),
     Bench(bench::Arguments),
+    Convert(convert::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
     Crds,
     /// Prints the JSON schema of what plugins in other processes are asked and answer.
@@ -92,6 +94,7 @@ impl Arguments {
             Command::Simulate(arguments) => simulate::run(&arguments, extensions),
             Command::Why(arguments) => why::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
+            Command::Convert(arguments) => convert::run(&arguments),
             Command::Crds => crds::run(),
             Command::PluginSchema => plugin_schema::run(),
             Command::Config(command) => config::run(&command, extensions),

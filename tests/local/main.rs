@@ -27,6 +27,7 @@ mod architecture;
 mod config_commands;
 mod config_docs;
 mod config_file;
+mod convert_cli;
 mod external_flags;
 mod framework;
 mod log_cli;

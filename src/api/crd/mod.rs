@@ -32,6 +32,7 @@ pub use topology::{
     Topology, TopologyConstraint, TopologyLevel, TopologyLink, TopologySpec, TopologyStatus,
 };
 
+use crate::yaml;
 use kube::CustomResourceExt;
 use kube::core::cel::{CompiledSchema, ValidationError, Validator, compile_schema};
 use muster_model::units::Quantity;
@@ -55,7 +56,7 @@ pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
     .iter()
     .map(|crd| {
         let name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
-        Ok((name, serde_saphyr::to_string(crd)?))
+        Ok((name, yaml::write(crd)?))
     })
     .collect()
 }

@@ -1,7 +1,4 @@
-//! Splits a file into YAML documents that remember their lines.
-//!
-//! A line that begins with `---` in its first column can only be a document's start, so this needs
-//! no parser; each document is then parsed by itself, and an error in one leaves the others alone.
+//! The YAML documents of a file, which remember their lines.
 
 use super::behaviour::PREFIX;
 use super::path::Path;
@@ -21,39 +18,15 @@ pub(super) struct Document<'a> {
 
 /// The documents of a file that contain anything.
 pub(super) fn split<'a>(file: &'a str, text: &'a str) -> Vec<Document<'a>> {
-    let mut documents = Vec::new();
-    let (mut start, mut start_line) = (0, 1);
-    let mut offset = 0;
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        if is_marker(line) {
-            documents.push((start, offset, start_line));
-            // What follows the marker on its line belongs to the document.
-            (start, start_line) = (offset + 3, index + 1);
-        }
-        offset += line.len();
-    }
-    documents.push((start, offset, start_line));
-    let documents = documents.into_iter().map(|(start, end, first_line)| {
-        let text = &text[start..end];
-        Document {
-            file,
-            first_line,
-            text,
-        }
-    });
-    documents.filter(Document::has_content).collect()
-}
-
-fn is_marker(line: &str) -> bool {
-    line.strip_prefix("---")
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+    let document = |(first_line, text)| Document {
+        file,
+        first_line,
+        text,
+    };
+    yaml::documents(text).into_iter().map(document).collect()
 }
 
 impl Document<'_> {
-    fn has_content(&self) -> bool {
-        !yaml::is_blank(self.text)
-    }
-
     /// The first line that is neither empty nor a comment.
     pub(super) fn place(&self) -> Place {
         let blank = |line: &&str| line.trim().is_empty() || line.trim().starts_with('#');
