@@ -55,7 +55,7 @@ impl ImpliedGangs {
         match event {
             Event::Is(Object::Pod(pod)) => {
                 let implied = pod.implied.take();
-                if implied.is_none() && self.words.is_empty() {
+                if implied.is_none() && self.is_empty() {
                     return Vec::new();
                 }
                 self.hear_of_pod(pod, implied.map(|one| *one))
@@ -69,6 +69,12 @@ impl ImpliedGangs {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether no pod says anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
     }
 
     /// When [`fire`](Self::fire) has something to do.

@@ -299,7 +299,12 @@ impl Server {
     }
 
     /// Takes down what a pod that is there, or gone, makes of a gang.
-    fn define_by_pods(&mut self, mut event: Event, now: Time) {
+    fn define_by_pods(&mut self, event: &Event, now: Time) {
+        let says = matches!(event, Event::Is(Object::Pod(pod)) if pod.implied.is_some());
+        if !says && self.implied.is_empty() {
+            return;
+        }
+        let mut event = event.clone();
         for event in self.implied.hear(&mut event, now) {
             match event {
                 Event::Is(Object::Gang(spec)) => {
@@ -544,7 +549,7 @@ impl Server {
             comes_back: false,
         };
         let told = self.of_pod(&pod);
-        self.define_by_pods(told.event.clone(), now);
+        self.define_by_pods(&told.event, now);
         self.tell(Stream::Pods, told);
         self.by_uid
             .insert(key.uid.clone(), ObjectKey::Pod(key.clone()));
@@ -570,7 +575,7 @@ impl Server {
         change(pod);
         let pod = self.pods.get(&name)?;
         let told = self.of_pod(pod);
-        self.define_by_pods(told.event.clone(), pod.spec.created);
+        self.define_by_pods(&told.event, pod.spec.created);
         self.tell(Stream::Pods, told);
         self.pods.get(&name)
     }
@@ -581,7 +586,7 @@ impl Server {
         let name = (key.namespace.clone(), key.name.clone());
         let pod = self.pods.remove(&name)?;
         let event = Event::Gone(ObjectKey::Pod(key.clone()));
-        self.define_by_pods(event.clone(), Time::ZERO);
+        self.define_by_pods(&event, Time::ZERO);
         self.tell_gone(Stream::Pods, event, Subject::Pod(key.uid.clone()));
         self.storage.delete_claims_of(&key.uid);
         Some(pod)

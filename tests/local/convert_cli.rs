@@ -1,22 +1,11 @@
 //! `muster convert` as a user meets it: what it prints, what it says, and that Muster takes what it prints.
 
-use crate::simulate::simulate;
+use crate::simulate::{fed, simulate};
 use serde_json::Value;
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 fn convert(text: &str, arguments: &[&str]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_muster"))
-        .arg("convert")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // Who is given no file reads nothing.
-    let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
-    child.wait_with_output().unwrap()
+    fed(text, &[&["convert"], arguments].concat())
 }
 
 fn text(bytes: &[u8]) -> String {
