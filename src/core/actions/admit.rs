@@ -20,6 +20,8 @@ pub(super) fn admit(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
         Ok(on) => {
             held::hold(cx, gang_id, on);
             let_in(cx, gang_id);
+            let amounts = cx.state[gang_id].min_resources.clone();
+            cx.agenda.note_mut(gang_id).let_in_on = Some(amounts);
             Ok(())
         }
         Err(free) => Err(short(cx, gang_id, &wanted, &free)),
@@ -43,6 +45,7 @@ pub(super) fn let_in(cx: &mut Cycle<'_>, gang_id: GangId) {
     cx.state.begin_to_have(gang_id);
     let note = cx.agenda.note_mut(gang_id);
     note.admitted = true;
+    note.let_in_on.get_or_insert_default();
     note.not_admitted = None;
 }
 

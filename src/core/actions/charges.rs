@@ -3,7 +3,7 @@
 use super::notes::ChargedBy;
 use super::{Cycle, preempt};
 use crate::fairness;
-use crate::state::{ClusterState, GangId, QueueId};
+use crate::state::{GangId, QueueId};
 use muster_model::resources::Tally;
 use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,24 +44,36 @@ pub fn charge_who_runs(cx: &mut Cycle<'_>, gangs: &BTreeSet<GangId>) {
         }
     }
     for (_, queue, id) in found {
+        note_found(cx, id);
         let before = held.entry(queue).or_default();
-        let charge = fairness::charge_of_running(cx.state, id, before, &protected(cx.state, id));
+        let charge = fairness::charge_of_running(cx.state, id, before, &protected(cx, id));
         if !cx.state[id].lifetime.is_zero() {
             before.add_all(&cx.state[id].in_use);
         }
         cx.state.charge_budget(id, charge);
         let note = cx.agenda.note_mut(id);
-        if note.charged.is_none() {
-            note.let_in = cx.state[id].min_available();
-        }
         note.charged = Some(ChargedBy::of(&cx.state[id]));
     }
 }
 
+/// Whoever is found running was let in by a process before, on what it asks for; but for those who got a node
+/// from somebody else since this one has begun.
+fn note_found(cx: &mut Cycle<'_>, id: GangId) {
+    let (gang, note) = (&cx.state[id], cx.agenda.note_mut(id));
+    if note.charged.is_some() {
+        return;
+    }
+    note.let_in = gang.min_available();
+    if !cx.state.has_begun() {
+        note.let_in_on = Some(gang.min_resources.clone());
+    }
+}
+
 /// What a gang holds that its lifetime protects: members beyond its minimum may be taken back.
-pub(super) fn protected(state: &ClusterState, id: GangId) -> Tally {
+pub(super) fn protected(cx: &Cycle<'_>, id: GangId) -> Tally {
+    let state = &*cx.state;
     let mut protected = state[id].in_use.clone();
-    for (_, pod) in preempt::surplus(state, &state[id]) {
+    for (_, pod) in preempt::surplus(state, cx.agenda.note(id), &state[id]) {
         if let Some(shape) = state.shape_of(pod) {
             protected.subtract(&shape.request);
         }
@@ -76,6 +88,9 @@ pub(super) fn keep_the_charge(cx: &mut Cycle<'_>, gang_id: GangId) -> bool {
     let ended = ended && note.charged.take().is_some();
     if ended {
         note.let_in = 0;
+        if !cx.state.has_room_held(gang_id) {
+            note.let_in_on = None;
+        }
         cx.state.give_back_budget(gang_id);
     }
     ended

@@ -32,7 +32,7 @@ pub(super) fn grant(cx: &mut Cycle<'_>, gang_id: GangId) {
     }
     cx.state.settle();
     let holds = cx.state[gang_id].in_use.clone();
-    let stays = protected(cx.state, gang_id);
+    let stays = protected(cx, gang_id);
     let look = |state: &ClusterState| fairness::check_terms(state, asked, &holds, &stays);
     match cx.state.as_if_it_held_nothing(gang_id, look) {
         Ok(_) => {

@@ -17,6 +17,9 @@ pub(super) fn queue_or_wait(cx: &mut Cycle<'_>, gang_id: GangId) {
         cx.state.give_up_room(gang_id);
         let note = cx.agenda.note_mut(gang_id);
         note.admitted = false;
+        if cx.state[gang_id].available() == 0 {
+            note.let_in_on = None;
+        }
         note.not_admitted = Some(why.clone());
         return wait(cx, gang_id, why);
     }

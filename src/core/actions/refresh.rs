@@ -69,6 +69,7 @@ fn let_others_go_first(cx: &mut Cycle<'_>, gang_id: GangId, why: Why) {
     back_off_from_release(cx, gang_id);
     let note = cx.agenda.note_mut(gang_id);
     note.admitted = false;
+    note.let_in_on = None;
     note.not_admitted = Some(why.clone());
     note.why = Some(why);
     cx.agenda.set_stage(cx.state, gang_id, Stage::BackingOff);

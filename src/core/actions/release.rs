@@ -158,7 +158,9 @@ fn finish_if_done(cx: &mut Cycle<'_>, gang_id: GangId) {
         } else {
             back_off_from_release(cx, gang_id);
         }
-        cx.agenda.note_mut(gang_id).admitted = false;
+        let note = cx.agenda.note_mut(gang_id);
+        note.admitted = false;
+        note.let_in_on = None;
         cx.state.forget_loss(gang_id);
         cx.agenda.set_stage(cx.state, gang_id, Stage::BackingOff);
     }

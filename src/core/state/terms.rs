@@ -32,6 +32,12 @@ impl ClusterState {
         self.has_begun = true;
     }
 
+    /// Whether that was said: what is found on nodes until then was put there by another process before.
+    #[must_use]
+    pub const fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// Notes that a gang has room on the terms that it asks for, or asked for when it got some.
     pub fn note_granted(&mut self, id: GangId) {
         if let Some(gang) = self.gangs.get_mut(id) {

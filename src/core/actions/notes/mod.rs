@@ -15,6 +15,7 @@ pub use taken::Taken;
 use crate::state::{GangId, Id};
 use muster_model::Why;
 use muster_model::explanation::Lost;
+use muster_model::resources::Request;
 use muster_model::units::Time;
 use records::{History, Run, Search, Setbacks, Tried};
 use std::sync::LazyLock;
@@ -39,6 +40,9 @@ pub struct Note {
     pub charged: Option<ChargedBy>,
     /// The largest minimum that its queue let in, or that ran in full, until it holds nothing.
     pub let_in: u32,
+    /// The `minResources` that its queue let in with it, or with which a process before did: nothing where it
+    /// asked as its pods do. Until it has to be let in anew.
+    pub let_in_on: Option<Request>,
     /// Why it does not have the terms that it asks for while it runs.
     pub not_granted: Option<Refusal>,
     /// While it is bound in part.

@@ -1,6 +1,7 @@
 //! Who may have to go for a gang, and why another may not: one judgement, for the plan and for the
 //! words (source: mission, "Preemption").
 
+use super::surplus::has_surplus;
 use crate::actions::asks::amounts;
 use crate::actions::heads::may_clear_its_place;
 use crate::actions::leaving::leaving;
@@ -263,7 +264,7 @@ impl<'a> Judge<'a> {
         let surplus = match between {
             // What is lost of one that is repaired is not made up for by others.
             _ if gang.unsecured() > 0 => Err(Spared::Incomplete),
-            _ if gang.secured() <= gang.min_available() => Err(Spared::NoSurplus),
+            _ if !has_surplus(self.state, self.agenda.note(id), gang) => Err(Spared::NoSurplus),
             Between::Same(_) if gang.priority > self.asker.priority => Err(Spared::Priority),
             Between::Same(over) | Between::Over(over) => Ok(over),
             Between::Spared(why) => Err(why),

@@ -13,6 +13,7 @@ mod judge;
 mod plan;
 mod shares;
 mod spared;
+mod surplus;
 mod unit;
 mod victims;
 
@@ -23,7 +24,7 @@ use muster_model::explanation::{Asked, Lost};
 use muster_model::units::Doubling;
 
 pub use spared::SparedGangs;
-pub(crate) use victims::surplus;
+pub(crate) use surplus::surplus;
 
 use super::claims::nominated::{give_up, nominate};
 use super::given::{Given, ask_for_room};

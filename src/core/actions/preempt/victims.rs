@@ -4,12 +4,11 @@ use super::budgets::Spending;
 use super::judge::{Between, Claim, Judge, Verdict};
 use super::shares::Shares;
 use super::spared::SparedGangs;
+use super::surplus::surplus;
 use super::unit::{Harm, Unit};
 use crate::actions::Cycle;
 use crate::actions::agenda::Holders;
-use crate::state::{
-    ClusterState, Gang, GangId, Pod, PodId, QueueId, ShapeId, Standing, Subgroup, Turn, take_turns,
-};
+use crate::state::{ClusterState, Gang, GangId, PodId, QueueId};
 use muster_model::Lifetime;
 use muster_model::explanation::Spared;
 use muster_model::units::{Millis, Time};
@@ -60,7 +59,7 @@ impl Candidates {
         let mut apart = BTreeSet::new();
         match verdict.surplus {
             Ok(over) => {
-                for (latest, pod) in surplus(state, gang) {
+                for (latest, pod) in surplus(state, cx.agenda.note(id), gang) {
                     apart.insert(pod);
                     all.push(Unit {
                         violates: false,
@@ -272,61 +271,8 @@ fn without(members: Vec<PodId>, some: &BTreeSet<PodId>) -> Vec<PodId> {
     members
 }
 
-/// When a member was created that goes or stays in its turn, and its id.
-type Created = (Time, PodId);
-
-/// The members of a gang beyond its minimum, the latest first; of equal ones, the highest rank goes in the
-/// turn of the latest.
-pub(crate) fn surplus(state: &ClusterState, gang: &Gang) -> Vec<(Created, PodId)> {
-    // Who is still on the way to a node does not stand in for who leaves one.
-    let mut spare = gang.secured().saturating_sub(gang.min_available()) as usize;
-    let mut all = Vec::new();
-    for (index, subgroup) in gang.subgroups.iter().enumerate() {
-        let beyond = subgroup.secured().saturating_sub(subgroup.min) as usize;
-        let of_subgroup = |id: &PodId| {
-            let pod = state.pod(*id)?;
-            let may = pod.subgroup == Some(index) && may_go(state, pod);
-            may.then_some(((pod.created, *id), *id))
-        };
-        let mut pods: Vec<_> = gang.members.iter().filter_map(of_subgroup).collect();
-        exchange_turns(state, subgroup, &mut pods);
-        pods.sort_unstable_by_key(|(created, _)| Reverse(*created));
-        pods.truncate(beyond.min(spare));
-        spare -= pods.len();
-        all.extend(pods);
-    }
-    all
-}
-
-/// Members of a subgroup that are equal go by rank, each in the turn of another.
-fn exchange_turns(state: &ClusterState, subgroup: &Subgroup, pods: &mut [(Created, PodId)]) {
-    if subgroup.line.is_empty() {
-        return;
-    }
-    let ranked = |(_, id): &(Created, PodId)| {
-        let pod = state.pod(*id)?;
-        Some((pod.shape, (pod.facts.rank, pod.created, *id)))
-    };
-    let mut equals: Vec<(ShapeId, Turn)> = pods.iter().filter_map(ranked).collect();
-    equals.sort_unstable();
-    let classes = equals.chunk_by(|one, other| one.0 == other.0);
-    let turns = classes.flat_map(|class| {
-        let mut turns: Vec<(Turn, PodId)> = class.iter().map(|(_, turn)| (*turn, turn.2)).collect();
-        take_turns(&mut turns);
-        turns
-    });
-    for (slot, ((_, created, id), pod)) in pods.iter_mut().zip(turns) {
-        *slot = ((created, id), pod);
-    }
-}
-
 /// The members of a gang that hold a node.
 fn members(state: &ClusterState, gang: &Gang) -> Vec<PodId> {
     let holds = |id: &&PodId| state.pod(**id).is_some_and(|pod| pod.room().is_some());
     gang.members.iter().filter(holds).copied().collect()
-}
-
-fn may_go(state: &ClusterState, pod: &Pod) -> bool {
-    let standing = state.standing(pod);
-    matches!(standing, Standing::Bound | Standing::Running) && !pod.eviction.is_under_way()
 }

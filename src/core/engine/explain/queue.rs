@@ -1,8 +1,8 @@
 //! Who holds what of a queue, from whom it borrows, who could take it back, and who waits.
 
-use super::running::{another_queue, protection};
+use super::running::{another_queue, beyond, protection};
 use super::{Eyes, NAMES, books};
-use crate::actions::{Asker, Sight, SparedGangs, surplus};
+use crate::actions::{Asker, Sight, SparedGangs};
 use crate::engine::words;
 use crate::state::{Gang, GangId, Queue, QueueId};
 use muster_model::explanation::{Child, Clock, Holder, Lender, QueueExplanation, Thousandths};
@@ -73,7 +73,7 @@ fn holder(sight: Sight<'_>, (worth, id, gang): &(u64, GangId, &Gang)) -> Holder 
         name: sight.state.gang_title(*id),
         worth: Thousandths::of_worth(*worth),
         pods: gang.counts().placed(),
-        surplus: gang.secured().saturating_sub(gang.min_available()),
+        surplus: beyond(sight, *id),
         protection: protection(sight, *id),
     }
 }
@@ -96,8 +96,7 @@ fn back(
             Ok(_) => expired += 1,
             Err(why) => {
                 if verdict.surplus.is_ok() {
-                    let beyond = surplus(sight.state, gang).len();
-                    members += u32::try_from(beyond).unwrap_or(u32::MAX);
+                    members += beyond(sight, *id);
                 }
                 spared.note(why, || sight.state.gang_title(*id));
             }

@@ -46,7 +46,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId) -> Runs {
             lost: Thousandths::of_worth(one.lost),
             at_least: Thousandths::of_worth(one.at_least),
         }),
-        surplus: gang.secured().saturating_sub(gang.min_available()),
+        surplus: beyond(sight, id),
         worth: Thousandths::of_worth(state.weights().of(&gang.in_use)),
         protection: protection(sight, id),
         queue_over: gang.queue.map_or(Thousandths(0), |queue| {
@@ -69,6 +69,12 @@ pub(super) fn protection(sight: Sight<'_>, id: GangId) -> Protection {
     Protection { kind, at }
 }
 
+/// How many members it can lose one by one.
+pub(super) fn beyond(sight: Sight<'_>, id: GangId) -> u32 {
+    let found = surplus(sight.state, sight.agenda.note(id), &sight.state[id]);
+    u32::try_from(found.len()).unwrap_or(u32::MAX)
+}
+
 /// Asks the rules that choose victims, on behalf of everybody who could want its room.
 fn could_lose(eyes: &mut Eyes<'_>, id: GangId) -> Vec<Could> {
     let sight = eyes.sight;
@@ -76,7 +82,7 @@ fn could_lose(eyes: &mut Eyes<'_>, id: GangId) -> Vec<Could> {
     let Some(own) = gang.queue else {
         return Vec::new();
     };
-    let surplus = u32::try_from(surplus(sight.state, gang).len()).unwrap_or(u32::MAX);
+    let surplus = beyond(sight, id);
     let mut ask = |to, asker: Asker| could(to, eyes.judge_for(asker).judge(id, gang), surplus);
     let mut all = Vec::new();
     all.extend(ask(Taker::EqualInQueue, Asker::anybody(own, gang.priority)));

@@ -280,3 +280,85 @@ fn a_driver_that_makes_nobody_keeps_its_own_room_alone() {
     assert_eq!(story.free("n"), 2);
     assert_eq!(story.status("a").phase, GangPhase::Running);
 }
+
+/// A story in which a gang was let in on three CPUs and has a driver and so many executors of five that came.
+fn with_executors(came: usize, node: i64) -> Story {
+    let mut story = Story::new();
+    story.node("n", node);
+    story.define(asking("a", 1, 3));
+    story.pod("driver", Some("a"));
+    assert_eq!(names(&story.run()), ["driver"]);
+    for index in 0..came {
+        story.pod(&format!("e{index}"), Some("a"));
+        story.run();
+    }
+    story
+}
+
+/// Whom it sends away in a minute.
+fn evicted(story: &mut Story) -> Vec<String> {
+    let mut gone = Vec::new();
+    for _ in 0..60 {
+        story.pass(1_000);
+        let evictions = story.step().1;
+        gone.extend(evictions.into_iter().map(|one| one.pod.name));
+    }
+    gone
+}
+
+#[test]
+fn who_came_to_room_that_was_held_is_not_surplus() {
+    let mut story = with_executors(2, 3);
+    story.pod("other", None);
+    assert_eq!(evicted(&mut story), Vec::<String>::new());
+    // Beyond what it asks for they are.
+    let mut story = with_executors(3, 4);
+    story.pod("other", None);
+    assert_eq!(evicted(&mut story), ["e2"]);
+}
+
+#[test]
+fn who_asks_for_more_when_it_runs_does_not_keep_more_for_that() {
+    let mut story = with_executors(3, 4);
+    story.define(asking("a", 1, 4));
+    story.pod("other", None);
+    assert_eq!(evicted(&mut story), ["e2"]);
+}
+
+#[test]
+fn who_asks_for_less_keeps_less() {
+    let mut story = with_executors(2, 3);
+    story.define(asking("a", 1, 2));
+    story.pod("other", None);
+    assert_eq!(evicted(&mut story), ["e1"]);
+}
+
+#[test]
+fn who_asks_as_its_pods_do_keeps_its_minimum() {
+    let mut story = Story::new();
+    story.node("n", 3);
+    story.define(asking("a", 1, 3));
+    for name in ["a0", "a1", "a2"] {
+        story.pod(name, Some("a"));
+    }
+    assert_eq!(story.run().len(), 3);
+    story.pod("other", None);
+    assert_eq!(evicted(&mut story), ["a2"]);
+}
+
+#[test]
+fn the_next_process_knows_what_was_held_by_who_is_there() {
+    let mut story = Story::new();
+    story.node("n", 3);
+    story.define(asking("a", 1, 3));
+    for name in ["driver", "e0", "e1"] {
+        story.submit(PodSpec {
+            node: Some("n".to_owned()),
+            phase: PodPhase::Running,
+            ..pod(name, Some("a"), 1)
+        });
+    }
+    story.run();
+    story.pod("other", None);
+    assert_eq!(evicted(&mut story), Vec::<String>::new());
+}
