@@ -90,6 +90,8 @@ enum Written {
     /// The same with a task that has the whole minimum.
     AsVolcanosWithTasks,
     AsCoschedulings,
+    /// As a SchedulingSpec, with what it has no field for.
+    AsSchedulingSpec,
     /// With no PodGroup: its pods say all.
     ByItsPods,
 }
@@ -163,6 +165,10 @@ impl World {
             Written::AsCoschedulings => {
                 (spec.source, spec.stands_in) = (Source::Coscheduling, true);
                 spec.key.space = Source::Coscheduling.space();
+            }
+            Written::AsSchedulingSpec => {
+                spec.source = Source::SchedulingSpec;
+                spec.key.space = Source::SchedulingSpec.space();
             }
             // Pods say nothing of racks.
             Written::ByItsPods if spec.topology.is_some() => {}
@@ -320,6 +326,7 @@ proptest! {
             Written::AsVolcanos,
             Written::AsVolcanosWithTasks,
             Written::AsCoschedulings,
+            Written::AsSchedulingSpec,
             Written::ByItsPods,
         ] {
             // Between a member that had to leave and the one made for it, minResources claim its room; and what

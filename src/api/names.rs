@@ -1,6 +1,6 @@
-//! Labels and annotations of ours, and how they are looked up.
+//! Labels and annotations of ours, and how they and owners are looked up.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 /// Label: a pod's gang.
 pub const POD_GROUP: &str = "muster.dev/pod-group";
@@ -10,6 +10,12 @@ pub const SUBGROUP: &str = "muster.dev/subgroup";
 
 /// Annotation: how many pods of a gang without a PodGroup must run.
 pub const MIN_AVAILABLE: &str = "muster.dev/min-available";
+
+/// Annotation: a pod's SchedulingSpec.
+pub const SCHEDULING_SPEC: &str = "muster.dev/scheduling-spec";
+
+/// The group of our own kinds.
+pub const GROUP: &str = "muster.dev";
 
 /// Label of a pod without a gang and of an upstream PodGroup, annotation of a namespace: a queue.
 pub const QUEUE: &str = "muster.dev/queue";
@@ -102,4 +108,10 @@ pub(super) fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
 /// The value of an annotation.
 pub(super) fn annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     Some(meta.annotations.as_ref()?.get(key)?.as_str())
+}
+
+/// Who controls an object.
+pub(super) fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
+    let mut owners = meta.owner_references.iter().flatten();
+    owners.find(|owner| owner.controller == Some(true))
 }

@@ -54,6 +54,7 @@ rights! {
     true "patch" "" "pods" "status" => "pods are not told why they wait";
     true "create" "events.k8s.io" "events" "" => "there are no events";
     true "patch" "muster.dev" "podgroups" "status" => "PodGroups say nothing";
+    true "patch" "muster.dev" "schedulingspecs" "status" => "SchedulingSpecs say nothing";
     true "patch" "muster.dev" "queues" "status" => "Queues say nothing";
     false "patch" "muster.dev" "topologies" "status" => "Topologies say nothing";
     false "patch" "scheduling.k8s.io" "podgroups" "status" => "upstream's PodGroups say nothing";

@@ -42,6 +42,7 @@ impl SchedulerConfiguration {
             reads: policy.profiles().iter().map(Profile::reads).collect(),
             missing_pod_group_timeout: Some(self.missing_pod_group_timeout.millis())
                 .filter(|wait| *wait > Millis(0)),
+            require_scheduling_spec: self.require_scheduling_spec,
             ghost_namespace: self.ghost_namespace.as_str().to_owned(),
             ..Reading::default()
         }

@@ -57,6 +57,9 @@ pub struct SchedulerConfiguration {
     #[serde(default)]
     #[schemars(with = "String")]
     pub missing_pod_group_timeout: Span<0, 86_400, 30>,
+    /// Whether pods that are in no gang wait until there is a SchedulingSpec of who controls them.
+    #[serde(default)]
+    pub require_scheduling_spec: bool,
     /// How long binding the claims of a gang's pods may take before it is placed anew.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -216,6 +219,7 @@ impl Default for SchedulerConfiguration {
             half_life: Span::default(),
             defragmentation: Defragmentation::default(),
             missing_pod_group_timeout: Span::default(),
+            require_scheduling_spec: false,
             volume_bind_timeout: Span::default(),
             ghost_namespace: ObjectName::of_ghosts(),
             listen: Address::default(),

@@ -348,10 +348,10 @@ impl<'a> Play<'a> {
                 (pod["apiVersion"], pod["kind"]) = ("v1".into(), "Pod".into());
                 there.insert(self.look_at_pod(&pod, now));
             }
-            for group in GROUPS {
-                for mut gang in self.list(&format!("/apis/{group}{base}/podgroups")) {
+            for (group, kind, plural) in GANGS {
+                for mut gang in self.list(&format!("/apis/{group}{base}/{plural}")) {
                     // The items of a list do not say what they are.
-                    (gang["apiVersion"], gang["kind"]) = (group.into(), "PodGroup".into());
+                    (gang["apiVersion"], gang["kind"]) = (group.into(), kind.into());
                     self.look_at_gang(&gang, now);
                 }
             }
@@ -500,7 +500,7 @@ impl<'a> Play<'a> {
                 .delete(&format!("{VOLUMES}/{}", text(&volume, "/metadata/name")));
         }
         // What one file leaves behind takes part in the next.
-        let groups = GROUPS.map(|group| format!("/apis/{group}/podgroups"));
+        let groups = GANGS.map(|(group, _, plural)| format!("/apis/{group}/{plural}"));
         let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES].map(str::to_owned);
         let topologies = TOPOLOGIES.map(str::to_owned);
         let storage = STORAGE.map(str::to_owned);
@@ -517,12 +517,13 @@ impl<'a> Play<'a> {
 /// Where Kubernetes has PodGroups of its own.
 const UPSTREAM: &str = "scheduling.k8s.io/v1beta1";
 
-/// The groups that serve PodGroups, with their versions.
-const GROUPS: [&str; 4] = [
-    "muster.dev/v1alpha1",
-    "scheduling.volcano.sh/v1beta1",
-    "scheduling.x-k8s.io/v1alpha1",
-    UPSTREAM,
+/// The kinds of objects that define gangs: group and version, kind, and what it is called in paths.
+const GANGS: [(&str, &str, &str); 5] = [
+    ("muster.dev/v1alpha1", "PodGroup", "podgroups"),
+    ("muster.dev/v1alpha1", "SchedulingSpec", "schedulingspecs"),
+    ("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups"),
+    ("scheduling.x-k8s.io/v1alpha1", "PodGroup", "podgroups"),
+    (UPSTREAM, "PodGroup", "podgroups"),
 ];
 
 /// Where claims and volumes are, and what nodes can attach.
@@ -587,6 +588,7 @@ fn path(object: &Value) -> String {
         "HyperNode" => format!("{base}/hypernodes"),
         "Pod" => scoped("pods"),
         "PodGroup" => scoped("podgroups"),
+        "SchedulingSpec" => scoped("schedulingspecs"),
         "BatchJob" => scoped("batchjobs"),
         "Scheduling" => scoped("schedulings"),
         "PodDisruptionBudget" => scoped("poddisruptionbudgets"),

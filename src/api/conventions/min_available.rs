@@ -53,9 +53,9 @@ fn name(meta: &ObjectMeta) -> Option<Cow<'_, str>> {
         values.map(|values| Cow::from(values.join(".")))
     };
     let by_labels = TOGETHER.iter().find_map(|(_, labels)| values(labels));
-    let mut owners = meta.owner_references.iter().flatten();
-    let controller = owners.find(|owner| owner.controller == Some(true));
-    by_labels.or_else(|| controller.map(|owner| format!("{}.{}", owner.name, owner.uid).into()))
+    by_labels.or_else(|| {
+        names::controller(meta).map(|owner| format!("{}.{}", owner.name, owner.uid).into())
+    })
 }
 
 fn implied(pod: &Pod) -> Implied {

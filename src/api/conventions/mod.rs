@@ -12,11 +12,13 @@ mod markers;
 mod min_available;
 mod pod_group_label;
 mod scheduling_group;
+mod scheduling_spec;
 mod task_groups;
 mod volcano_group_name;
 
 pub use markers::{MARKERS, Marker};
 pub use min_available::TOGETHER;
+pub use scheduling_spec::required as required_scheduling_spec;
 
 use crate::slim::Pod;
 use muster_model::units::Millis;
@@ -60,6 +62,7 @@ pub const TABLE: &[Convention] = &[
     kueue::CONVENTION,
     task_groups::CONVENTION,
     min_available::CONVENTION,
+    scheduling_spec::CONVENTION,
 ];
 
 /// The gang a pod says it belongs to.
@@ -341,6 +344,7 @@ mod tests {
                 GangSpace::Named => "`muster.dev`, else `scheduling.volcano.sh`",
                 GangSpace::Upstream => "`scheduling.k8s.io`",
                 GangSpace::Coscheduling => "`scheduling.x-k8s.io`",
+                GangSpace::SchedulingSpec => "SchedulingSpec of `muster.dev`",
                 GangSpace::Pods | GangSpace::Own => "none",
             };
             let without = match convention.defined {

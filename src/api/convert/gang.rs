@@ -56,6 +56,31 @@ pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
     }
 }
 
+/// Our SchedulingSpec. What is not its controller's it cannot be.
+#[must_use]
+pub fn scheduling_spec_gang(object: &crd::JobSchedulingSpec) -> GangSpec {
+    let (spec, meta) = (&object.spec, &object.metadata);
+    let mut problems = Vec::new();
+    if let Some(owner) =
+        names::controller(meta).filter(|owner| meta.name.as_ref() != Some(&owner.name))
+    {
+        let (name, wanted) = (meta.name.as_deref().unwrap_or_default(), &owner.name);
+        problems.push(format!(
+            "metadata.name: {name:?}, and the name of its controller, {wanted:?}, is by what pods find it"
+        ));
+    }
+    let minimum = spec.min_available.unwrap_or(1);
+    GangSpec {
+        min_available: count("spec.minAvailable", minimum, &mut problems),
+        priority: spec.priority,
+        priority_class: filled(spec.priority_class_name.as_ref()),
+        node_selector: spec.node_selector.clone(),
+        granted: granted(object.status.as_ref()),
+        invalid: joined(&problems),
+        ..identity(meta, Source::SchedulingSpec)
+    }
+}
+
 /// On what terms the status says that it was granted what it holds. Who may write it is Muster.
 fn granted(status: Option<&crd::PodGroupStatus>) -> Option<GrantedTerms> {
     let granted = status?.granted.as_ref()?;
@@ -486,6 +511,36 @@ mod tests {
         assert_eq!(hard.invalid.as_deref(), Some(problem));
         assert_eq!(with(json!({"mode": "soft"})).invalid, None);
         assert_eq!(with(json!(null)).invalid, None);
+    }
+
+    #[test]
+    fn a_scheduling_spec_is_a_gang_of_the_name_of_its_controller() {
+        let read = |name: &str, spec: Value| {
+            let owner = json!({
+                "apiVersion": "muster.dev/v1alpha1", "kind": "QueueJob", "name": "job", "uid": "u",
+                "controller": true,
+            });
+            let meta = json!({"name": name, "namespace": "n", "ownerReferences": [owner]});
+            let object = json!({"metadata": meta, "spec": spec});
+            scheduling_spec_gang(&serde_json::from_value(object).unwrap())
+        };
+        let gang = read(
+            "job",
+            json!({"minAvailable": 3, "priority": 7, "nodeSelector": {"a": "b"}}),
+        );
+        assert_eq!((gang.min_available, gang.priority), (3, Some(7)));
+        assert_eq!(
+            gang.node_selector,
+            BTreeMap::from([("a".into(), "b".into())])
+        );
+        assert_eq!(
+            (gang.key.space, gang.source, gang.invalid),
+            (GangSpace::SchedulingSpec, Source::SchedulingSpec, None)
+        );
+        assert_eq!(read("job", json!({})).min_available, 1);
+        let other = read("other", json!({}));
+        let problem = "metadata.name: \"other\", and the name of its controller, \"job\", is by what pods find it";
+        assert_eq!(other.invalid.as_deref(), Some(problem));
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod unsupported;
 mod volumes;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
-pub use gang::{coscheduling_gang, muster_gang, upstream_gang, volcano_gang};
+pub use gang::{coscheduling_gang, muster_gang, scheduling_spec_gang, upstream_gang, volcano_gang};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;
@@ -49,6 +49,8 @@ pub struct Reading {
     pub reads: Vec<Reads>,
     /// For how long a PodGroup is waited for that a client of another scheduler names; `None` is for ever.
     pub missing_pod_group_timeout: Option<Millis>,
+    /// Pods of ours that are in no other gang wait for a SchedulingSpec.
+    pub require_scheduling_spec: bool,
     /// The namespace of the pods that stand for slots.
     pub ghost_namespace: String,
     /// How many slots are in the status of a Testbed, and in a slice.

@@ -37,7 +37,12 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         spread: spread::rules(pod, &mut notes),
         claim: slot_claim(meta, &mut notes),
     };
-    let gang = conventions::gang_of(pod);
+    let gang = match conventions::gang_of(pod) {
+        GangRef::Own if ours && reading.require_scheduling_spec => {
+            conventions::required_scheduling_spec(meta)
+        }
+        found => found,
+    };
     let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
     let queue = text(names::QUEUE).map(str::to_owned);
     let lifetime = lifetime(pod, &mut notes);

@@ -2,7 +2,7 @@
 
 use super::Reading;
 use crate::slices::{self, Whose};
-use crate::{crd, slim, slots};
+use crate::{crd, names, slim, slots};
 use muster_model::{GhostOf, SliceSpec, SlotSpec, TestbedSpec};
 
 /// A Testbed: its slots are those of its status, which its reconciler writes, and of its slices. One that can never
@@ -68,7 +68,7 @@ pub(super) fn ghost_of(pod: &slim::Pod, reading: &Reading) -> Option<GhostOf> {
     let mut owners = meta.owner_references.iter().flatten();
     let owner = owners.find(|one| {
         let group = one.api_version.split_once('/').map(|(group, _)| group);
-        one.controller == Some(true) && one.kind == "Testbed" && group == Some("muster.dev")
+        one.controller == Some(true) && one.kind == "Testbed" && group == Some(names::GROUP)
     })?;
     Some(GhostOf {
         testbed: owner.uid.clone(),

@@ -7,6 +7,7 @@ mod batch_job;
 mod pod_group;
 mod queue;
 mod scheduling;
+mod scheduling_spec;
 mod schema;
 mod testbed;
 mod testbed_slice;
@@ -26,6 +27,7 @@ pub use scheduling::{
     PlacedJob, QueuedJob, ScheduledJob, ScheduledJobState, Scheduling, SchedulingSpec,
     SchedulingState, SchedulingStatus, SlotBased, SlotMode,
 };
+pub use scheduling_spec::{JobSchedulingSpec, JobSpec};
 pub use testbed::{NodeProblem, Slot, SlotState, Testbed, TestbedSpec, TestbedStatus};
 pub use testbed_slice::{TestbedSlice, TestbedSliceSpec};
 pub use topology::{
@@ -49,6 +51,7 @@ pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
         PodGroup::crd(),
         Queue::crd(),
         Scheduling::crd(),
+        JobSchedulingSpec::crd(),
         Testbed::crd(),
         TestbedSlice::crd(),
         Topology::crd(),
@@ -123,6 +126,14 @@ pub fn validate_scheduling(scheduling: &Scheduling) -> Result<(), Vec<String>> {
     none(SCHEDULING.problems(scheduling))
 }
 
+/// Checks a SchedulingSpec as the API server would.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its field path.
+pub fn validate_scheduling_spec(spec: &JobSchedulingSpec) -> Result<(), Vec<String>> {
+    none(SCHEDULING_SPEC.problems(spec))
+}
+
 /// Checks a Topology as the API server would.
 ///
 /// # Errors
@@ -140,6 +151,7 @@ fn none(problems: Vec<String>) -> Result<(), Vec<String>> {
 }
 
 static BATCH_JOB: LazyLock<Rules> = LazyLock::new(Rules::of::<BatchJob>);
+static SCHEDULING_SPEC: LazyLock<Rules> = LazyLock::new(Rules::of::<JobSchedulingSpec>);
 static POD_GROUP: LazyLock<Rules> = LazyLock::new(Rules::of::<PodGroup>);
 static QUEUE: LazyLock<Rules> = LazyLock::new(Rules::of::<Queue>);
 static SCHEDULING: LazyLock<Rules> = LazyLock::new(Rules::of::<Scheduling>);

@@ -113,6 +113,9 @@ watched_kinds! {
         bare slim::VolumeAttachment, storage::v1::VolumeAttachment;
     /// `muster.dev/v1alpha1` PodGroup.
     PodGroups, "podgroups.muster.dev", needed, guarded crd::PodGroup, crd::PodGroup;
+    /// `muster.dev/v1alpha1` SchedulingSpec.
+    SchedulingSpecs, "schedulingspecs.muster.dev", needed,
+        guarded crd::JobSchedulingSpec, crd::JobSchedulingSpec;
     /// `muster.dev/v1alpha1` Queue.
     Queues, "queues.muster.dev", needed, guarded crd::Queue, crd::Queue;
     /// `muster.dev/v1alpha1` Topology.
@@ -264,6 +267,7 @@ mod tests {
             Vec::from_iter(ours),
             [
                 Kind::PodGroups,
+                Kind::SchedulingSpecs,
                 Kind::Queues,
                 Kind::Topologies,
                 Kind::Testbeds,

@@ -265,6 +265,26 @@ impl Watchable for crd::PodGroup {
     }
 }
 
+impl Watchable for crd::JobSchedulingSpec {
+    const KIND: Kind = Kind::SchedulingSpecs;
+
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(convert::scheduling_spec_gang(&self).into())
+    }
+
+    fn gone(object: Identity) -> ObjectKey {
+        gang_gone(object, Source::SchedulingSpec)
+    }
+
+    fn says(&self, _: &Reading) -> Option<Said> {
+        Some(said(self.status.clone().map(Status::PodGroup)))
+    }
+
+    fn subject(uid: &str) -> Option<Subject> {
+        Some(Subject::Gang(Source::SchedulingSpec, uid.to_owned()))
+    }
+}
+
 impl Watchable for volcano::PodGroup {
     const KIND: Kind = Kind::VolcanoPodGroups;
 

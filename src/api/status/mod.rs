@@ -31,7 +31,7 @@ use std::io::{self, Write};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Status {
-    /// Of a PodGroup.
+    /// Of a PodGroup or a SchedulingSpec.
     PodGroup(crd::PodGroupStatus),
     /// Of a PodGroup of Volcano's.
     Volcano(crate::volcano::PodGroupStatus),
@@ -53,7 +53,7 @@ impl Status {
     #[must_use]
     pub fn of_gang(status: &GangStatus) -> Option<Self> {
         match status.source {
-            Source::Muster => Some(Self::PodGroup(status.into())),
+            Source::Muster | Source::SchedulingSpec => Some(Self::PodGroup(status.into())),
             Source::Volcano => Some(Self::Volcano(status.into())),
             Source::Upstream => upstream::wanted(status).map(Self::Upstream),
             Source::Coscheduling => Some(Self::Coscheduling(status.into())),

@@ -3,7 +3,7 @@
 use super::{count, timestamp, v1};
 use crate::condition::Condition;
 use crate::{crd, names};
-use muster_model::{GangStatus, GrantedTerms, Lifetime};
+use muster_model::{GangStatus, GrantedTerms, Lifetime, Source};
 
 impl From<&GangStatus> for crd::PodGroupStatus {
     fn from(status: &GangStatus) -> Self {
@@ -12,7 +12,7 @@ impl From<&GangStatus> for crd::PodGroupStatus {
             phase: Some(status.phase.as_str().to_owned()),
             min_available: Some(count(status.min_available)),
             bound: Some(count(status.bound)),
-            selector: selector(&status.gang.name),
+            selector: selector(&status.gang.name).filter(|_| status.source == Source::Muster),
             running: Some(count(status.running)),
             succeeded: Some(count(status.succeeded)),
             failed: Some(count(status.failed)),

@@ -95,6 +95,10 @@ fn read(source: Source, object: Value) -> Option<Status> {
             let read: coscheduling::PodGroup = serde_json::from_value(object).unwrap();
             Some(Status::Coscheduling(read.status))
         }
+        Source::SchedulingSpec => {
+            let read: crd::JobSchedulingSpec = serde_json::from_value(object).unwrap();
+            read.status.map(Status::PodGroup)
+        }
         Source::Pods => None,
     }
 }

@@ -28,7 +28,10 @@ impl From<&GangStatus> for About {
     fn from(status: &GangStatus) -> Self {
         Self {
             api_version: api_version(status.source),
-            kind: "PodGroup",
+            kind: match status.source {
+                Source::SchedulingSpec => "SchedulingSpec",
+                _ => "PodGroup",
+            },
             namespace: status.gang.namespace.clone(),
             name: status.gang.name.clone(),
             uid: status.uid.clone(),
@@ -36,10 +39,18 @@ impl From<&GangStatus> for About {
     }
 }
 
+/// By what a kind of objects that define gangs is found under its group.
+pub(super) const fn plural(source: Source) -> &'static str {
+    match source {
+        Source::SchedulingSpec => "schedulingspecs",
+        _ => "podgroups",
+    }
+}
+
 /// The group and version in which a kind of PodGroups is written. Of a gang that its pods define nothing is.
 pub(super) const fn api_version(source: Source) -> &'static str {
     match source {
-        Source::Muster | Source::Pods => "muster.dev/v1alpha1",
+        Source::Muster | Source::SchedulingSpec | Source::Pods => "muster.dev/v1alpha1",
         Source::Volcano => "scheduling.volcano.sh/v1beta1",
         Source::Upstream => "scheduling.k8s.io/v1beta1",
         Source::Coscheduling => "scheduling.x-k8s.io/v1alpha1",

@@ -3,7 +3,7 @@
 //! Bodies are minimal. Every write to an object names its uid, so that it never touches another
 //! one that took the name. When a write ends is added where it is sent ([`ending`](crate::ending)).
 
-use super::about::{About, api_version};
+use super::about::{About, api_version, plural};
 use crate::attempt::Target;
 use crate::clock::wall;
 use crate::encoding::Encoding;
@@ -128,14 +128,15 @@ pub(super) fn word(write: &Write, now: Timestamp) -> Made {
             let (subresource, kind_of_patch) = match one.source {
                 Source::Volcano => ("", MERGE_PATCH),
                 Source::Upstream => ("/status", STRATEGIC_PATCH),
-                Source::Muster | Source::Coscheduling | Source::Pods => ("/status", MERGE_PATCH),
+                Source::Muster | Source::Coscheduling | Source::SchedulingSpec | Source::Pods => {
+                    ("/status", MERGE_PATCH)
+                }
             };
-            let group = api_version(one.source);
+            let (group, plural) = (api_version(one.source), plural(one.source));
             let GangKey {
                 namespace, name, ..
             } = &one.gang;
-            let path =
-                format!("/apis/{group}/namespaces/{namespace}/podgroups/{name}{subresource}");
+            let path = format!("/apis/{group}/namespaces/{namespace}/{plural}/{name}{subresource}");
             status(&path, &one.uid, kind_of_patch, patch)
         }
         Word::Queue(one) => {

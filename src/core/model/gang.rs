@@ -16,6 +16,8 @@ pub enum GangSpace {
     Upstream,
     /// Coscheduling's `scheduling.x-k8s.io` PodGroup, by the label `scheduling.x-k8s.io/pod-group`.
     Coscheduling,
+    /// Our SchedulingSpec of that name, which is that of who controls the pods.
+    SchedulingSpec,
     /// No kind: the pods that name it say all that is said of it.
     Pods,
     /// A pod without a gang; the name is its uid.
@@ -24,7 +26,23 @@ pub enum GangSpace {
 
 impl GangSpace {
     /// Those in which people name gangs, in the order in which a name is looked up that says no more.
-    pub const BY_NAME: [Self; 4] = [Self::Named, Self::Upstream, Self::Coscheduling, Self::Pods];
+    pub const BY_NAME: [Self; 5] = [
+        Self::Named,
+        Self::Upstream,
+        Self::Coscheduling,
+        Self::SchedulingSpec,
+        Self::Pods,
+    ];
+
+    /// The kind of objects that define gangs here; of pods by themselves their own.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Named | Self::Upstream | Self::Coscheduling | Self::Pods => "PodGroup",
+            Self::SchedulingSpec => "SchedulingSpec",
+            Self::Own => "Pod",
+        }
+    }
 }
 
 /// Identifies a gang. Always keyed by the pod's own namespace: gangs do not cross namespaces.
@@ -59,17 +77,20 @@ pub enum Source {
     Upstream,
     /// `scheduling.x-k8s.io/v1alpha1` PodGroup, of scheduler-plugins' coscheduling.
     Coscheduling,
+    /// `muster.dev/v1alpha1` SchedulingSpec.
+    SchedulingSpec,
     /// No object: what its pods say of it, as [`Implied`].
     Pods,
 }
 
 impl Source {
     /// All kinds of objects, in order.
-    pub const KINDS: [Self; 4] = [
+    pub const KINDS: [Self; 5] = [
         Self::Muster,
         Self::Volcano,
         Self::Upstream,
         Self::Coscheduling,
+        Self::SchedulingSpec,
     ];
 
     /// Among which names it defines a gang.
@@ -79,6 +100,7 @@ impl Source {
             Self::Muster | Self::Volcano => GangSpace::Named,
             Self::Upstream => GangSpace::Upstream,
             Self::Coscheduling => GangSpace::Coscheduling,
+            Self::SchedulingSpec => GangSpace::SchedulingSpec,
             Self::Pods => GangSpace::Pods,
         }
     }

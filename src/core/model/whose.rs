@@ -4,12 +4,12 @@
 use super::{GangSpec, Source};
 
 impl Source {
-    /// The name of the scheduler that groups of this kind are made for; `None` for our own kind, and where
+    /// The name of the scheduler that groups of this kind are made for; `None` for our own kinds, and where
     /// there is no object.
     #[must_use]
     pub const fn scheduler(self) -> Option<&'static str> {
         match self {
-            Self::Muster | Self::Pods => None,
+            Self::Muster | Self::SchedulingSpec | Self::Pods => None,
             Self::Volcano => Some("volcano"),
             Self::Upstream => Some("default-scheduler"),
             Self::Coscheduling => Some("scheduler-plugins-scheduler"),
@@ -26,14 +26,15 @@ pub struct Named {
     pub others: bool,
 }
 
-/// Whether a group is ours: one of its pods names a scheduler of ours; or it is of our own kind; or, as long
+/// Whether a group is ours: one of its pods names a scheduler of ours; or it is of one of our own kinds; or, as long
 /// as it has no pods, we stand in for its kind's scheduler, or it was claimed for us. `definition` is the
 /// PodGroup that counts, `claimed` whether its namespace claims it.
 #[must_use]
 pub fn is_ours(named: Named, definition: Option<&GangSpec>, claimed: bool) -> bool {
     let by_definition = |spec: &GangSpec| {
         let for_us = spec.stands_in || claimed;
-        spec.source == Source::Muster || for_us && !named.others
+        let own = matches!(spec.source, Source::Muster | Source::SchedulingSpec);
+        own || for_us && !named.others
     };
     named.ours || definition.is_some_and(by_definition)
 }

@@ -21,7 +21,7 @@ impl PreEnqueue for ValidDefinition {
 
     fn holds_back(&self, _state: &ClusterState, gang: &Gang) -> Option<Why> {
         let Some(spec) = gang.definition() else {
-            let missing = || format!("PodGroup {} does not exist", gang.key);
+            let missing = || format!("{} {} does not exist", gang.key.space.kind(), gang.key);
             return (!gang.is_single()).then(|| Why::new("PodGroupNotFound", &missing()));
         };
         spec.invalid

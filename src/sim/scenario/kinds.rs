@@ -181,6 +181,11 @@ fn watched<R: Row>(
         kinds::Kind::PodGroups => read(value, reading, |group: &mut crd::PodGroup| {
             crd::validate(group).or_else(|problems| none(&problems))
         }),
+        kinds::Kind::SchedulingSpecs => {
+            read(value, reading, |spec: &mut crd::JobSchedulingSpec| {
+                crd::validate_scheduling_spec(spec).or_else(|problems| none(&problems))
+            })
+        }
         kinds::Kind::Queues => read(value, reading, |queue: &mut crd::Queue| {
             crd::validate_queue(queue).or_else(|problems| none(&problems))
         }),

@@ -26,7 +26,7 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
     let (claimants, claimant_count) = slots::claimants(sight, id);
     let grows = note.why.is_some() && !gang.pending.is_empty();
     GangExplanation {
-        kind: Code::new(if gang.is_single() { "Pod" } else { "PodGroup" }),
+        kind: Code::new(gang.key.space.kind()),
         namespace: gang.key.namespace.clone(),
         name: state.gang_name(id).to_owned(),
         clock: Clock::default(),
