@@ -89,7 +89,7 @@ impl From<ConditionMessage> for Condition {
     }
 }
 
-/// `spec` of upstream's PodGroup. `disruptionMode` is not read.
+/// `spec` of upstream's PodGroup.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodGroupSpec {
@@ -112,6 +112,19 @@ pub struct PodGroupSpec {
     #[serde(deserialize_with = "nullable")]
     #[prost(message, repeated, tag = "5")]
     pub resource_claims: Vec<Present>,
+    /// How its pods go.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(message, required, tag = "6")]
+    pub disruption_mode: DisruptionMode,
+}
+
+/// `spec.disruptionMode`. The API server writes `single` where nothing is said, so that it says nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Message)]
+#[serde(default)]
+pub struct DisruptionMode {
+    /// Together.
+    #[prost(message, optional, tag = "2")]
+    pub all: Option<Present>,
 }
 
 /// `spec.schedulingPolicy`: one of the two.

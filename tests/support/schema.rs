@@ -456,8 +456,12 @@ PodGroupSpec
   schedulingPolicy 3 SchedulingPolicy
   schedulingConstraints 4 *SchedulingConstraints
   resourceClaims 5 [] PodResourceClaim
+  disruptionMode 6 *DisruptionMode
   priorityClassName 7 string
   priority 8 *int32
+
+DisruptionMode
+  all 2 *EmptyDirVolumeSource
 
 SchedulingPolicy
   basic 1 *EmptyDirVolumeSource

@@ -203,6 +203,7 @@ pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec 
         queue: queue_by_label(&group.metadata),
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),
+        goes_whole: spec.disruption_mode.all.is_some(),
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Upstream, reading)
     }

@@ -211,6 +211,8 @@ pub struct GangSpec {
     pub replicas: Option<u32>,
     /// How long it may be below its minimum, once it has run, while lost members are replaced.
     pub repair_for: Option<Millis>,
+    /// Nobody of its queue takes members of it one by one, not even those beyond its minimum.
+    pub goes_whole: bool,
     /// Why the object cannot be valid, in words; the gang waits while there is a reason.
     pub invalid: Option<String>,
     /// On what terms its status says that it was granted what it holds. Read by a process that begins, and not

@@ -403,6 +403,12 @@ impl Gang {
         placed > most || subgroups.any(|one| one.counts.placed() > one.max)
     }
 
+    /// Whether nobody of its queue takes members of it one by one.
+    #[must_use]
+    pub fn goes_whole(&self) -> bool {
+        self.definition().is_some_and(|spec| spec.goes_whole)
+    }
+
     /// For how long it may be below its minimum while lost members are replaced, once it has run.
     #[must_use]
     pub fn repair_for(&self) -> Option<Millis> {

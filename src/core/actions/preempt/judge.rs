@@ -266,6 +266,8 @@ impl<'a> Judge<'a> {
             _ if gang.unsecured() > 0 => Err(Spared::Incomplete),
             _ if !has_surplus(self.state, self.agenda.note(id), gang) => Err(Spared::NoSurplus),
             Between::Same(_) if gang.priority > self.asker.priority => Err(Spared::Priority),
+            // Other queues may have what its own was not charged for.
+            Between::Same(_) if gang.goes_whole() => Err(Spared::NoSurplus),
             Between::Same(over) | Between::Over(over) => Ok(over),
             Between::Spared(why) => Err(why),
         };
