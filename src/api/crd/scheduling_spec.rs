@@ -47,11 +47,11 @@ use std::collections::BTreeMap;
         .message("priority and priorityClassName exclude each other")
 )]
 pub struct JobSpec {
-    /// How many of the pods must run. Without it: 1.
+    /// How many of the pods must run. Without it: 1. 0: they are placed one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i32")]
-    #[x_kube(validation = Rule::new("self >= 1 && self <= 2147483647")
-        .message("must be between 1 and 2147483647"))]
+    #[x_kube(validation = Rule::new("self >= 0 && self <= 2147483647")
+        .message("must be between 0 and 2147483647"))]
     pub min_available: Option<i32>,
 
     /// Their priority by class. Without it: the highest of the pods. Unless the configuration says
