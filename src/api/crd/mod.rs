@@ -6,6 +6,7 @@
 mod batch_job;
 mod pod_group;
 mod queue;
+mod queue_job;
 mod scheduling;
 mod scheduling_spec;
 mod schema;
@@ -23,6 +24,7 @@ pub use pod_group::{
 pub use queue::{
     Queue, QueueOrder, QueuePreemption, QueueReservation, QueueSpec, QueueState, QueueStatus,
 };
+pub use queue_job::{QueueJob, QueueJobSpec, QueueJobStatus, SchedSpec, TaskSpec, TaskStatus};
 pub use scheduling::{
     PlacedJob, QueuedJob, ScheduledJob, ScheduledJobState, Scheduling, SchedulingSpec,
     SchedulingState, SchedulingStatus, SlotBased, SlotMode,
@@ -50,6 +52,7 @@ pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
         BatchJob::crd(),
         PodGroup::crd(),
         Queue::crd(),
+        QueueJob::crd(),
         Scheduling::crd(),
         JobSchedulingSpec::crd(),
         Testbed::crd(),
@@ -118,6 +121,14 @@ pub fn validate_batch_job(job: &BatchJob) -> Result<(), Vec<String>> {
     none(BATCH_JOB.problems(job))
 }
 
+/// Checks a QueueJob as the API server would.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its field path.
+pub fn validate_queue_job(job: &QueueJob) -> Result<(), Vec<String>> {
+    none(QUEUE_JOB.problems(job))
+}
+
 /// Checks a Scheduling as the API server would.
 ///
 /// # Errors
@@ -154,6 +165,7 @@ static BATCH_JOB: LazyLock<Rules> = LazyLock::new(Rules::of::<BatchJob>);
 static SCHEDULING_SPEC: LazyLock<Rules> = LazyLock::new(Rules::of::<JobSchedulingSpec>);
 static POD_GROUP: LazyLock<Rules> = LazyLock::new(Rules::of::<PodGroup>);
 static QUEUE: LazyLock<Rules> = LazyLock::new(Rules::of::<Queue>);
+static QUEUE_JOB: LazyLock<Rules> = LazyLock::new(Rules::of::<QueueJob>);
 static SCHEDULING: LazyLock<Rules> = LazyLock::new(Rules::of::<Scheduling>);
 static TESTBED: LazyLock<Rules> = LazyLock::new(Rules::of::<Testbed>);
 static TOPOLOGY: LazyLock<Rules> = LazyLock::new(Rules::of::<Topology>);

@@ -250,3 +250,97 @@ fn testbeds_name_a_label_slots_and_what_a_slot_has() {
         assert!(found && problems.len() == 1, "{wanted}: {problems:?}");
     }
 }
+
+fn queue_job(spec: Value) -> Result<(), Vec<String>> {
+    let value = json!({
+        "apiVersion": "muster.dev/v1alpha1", "kind": "QueueJob",
+        "metadata": {"name": "q", "namespace": "n"}, "spec": spec,
+    });
+    validate_queue_job(&serde_json::from_value(value).unwrap())
+}
+
+#[test]
+fn queue_jobs_that_can_be_valid_are_accepted() {
+    let task = json!({"template": {"spec": {}}});
+    let many: Vec<Value> = (0..64).map(|_| task.clone()).collect();
+    let accepted = [
+        json!({"taskSpecs": [task]}),
+        json!({"taskSpecs": many, "schedSpec": {"minAvailable": 64}}),
+        json!({"taskSpecs": [{"name": "a", "replicas": 0, "template": {}}], "backoffLimit": 0}),
+        json!({
+            "selector": {"matchLabels": {"a": "b"}},
+            "schedSpec": {"minAvailable": 5, "priority": -7, "nodeSelector": {"a": ""}},
+            "taskSpecs": [
+                {"name": "a", "replicas": 2, "template": {}},
+                {"name": "b-0", "replicas": 3, "template": {}},
+                {"template": {}},
+            ],
+            "ttlSecondsAfterFinished": 0,
+        }),
+    ];
+    for spec in accepted {
+        assert_eq!(queue_job(spec.clone()), Ok(()), "{spec}");
+    }
+}
+
+#[test]
+fn queue_jobs_that_never_could_be_valid_are_refused_with_the_field() {
+    let task =
+        |name: &str, replicas: i32| json!({"name": name, "replicas": replicas, "template": {}});
+    let many: Vec<Value> = (0..65).map(|_| json!({"template": {}})).collect();
+    let refused = [
+        (
+            json!({"taskSpecs": []}),
+            "spec.taskSpecs: must have between 1 and 64",
+        ),
+        (
+            json!({"taskSpecs": many}),
+            "spec.taskSpecs: must have between 1 and 64",
+        ),
+        (
+            json!({"taskSpecs": [task("a", 1), task("a", 1)]}),
+            "spec.taskSpecs: names must be unique",
+        ),
+        (
+            json!({"taskSpecs": [task("0", 1)]}),
+            "name: must have at most 63",
+        ),
+        (
+            json!({"taskSpecs": [task("a-", 1)]}),
+            "name: must have at most 63",
+        ),
+        (
+            json!({"taskSpecs": [task("a", -1)]}),
+            "replicas: must be between 0 and 10000",
+        ),
+        (
+            json!({"taskSpecs": [task("a", 10_001)]}),
+            "replicas: must be between 0 and 10000",
+        ),
+        (
+            json!({"taskSpecs": [task("a", 2)], "schedSpec": {"minAvailable": 3}}),
+            "minAvailable exceeds the sum of the replicas",
+        ),
+        (
+            json!({"taskSpecs": [task("a", 2)], "schedSpec": {"minAvailable": -1}}),
+            "minAvailable: must be between 0",
+        ),
+        (
+            json!({"taskSpecs": [task("a", 2)], "schedSpec": {"priority": 1, "priorityClassName": "a"}}),
+            "exclude each other",
+        ),
+        (
+            json!({"taskSpecs": [task("a", 2)], "backoffLimit": -1}),
+            "spec.backoffLimit: must be between 0",
+        ),
+        (
+            json!({"taskSpecs": [task("a", 2)], "ttlSecondsAfterFinished": -1}),
+            "spec.ttlSecondsAfterFinished: must be between 0",
+        ),
+    ];
+    for (spec, wanted) in refused {
+        let problems = queue_job(spec.clone()).unwrap_err();
+        let found = problems.iter().any(|problem| problem.contains(wanted));
+        assert!(found && problems.len() == 1, "{spec}: {problems:?}");
+    }
+}
