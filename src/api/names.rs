@@ -38,6 +38,18 @@ pub const SLOT: &str = "muster.dev/slot";
 /// Label of a ghost: its Testbed. For people.
 pub const GHOST_OF: &str = "muster.dev/ghost-of";
 
+/// Label of a pod of a QueueJob: the QueueJob. For people.
+pub const QUEUE_JOB: &str = "muster.dev/queue-job";
+
+/// Label of a pod of a QueueJob: its task. For people.
+pub const QUEUE_JOB_TASK: &str = "muster.dev/task";
+
+/// Label of a pod of a QueueJob: the hash of the template that it was made of.
+pub const TEMPLATE_HASH: &str = "muster.dev/template-hash";
+
+/// Label of a pod of a QueueJob: how often all was made anew before it was made.
+pub const RESTART: &str = "muster.dev/restart";
+
 /// Annotation of kube-batch and of Volcano: a pod's PodGroup.
 pub const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 

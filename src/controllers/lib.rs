@@ -10,6 +10,8 @@ mod desk;
 mod flights;
 pub mod job;
 mod machine;
+pub mod queue_job;
+mod ranges;
 mod said;
 pub mod scheduling;
 pub mod testbed;

@@ -50,6 +50,10 @@ pub enum Resource {
     Schedulings,
     /// `muster.dev` PodGroups.
     PodGroups,
+    /// `muster.dev` QueueJobs.
+    QueueJobs,
+    /// `muster.dev` SchedulingSpecs.
+    SchedulingSpecs,
     /// `batch/v1` Jobs.
     Jobs,
     /// `sparkoperator.k8s.io/v1beta2` SparkApplications.
@@ -89,6 +93,8 @@ impl Resource {
             Self::BatchJobs => (OURS, "BatchJob", "batchjobs", true),
             Self::Schedulings => (OURS, "Scheduling", "schedulings", true),
             Self::PodGroups => (OURS, "PodGroup", "podgroups", true),
+            Self::QueueJobs => (OURS, "QueueJob", "queuejobs", true),
+            Self::SchedulingSpecs => (OURS, "SchedulingSpec", "schedulingspecs", true),
             Self::Jobs => (("batch", "v1"), "Job", "jobs", true),
             Self::SparkApplications => (SPARK, "SparkApplication", "sparkapplications", true),
             Self::FlinkDeployments => (FLINK, "FlinkDeployment", "flinkdeployments", true),
@@ -141,6 +147,8 @@ pub enum Observation {
     BatchJob(Box<crd::BatchJob>),
     /// A Scheduling is so.
     Scheduling(Box<crd::Scheduling>),
+    /// A QueueJob is so.
+    QueueJob(Box<crd::QueueJob>),
     /// An object of a kind that has no type here is so.
     Other(Resource, Box<Other>),
     /// An object does not exist any more.
@@ -166,7 +174,9 @@ impl Observation {
             Resource::TestbedSlices => from(object).map(Self::TestbedSlice),
             Resource::BatchJobs => from(object).map(Self::BatchJob),
             Resource::Schedulings => from(object).map(Self::Scheduling),
+            Resource::QueueJobs => from(object).map(Self::QueueJob),
             Resource::PodGroups
+            | Resource::SchedulingSpecs
             | Resource::Jobs
             | Resource::SparkApplications
             | Resource::FlinkDeployments => from(object).map(|one| Self::Other(resource, one)),
@@ -184,6 +194,7 @@ impl Observation {
             Self::TestbedSlice(_) => Resource::TestbedSlices,
             Self::BatchJob(_) => Resource::BatchJobs,
             Self::Scheduling(_) => Resource::Schedulings,
+            Self::QueueJob(_) => Resource::QueueJobs,
             Self::Other(resource, _)
             | Self::Gone(resource, _)
             | Self::Synced(resource)

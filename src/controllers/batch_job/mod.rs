@@ -284,7 +284,8 @@ impl BatchJobs {
             Observation::Node(_)
             | Observation::Namespace(_)
             | Observation::TestbedSlice(_)
-            | Observation::Scheduling(_) => {}
+            | Observation::Scheduling(_)
+            | Observation::QueueJob(_) => {}
         }
     }
 

@@ -10,7 +10,9 @@ mod pods;
 
 use crate::desk::{Desk, Name, What};
 use crate::machine::Other;
-use crate::{Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write, said};
+use crate::{
+    Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write, ranges, said,
+};
 use asked::Asked;
 use muster_api::condition::Condition;
 use muster_api::kinds::{Identity, is_older};
@@ -323,7 +325,7 @@ fn status(job: &Job, found: &pods::Found, now: Time) -> Map<String, Value> {
     all.insert("succeeded".to_owned(), count(found.ended.succeeded));
     all.insert("failed".to_owned(), count(found.ended.failed));
     if job.asked.indexed {
-        let indexes = pods::ranges(&found.ended.indexes);
+        let indexes = ranges::write(&found.ended.indexes);
         let indexes = if indexes.is_empty() {
             Value::Null
         } else {

@@ -1,6 +1,7 @@
 //! Which pods of a Job are missing and which are too many, and how far it is by those that there are.
 
 use super::asked::{Asked, INDEX};
+use crate::ranges;
 use muster_api::slim;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +80,7 @@ impl Ended {
         Self {
             succeeded: number("succeeded"),
             failed: number("failed"),
-            indexes: read_ranges(indexes.unwrap_or_default()),
+            indexes: ranges::read(indexes.unwrap_or_default()),
         }
     }
 
@@ -233,46 +234,9 @@ pub(super) fn is_named_by_us(job: &str, pod: &str) -> bool {
     rest.is_some_and(|rest| rest.splitn(3, '-').all(is_number) && rest.matches('-').count() < 2)
 }
 
-/// Indexes as a Job writes them: `0-2,4`.
-pub(super) fn ranges(indexes: &BTreeSet<usize>) -> String {
-    let mut found: Vec<(usize, usize)> = Vec::new();
-    for index in indexes {
-        match found.last_mut() {
-            Some((_, last)) if *last + 1 == *index => *last = *index,
-            _ => found.push((*index, *index)),
-        }
-    }
-    let words = found.iter().map(|(first, last)| match last - first {
-        0 => first.to_string(),
-        1 => format!("{first},{last}"),
-        _ => format!("{first}-{last}"),
-    });
-    words.collect::<Vec<_>>().join(",")
-}
-
-/// Reads `0-2,4`; what cannot be read is none.
-fn read_ranges(text: &str) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    for range in text.split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        if let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) {
-            found.extend(first..=last.min(first.saturating_add(100_000)));
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn indexes_are_written_and_read_as_ranges() {
-        let indexes: BTreeSet<usize> = [0, 1, 2, 4, 6, 7].into();
-        assert_eq!(ranges(&indexes), "0-2,4,6,7");
-        assert_eq!(read_ranges("0-2,4,6,7"), indexes);
-        assert_eq!(read_ranges("x,3-,-"), BTreeSet::new());
-    }
 
     #[test]
     fn a_pod_is_named_after_its_job_and_a_number() {

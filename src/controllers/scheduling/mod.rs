@@ -263,6 +263,7 @@ impl Schedulings {
             | Observation::Node(_)
             | Observation::Namespace(_)
             | Observation::NotServed(_)
+            | Observation::QueueJob(_)
             | Observation::Other(..) => {}
         }
     }

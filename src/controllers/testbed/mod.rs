@@ -402,6 +402,7 @@ impl Testbeds {
             // Of these it is not told.
             Observation::BatchJob(_)
             | Observation::Scheduling(_)
+            | Observation::QueueJob(_)
             | Observation::Other(..)
             | Observation::NotServed(_) => {}
         }
