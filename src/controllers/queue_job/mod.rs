@@ -18,7 +18,7 @@ use line::{Line, Place, Tries, Try};
 use muster_api::crd::{QueueJob, QueueJobSpec, QueueJobStatus};
 use muster_api::kinds::{Identity, is_older};
 use muster_model::units::Time;
-use round::{EXCEEDED_QUOTA, Found, Problem, REFUSED, Round};
+use round::{Found, REFUSED, Round};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use things::Things;
@@ -231,7 +231,7 @@ impl QueueJobs {
         let spec = self.things.spec(key);
         let has_spec = spec.is_some_and(|spec| spec.is_of(&job.uid) && !spec.terminating);
         let on_spec = on(Resource::SchedulingSpecs, key);
-        let mut problem = job.refused.clone().map(|words| (REFUSED, words));
+        let (mut problem, before) = (None, wanted.len());
         match spec {
             None => {
                 let body = body::scheduling_spec(owner(key, job), &asked.sched);
@@ -254,13 +254,17 @@ impl QueueJobs {
                 problem = Some(("NameTaken", words));
             }
         }
+        if wanted.len() > before {
+            problem = job.refused.clone().map(|words| (REFUSED, words));
+        }
         let round = Round {
             asked,
             generation: job.generation,
             told,
             pods,
             has_spec,
-            problem: problem.or_else(|| problem_of(&job.tries)),
+            problem,
+            tries: &job.tries,
             now,
         };
         round.play(&|name| {
@@ -292,6 +296,11 @@ impl QueueJobs {
             return;
         };
         let uid = job.uid.clone();
+        let mut on_spec = wanted.iter();
+        if !on_spec.any(|(on, _)| on.resource == Resource::SchedulingSpecs) {
+            // What was refused is not wanted any more.
+            job.refused = None;
+        }
         if let Some(at) = found.again {
             self.desk.look_again(key, at);
         }
@@ -418,18 +427,6 @@ fn end_of_life(job: &Job) -> Option<Time> {
     let at = round::time_of(ended.last_transition_time.as_ref()?);
     let ttl = job.spec.ttl_seconds_after_finished?;
     Some(at + muster_model::units::Millis(u64::try_from(ttl).unwrap_or_default() * 1_000))
-}
-
-/// What stands in the way of its pods, by what was tried.
-fn problem_of(tries: &Tries) -> Option<Problem> {
-    let quota = tries.values().find_map(Try::quota).cloned();
-    let quota = quota.map(|words| (EXCEEDED_QUOTA, words));
-    quota.or_else(|| {
-        tries.values().find_map(|tried| match tried {
-            Try::Refused(words) => Some((REFUSED, words.clone())),
-            _ => None,
-        })
-    })
 }
 
 fn owner<'a>(key: &'a Name, job: &'a Job) -> body::Owner<'a> {

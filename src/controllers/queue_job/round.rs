@@ -4,6 +4,7 @@
 //! it says in the status first; what follows from that is done at the next look, when the status is told.
 
 use super::asked::Asked;
+use super::line::{Tries, Try};
 use super::pod::{Phase, Pod};
 use crate::{ranges, said};
 use muster_api::condition::Condition;
@@ -25,7 +26,7 @@ const ACCEPTED: &str = "Accepted";
 pub(super) type Problem = (&'static str, String);
 
 /// Reasons that hold until no pod is lacking.
-pub(super) const EXCEEDED_QUOTA: &str = "ExceededQuota";
+const EXCEEDED_QUOTA: &str = "ExceededQuota";
 pub(super) const REFUSED: &str = "Refused";
 
 /// One look.
@@ -40,6 +41,8 @@ pub(super) struct Round<'a> {
     pub(super) has_spec: bool,
     /// What was found to be in the way already.
     pub(super) problem: Option<Problem>,
+    /// What became of the making of pods.
+    pub(super) tries: &'a Tries,
     pub(super) now: Time,
 }
 
@@ -136,6 +139,7 @@ impl Round<'_> {
         }
         (found.away, found.taken) = (tally.away, tally.taken);
         let problem = self.problem.or_else(|| taken_words(&found.taken));
+        let problem = problem.or_else(|| problem_of(self.tries, &found.lacking));
         accept(&mut status, problem, is_lacking, self.now);
         found.status = status;
         found
@@ -223,11 +227,12 @@ impl Round<'_> {
             status.failures = told.failures.saturating_add(more);
             status.failed = told.failed.saturating_add(failing);
             status.last_failure_time = date();
-            if status.failures > self.asked.backoff_limit {
-                status.counted_pods.clear();
-                let words = "QueueJob has reached the specified backoff limit";
-                return end(status, FAILED, ("BackoffLimitExceeded", words), self.now);
-            }
+        }
+        // Also where the limit was lowered.
+        if status.failures > self.asked.backoff_limit {
+            status.counted_pods.clear();
+            let words = "QueueJob has reached the specified backoff limit";
+            return end(status, FAILED, ("BackoffLimitExceeded", words), self.now);
         }
         if falls {
             status.restarts = told.restarts.saturating_add(1);
@@ -331,6 +336,17 @@ fn backoff_ends(status: &QueueJobStatus, now: Time) -> Option<Time> {
     let ends = last + BACKOFF.after(before);
     // A clock that went back does not hold it for longer than any wait.
     (now < ends && last <= now + BACKOFF.longest).then_some(ends)
+}
+
+/// What stands in the way of the pods that are lacking, by what was tried.
+fn problem_of(tries: &Tries, lacking: &[Lacking]) -> Option<Problem> {
+    let tried = || lacking.iter().filter_map(|one| tries.get(&one.name));
+    let quota = tried().find_map(|tried| Some((EXCEEDED_QUOTA, tried.quota()?.clone())));
+    let refused = |tried: &Try| match tried {
+        Try::Refused(words) => Some((REFUSED, words.clone())),
+        _ => None,
+    };
+    quota.or_else(|| tried().find_map(refused))
 }
 
 fn taken_words(taken: &[String]) -> Option<Problem> {

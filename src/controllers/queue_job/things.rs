@@ -107,7 +107,7 @@ impl Things {
         let owner = self.places.remove(place)?.owner?;
         remove(
             &mut self.pods,
-            (place.0.clone(), owner.uid.clone()),
+            &(place.0.clone(), owner.uid.clone()),
             |pods| {
                 pods.remove(&place.1);
                 pods.is_empty()
@@ -115,7 +115,7 @@ impl Things {
         );
         remove(
             &mut self.named,
-            (place.0.clone(), owner.name.clone()),
+            &(place.0.clone(), owner.name.clone()),
             |names| {
                 names.remove(&place.1);
                 names.is_empty()
@@ -220,10 +220,10 @@ impl Things {
 }
 
 /// Takes something out of what is listed under a key, and the key where nothing is left.
-fn remove<V>(all: &mut BTreeMap<Name, V>, key: Name, take: impl FnOnce(&mut V) -> bool) {
-    if let Some(of_key) = all.get_mut(&key)
+fn remove<V>(all: &mut BTreeMap<Name, V>, key: &Name, take: impl FnOnce(&mut V) -> bool) {
+    if let Some(of_key) = all.get_mut(key)
         && take(of_key)
     {
-        all.remove(&key);
+        all.remove(key);
     }
 }

@@ -107,7 +107,7 @@ fn the_scheduling_spec_comes_first_follows_the_spec_and_comes_back() {
         world.pod("job-a-0")["metadata"]["ownerReferences"]
     );
     world.edit_job("job", |spec| {
-        spec["schedSpec"] = json!({"minAvailable": 1, "priorityClassName": "x"})
+        spec["schedSpec"] = json!({"minAvailable": 1, "priorityClassName": "x"});
     });
     world.rest();
     assert_eq!(
@@ -163,6 +163,43 @@ fn a_patch_that_changes_nothing_is_not_sent_over_and_over() {
         world.pass(1);
     }
     assert_eq!(sent, 1, "once a minute");
+}
+
+#[test]
+fn a_scheduling_spec_that_is_refused_is_said_until_it_is_made_or_not_wanted() {
+    let mut world = World::new();
+    world.tasks("job", Some(1), json!([task("a", 2)]));
+    world.rest();
+    let refuse = |world: &mut World| {
+        for _ in 0..3 {
+            world.pass(1);
+            world.hear_all();
+            for write in world.machine.due(world.now, 9) {
+                let message = "no".to_owned();
+                let answer = match write.on.resource {
+                    Resource::SchedulingSpecs => Answer::Refused { message },
+                    _ => world.carry_out(&write),
+                };
+                let now = world.now;
+                world.machine.answered(write.ticket, answer, now);
+            }
+        }
+    };
+    world.edit_job("job", |spec| spec["schedSpec"]["minAvailable"] = json!(2));
+    refuse(&mut world);
+    let (reason, words) = world.condition("job", "Accepted");
+    assert_eq!(
+        (reason.as_str(), words.as_str()),
+        ("Refused", "SchedulingSpec: no")
+    );
+    world.edit_job("job", |spec| spec["schedSpec"]["minAvailable"] = json!(1));
+    refuse(&mut world);
+    assert_eq!(world.accepted("job"), "Accepted", "as it was before");
+    world.edit_job("job", |spec| spec["schedSpec"]["minAvailable"] = json!(2));
+    refuse(&mut world);
+    assert_eq!(world.accepted("job"), "Refused");
+    world.rest();
+    assert_eq!(world.accepted("job"), "Accepted");
 }
 
 #[test]
@@ -233,7 +270,7 @@ fn one_that_asks_for_what_cannot_be_makes_nothing_and_says_why() {
         0
     );
     world.edit_job("job", |spec| {
-        spec["selector"]["matchLabels"]["app"] = json!("x")
+        spec["selector"]["matchLabels"]["app"] = json!("x");
     });
     world.rest();
     assert_eq!(
@@ -394,7 +431,7 @@ fn odd_labels_of_its_own_pods_and_odd_owners_do_no_harm() {
         owned("elsewhere", "other", "QueueJob", true),
     );
     world.edit(&key(Resource::Pods, "job-a-0"), |pod| {
-        pod["metadata"]["labels"] = Value::Null
+        pod["metadata"]["labels"] = Value::Null;
     });
     world.rest();
     assert_eq!(

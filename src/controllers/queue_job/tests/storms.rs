@@ -306,6 +306,10 @@ impl Storm {
             return;
         };
         let status = &job["status"];
+        if round::ended(&serde_json::from_value(status.clone()).unwrap_or_default()).is_some() {
+            // It was told to go while it ran.
+            return;
+        }
         let edited = status["observedGeneration"] != job["metadata"]["generation"];
         let restarts = status["restarts"].as_i64().unwrap_or(0).to_string();
         let labels = &pod["metadata"]["labels"];

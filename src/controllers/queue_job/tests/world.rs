@@ -65,7 +65,7 @@ impl World {
     /// Changes the spec of a QueueJob.
     pub(super) fn edit_job(&mut self, name: &str, change: impl FnOnce(&mut Value)) {
         self.edit(&key(Resource::QueueJobs, name), |one| {
-            change(&mut one["spec"])
+            change(&mut one["spec"]);
         });
     }
 
@@ -78,7 +78,7 @@ impl World {
                 match self.machine.wakes_at() {
                     // Longer than any wait between tries.
                     Some(at) if at < self.now + Millis(25_000) => {
-                        self.now = self.now.max(at) + Millis(1)
+                        self.now = self.now.max(at) + Millis(1);
                     }
                     _ => return,
                 }
