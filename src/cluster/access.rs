@@ -85,6 +85,13 @@ rights! {
     true "delete" "muster.dev" "podgroups" "" => "BatchJobs are not let go";
     true "create" "batch" "jobs" "" => "BatchJobs do not start";
     true "delete" "batch" "jobs" "" => "BatchJobs are not let go";
+    false "create" "" "pods" "" => "QueueJobs get no pods";
+    false "delete" "" "pods" "" => "pods of QueueJobs that failed are not made anew";
+    true "patch" "muster.dev" "queuejobs" "status" => "QueueJobs do nothing";
+    true "delete" "muster.dev" "queuejobs" "" => "QueueJobs stay after ttlSecondsAfterFinished";
+    true "create" "muster.dev" "schedulingspecs" "" => "QueueJobs do not start";
+    true "patch" "muster.dev" "schedulingspecs" "" => "an edit of schedSpec changes nothing";
+    true "delete" "muster.dev" "schedulingspecs" "" => "SchedulingSpecs of QueueJobs that are gone stay for a while";
     false "create" "sparkoperator.k8s.io" "sparkapplications" "" => "BatchJobs with a SparkApplication do not start";
     false "delete" "sparkoperator.k8s.io" "sparkapplications" "" => "BatchJobs with a SparkApplication are not let go";
     false "create" "flink.apache.org" "flinkdeployments" "" => "BatchJobs with a FlinkDeployment do not start";
@@ -110,7 +117,7 @@ pub async fn keep_checking(client: Client, health: Arc<Health>) {
     keep_checking_of(client, health, RIGHTS, None).await;
 }
 
-/// The same for what the controllers need, of pods in the namespace of the ghosts only.
+/// The same for what the controllers need: of pods in the namespace of the ghosts; elsewhere QueueJobs alone need them.
 pub async fn keep_checking_controllers(client: Client, health: Arc<Health>, namespace: String) {
     keep_checking_of(client, health, OF_CONTROLLERS, Some(namespace)).await;
 }
@@ -165,7 +172,7 @@ async fn denied(
             spec: SelfSubjectAccessReviewSpec {
                 resource_attributes: Some(ResourceAttributes {
                     namespace: namespace
-                        .filter(|_| right.resource == "pods")
+                        .filter(|_| right.resource == "pods" && right.needed)
                         .map(str::to_owned),
                     verb: filled(right.verb),
                     group: filled(right.group),

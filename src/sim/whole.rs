@@ -265,6 +265,7 @@ fn problems(resource: Resource, value: &Value) -> Result<(), Answer> {
     match resource {
         Resource::BatchJobs => check(value, crd::validate_batch_job),
         Resource::Schedulings => check(value, crd::validate_scheduling),
+        Resource::QueueJobs => check(value, crd::validate_queue_job),
         Resource::Testbeds => check(value, crd::validate_testbed),
         _ => Ok(()),
     }

@@ -39,6 +39,7 @@ mod plugin_simulated;
 mod plugins;
 mod protobuf;
 mod queue_edits;
+mod queue_jobs;
 mod scenarios;
 mod simulate_cli;
 mod simulate_html;

@@ -17,9 +17,11 @@ use tokio::sync::mpsc::{Sender, error::SendError};
 use tokio::time::timeout;
 
 /// What is watched so.
-pub(super) const ALL: [Resource; 6] = [
+pub(super) const ALL: [Resource; 8] = [
     Resource::BatchJobs,
     Resource::Schedulings,
+    Resource::QueueJobs,
+    Resource::SchedulingSpecs,
     Resource::PodGroups,
     Resource::Jobs,
     Resource::SparkApplications,

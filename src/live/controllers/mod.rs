@@ -23,6 +23,7 @@ use muster_cluster::lease::LeaseOptions;
 use muster_cluster::watch::{self, Audience, Outlet};
 use muster_cluster::{Alarm, Fence, Metrics, NEWS_BOUND, access};
 use muster_controllers::batch_job::{self, BatchJobs};
+use muster_controllers::queue_job::QueueJobs;
 use muster_controllers::scheduling::Schedulings;
 use muster_controllers::testbed::{Settings, Testbeds};
 use muster_controllers::{
@@ -141,6 +142,7 @@ async fn lead(
             Box::new(Testbeds::new(options.settings)),
             Box::new(BatchJobs::new(of_batch_jobs)),
             Box::new(Schedulings::new()),
+            Box::new(QueueJobs::new()),
         ]),
         executor: Executor {
             client: options.writer,

@@ -12,6 +12,7 @@ use muster_api::kinds::Identity;
 use muster_cluster::attempt;
 use muster_controllers::batch_job::{self, BatchJobs};
 use muster_controllers::job::{self, Jobs};
+use muster_controllers::queue_job::QueueJobs;
 use muster_controllers::scheduling::Schedulings;
 use muster_controllers::testbed::{self, Testbeds};
 use muster_controllers::{All, Answer, Machine, ObjectName, Observation, Resource, Ticket, Write};
@@ -91,6 +92,7 @@ impl Controllers {
                 Box::new(BatchJobs::new(batch_jobs)),
                 Box::new(Schedulings::with(reading.sizes)),
                 Box::new(Jobs::new(&job::Settings::default())),
+                Box::new(QueueJobs::new()),
             ]),
             made: BTreeMap::new(),
             told: BTreeSet::new(),

@@ -111,6 +111,8 @@ impl Driver {
                 | Resource::TestbedSlices
                 | Resource::BatchJobs
                 | Resource::Schedulings
+                | Resource::QueueJobs
+                | Resource::SchedulingSpecs
                 | Resource::PodGroups
                 | Resource::Jobs,
                 deed,

@@ -34,6 +34,8 @@ pub(super) enum Kind {
     BatchJob,
     /// Which of these runs where.
     Scheduling,
+    /// Pods that run together.
+    QueueJob,
     /// What is answered to plugins.
     Answers,
     /// Read, and without effect in this version.
@@ -65,12 +67,12 @@ const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("batch/v1", "Job", Kind::Job, schema::of::<batch::v1::Job>),
     ("muster.dev/v1alpha1", "BatchJob", Kind::BatchJob, schema::of::<crd::BatchJob>),
     ("muster.dev/v1alpha1", "Scheduling", Kind::Scheduling, schema::of::<crd::Scheduling>),
+    ("muster.dev/v1alpha1", "QueueJob", Kind::QueueJob, schema::of::<crd::QueueJob>),
     ("simulate.muster.dev/v1", "PluginAnswers", Kind::Answers, schema::of::<PluginAnswers>),
     ("v1", "ConfigMap", Kind::Inert, schema::of::<core::ConfigMap>),
     ("v1", "Service", Kind::Inert, schema::of::<core::Service>),
     ("v1", "ServiceAccount", Kind::Inert, schema::of::<core::ServiceAccount>),
-    // Types that are not at hand.
-    ("muster.dev/v1alpha1", "QueueJob", Kind::Inert, schema::of::<Value>),
+    // A type that is not at hand.
     ("muster.dev/v1alpha1", "SchedulingSpec", Kind::Inert, schema::of::<Value>),
 ];
 
@@ -92,6 +94,7 @@ static KINDS: LazyLock<Vec<Known>> = LazyLock::new(|| {
                 Kind::Answers => plugin_answers,
                 Kind::BatchJob => batch_job,
                 Kind::Scheduling => scheduling,
+                Kind::QueueJob => queue_job,
                 _ => nothing,
             },
         });
@@ -329,6 +332,20 @@ fn scheduling(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played
     crd::validate_scheduling(&found).or_else(|problems| none(&problems))?;
     Ok(Some(Played::Whole(
         Resource::Schedulings,
+        Box::new(value.clone()),
+    )))
+}
+
+/// A QueueJob, the same.
+fn queue_job(value: &Value, _: &Behaviour, _: &Reading) -> Result<Option<Played>, String> {
+    let found = crd::QueueJob::deserialize(value).map_err(|error| error.to_string())?;
+    crd::validate_queue_job(&found).or_else(|problems| none(&problems))?;
+    for (place, task) in found.spec.task_specs.iter().enumerate() {
+        Behaviour::of(&task.template)
+            .map_err(|error| format!("spec.taskSpecs[{place}].template: {error}"))?;
+    }
+    Ok(Some(Played::Whole(
+        Resource::QueueJobs,
         Box::new(value.clone()),
     )))
 }
