@@ -115,7 +115,7 @@ fn one_whose_pods_fail_is_made_anew_as_a_gang_until_that_was_once_too_often() {
             status.failed,
             status.running
         ),
-        (1, 1, 3, 3)
+        (1, 1, 1, 3)
     );
     let driver = played(&text, 300);
     let job: QueueJob = driver

@@ -1,9 +1,8 @@
 //! In which order pods are made, over all QueueJobs (docs/queuejobs.md, "The order of creation").
 //!
-//! Minima first, the most important job's first; then what is beyond them, in turns. In a namespace what is behind waits
-//! until what is before it is made, so that a quota that runs out hits the least important.
+//! Minima first, the most important job's first; then what is beyond them, in turns. In a namespace what is behind
+//! waits until what is before it is made, so that a quota that runs out hits the least important.
 
-use super::round::Lacking;
 use crate::desk::Name;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +14,18 @@ pub(super) struct Place {
     /// In seconds.
     pub(super) created: i64,
     pub(super) job: Name,
+}
+
+/// A pod that is lacking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lacking {
+    pub(super) name: String,
+    /// The place of its task.
+    pub(super) task: usize,
+    /// How important it is among the pods of its job.
+    pub(super) priority: i64,
+    /// `None`: it belongs to the minimum. Else in which turn it is.
+    pub(super) turn: Option<usize>,
 }
 
 /// What became of the making of a pod that is lacking still.

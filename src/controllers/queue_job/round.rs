@@ -4,7 +4,7 @@
 //! it says in the status first; what follows from that is done at the next look, when the status is told.
 
 use super::asked::Asked;
-use super::line::{Tries, Try};
+use super::line::{Lacking, Tries, Try};
 use super::pod::{Phase, Pod};
 use crate::{ranges, said};
 use muster_api::condition::Condition;
@@ -59,18 +59,6 @@ pub(super) struct Found {
     pub(super) taken: Vec<String>,
     /// When to look again.
     pub(super) again: Option<Time>,
-}
-
-/// A pod that is lacking.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lacking {
-    pub(super) name: String,
-    /// The place of its task.
-    pub(super) task: usize,
-    /// How important it is among the pods of its job.
-    pub(super) priority: i64,
-    /// `None`: it belongs to the minimum. Else in which turn it is.
-    pub(super) turn: Option<usize>,
 }
 
 /// How many pods there are, and what of them is to be done.
