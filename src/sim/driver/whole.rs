@@ -48,11 +48,12 @@ impl Driver {
                     Resource::TestbedSlices => {
                         self.delete_plain(&ObjectKey::TestbedSlice(on.name));
                     }
-                    Resource::PodGroups => {
-                        let key = gang_of(&on);
-                        self.delete_plain(&ObjectKey::Gang(key, Source::Muster));
-                    }
-                    _ => self.last_change = self.now,
+                    resource => match source_of(resource) {
+                        Some(source) => {
+                            self.delete_plain(&ObjectKey::Gang(gang_of(&on, source), source));
+                        }
+                        None => self.last_change = self.now,
+                    },
                 },
             }
         }
@@ -75,6 +76,11 @@ impl Driver {
             Resource::PodGroups => {
                 if let Ok(found) = crd::PodGroup::deserialize(value) {
                     self.put_gang(convert::muster_gang(&found));
+                }
+            }
+            Resource::SchedulingSpecs => {
+                if let Ok(found) = crd::JobSchedulingSpec::deserialize(value) {
+                    self.put_gang(convert::scheduling_spec_gang(&found));
                 }
             }
             _ => self.last_change = self.now,
@@ -125,10 +131,9 @@ impl Driver {
 
     fn write_whole(&mut self, on: &ObjectName, deed: Deed) -> Answer {
         let now = self.now;
-        let is_group = on.resource == Resource::PodGroups;
-        let of_scenario = is_group
-            && self.server.wholes().get(on).is_none()
-            && self.server.has_gang(&gang_of(on), Source::Muster);
+        let of_scenario = self.server.wholes().get(on).is_none()
+            && source_of(on.resource)
+                .is_some_and(|source| self.server.has_gang(&gang_of(on, source), source));
         let wholes = self.server.wholes_mut();
         let done = match deed {
             Deed::Create(_) if of_scenario => Err(Answer::AlreadyExists),
@@ -172,20 +177,31 @@ pub(super) fn job_named(namespace: &str, name: &str) -> ObjectName {
 
 /// As what controllers know it, where they do.
 pub(super) fn whole_named(key: &ObjectKey) -> Option<ObjectName> {
-    let ObjectKey::Gang(key, Source::Muster) = key else {
-        return None;
+    let (key, resource) = match key {
+        ObjectKey::Gang(key, Source::Muster) => (key, Resource::PodGroups),
+        ObjectKey::Gang(key, Source::SchedulingSpec) => (key, Resource::SchedulingSpecs),
+        _ => return None,
     };
     Some(ObjectName {
-        resource: Resource::PodGroups,
+        resource,
         namespace: key.namespace.clone(),
         name: key.name.clone(),
     })
 }
 
-fn gang_of(on: &ObjectName) -> GangKey {
+/// Of what kind its objects are for the scheduler, where they define gangs.
+const fn source_of(resource: Resource) -> Option<Source> {
+    match resource {
+        Resource::PodGroups => Some(Source::Muster),
+        Resource::SchedulingSpecs => Some(Source::SchedulingSpec),
+        _ => None,
+    }
+}
+
+fn gang_of(on: &ObjectName, source: Source) -> GangKey {
     GangKey {
         namespace: on.namespace.clone(),
+        space: source.space(),
         name: on.name.clone(),
-        ..GangKey::default()
     }
 }
