@@ -70,7 +70,6 @@ pub struct QueueJobSpec {
     pub sched_spec: SchedSpec,
 
     /// Its pods.
-    #[serde(default)]
     #[schemars(length(min = 1, max = 64))]
     #[x_kube(
         validation = Rule::new("self.size() >= 1 && self.size() <= 64")
