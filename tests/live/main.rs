@@ -40,6 +40,7 @@ mod processes;
 mod profiler;
 mod promises;
 mod protobuf;
+mod queue_jobs;
 mod scenarios;
 mod scheduling;
 mod served;

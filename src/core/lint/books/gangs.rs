@@ -90,7 +90,9 @@ impl Gang {
     /// Whether it is ours: by a member, by its kind, or, as long as nobody has a pod in it, by what we
     /// stand in for.
     pub(crate) fn is_ours(&self, claimed: bool) -> bool {
-        let own_kind = self.definitions.contains_key(&Source::Muster);
+        let own_kinds = [Source::Muster, Source::SchedulingSpec];
+        let mut own_kinds = own_kinds.iter();
+        let own_kind = own_kinds.any(|kind| self.definitions.contains_key(kind));
         let stands_in = self
             .definition()
             .is_some_and(|spec| spec.stands_in || claimed);
