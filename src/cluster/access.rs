@@ -85,8 +85,6 @@ rights! {
     true "delete" "muster.dev" "podgroups" "" => "BatchJobs are not let go";
     true "create" "batch" "jobs" "" => "BatchJobs do not start";
     true "delete" "batch" "jobs" "" => "BatchJobs are not let go";
-    false "create" "" "pods" "" => "QueueJobs get no pods";
-    false "delete" "" "pods" "" => "pods of QueueJobs that failed are not made anew";
     true "patch" "muster.dev" "queuejobs" "status" => "QueueJobs do nothing";
     true "delete" "muster.dev" "queuejobs" "" => "QueueJobs stay after ttlSecondsAfterFinished";
     true "create" "muster.dev" "schedulingspecs" "" => "QueueJobs do not start";

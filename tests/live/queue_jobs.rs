@@ -1,4 +1,4 @@
-//! QueueJobs on a real API server, with the rights of `deploy/` and a real ResourceQuota: they run as gangs to their
+//! QueueJobs on a real API server, with the rights of `deploy/` and `deploy/queue-jobs/`, and a real ResourceQuota: they run as gangs to their
 //! end, and what a quota leaves goes to the most important.
 //!
 //! Needs what `hack/build-control-plane` builds.
@@ -12,6 +12,7 @@ const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
 
 fn cluster() -> (Cluster, Muster, Muster) {
     let cluster = Cluster::deployed(1, "4", |builder| builder.controller_manager(true));
+    cluster.apply_folder("deploy/queue-jobs");
     let controllers = cluster.controllers_by_their_rights("first");
     let muster = cluster.muster_with_ghosts();
     (cluster, muster, controllers)

@@ -318,7 +318,7 @@ mod tests {
         };
         let unmatched = "spec.taskSpecs[0].template.metadata.labels: spec.selector";
         for (value, wanted) in [
-            (json!({}), "spec.taskSpecs: 0 items"),
+            (json!({"taskSpecs": []}), "spec.taskSpecs: 0 items"),
             (json!({"taskSpecs": many}), "spec.taskSpecs: 65 items"),
             (
                 json!({"taskSpecs": [task("a", 1), task("a", 1)]}),
