@@ -53,7 +53,8 @@ pub(super) struct Part {
     /// The same of writes that were lost; and when the last one was.
     pub(super) lost: BTreeMap<String, Slot>,
     pub(super) lost_at: Option<Time>,
-    /// Uid and version of what they were to be written on; none, if it was not there.
+    /// Uid and version of what they were to be written on; none, if one of them makes it: that may still happen when
+    /// another one was there meanwhile.
     pub(super) base: Option<(String, String)>,
 }
 
@@ -91,7 +92,7 @@ impl Part {
     /// will.
     pub(super) fn moved_to(&mut self, uid: &str, version: &str) {
         let base = self.base.as_ref();
-        if base.is_none_or(|(of, before)| of != uid || before != version) {
+        if base.is_some_and(|(of, before)| of != uid || before != version) {
             self.is_sure();
         }
     }

@@ -119,7 +119,12 @@ impl Bed {
         part.written_at = Some(now);
         let names = names.into_iter().map(|one| (one.ghost.clone(), one));
         part.flying = names.collect();
-        part.base = on;
+        let before = std::mem::take(&mut part.base);
+        part.base = if part.lost.is_empty() {
+            on
+        } else {
+            before.and(on)
+        };
     }
 
     /// What became of the write of a part that was in flight: it was not done, or nobody knows.

@@ -287,7 +287,7 @@ impl Testbeds {
         let Some((testbed, part)) = slices::named(name) else {
             return;
         };
-        let lost = matches!(answer, Answer::Lost | Answer::Done(_));
+        let lost = matches!(answer, Answer::Lost | Answer::Done(None));
         let refused = match (answer, sent) {
             (Answer::Done(Some(Observation::TestbedSlice(slice))), sent) => {
                 self.flights.settle(&target);

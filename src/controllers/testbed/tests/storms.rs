@@ -395,3 +395,28 @@ proptest! {
         storm.end();
     }
 }
+
+/// A slice is made twice, for of the first time nobody told; it comes, and somebody deletes it before the second
+/// creation has happened.
+#[test]
+fn what_a_creation_says_that_may_still_happen_is_said_nowhere_else() {
+    use Act::{Answer, Due, Hear, Label, List, Restart, SliceGone, Wait};
+    let mut storm = Storm::new(true);
+    for act in [
+        Restart,
+        Due(3),
+        Answer(43, 4),
+        Label(0, None),
+        Answer(162, 5),
+        Wait(1000),
+        Due(1),
+        SliceGone(0),
+        Hear(1, 1),
+        Hear(3, 1),
+        List(3),
+        Due(1),
+    ] {
+        storm.act(act);
+    }
+    storm.end();
+}
