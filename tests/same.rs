@@ -4,13 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use muster::core::engine::{Policy, Priorities, Scheduler};
-use muster::core::implied::ImpliedGangs;
+use muster::core::implied;
 use muster::lint::Linter;
 use muster::model::testing::{group, node, pod};
 use muster::model::units::{Millis, Time};
 use muster::model::{
     BindOutcome, Effect, Event, EvictOutcome, GangRef, GangSpec, Implied, Labels, NodeSpec,
-    ObjectKey, PodPhase, PodSpec, Source, SubgroupSpec, TopologyWish, plain,
+    ObjectKey, PodPhase, PodSpec, Source, SubgroupSpec, TopologyWish, VolcanoQueueSpec, plain,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ enum Written {
     AsOneSubgroup,
     /// With one subgroup that wishes for the rack itself.
     AsOneSubgroupInARack,
-    /// As the PodGroup of another project.
+    /// As the PodGroup of another project, and so its queue.
     AsVolcanos,
     /// The same with a task that has the whole minimum.
     AsVolcanosWithTasks,
@@ -97,7 +97,7 @@ enum Written {
 }
 
 struct World {
-    implied: ImpliedGangs,
+    implied: implied::Implied,
     scheduler: Scheduler,
     linter: Linter,
     now: Time,
@@ -279,7 +279,7 @@ impl World {
 
 fn play(place: &Place, gangs: &[Gang], written: Written) -> Vec<String> {
     let mut world = World {
-        implied: ImpliedGangs::default(),
+        implied: implied::Implied::default(),
         scheduler: Scheduler::new(trusting()),
         linter: Linter::default(),
         now: Time::ZERO,
@@ -296,7 +296,14 @@ fn play(place: &Place, gangs: &[Gang], written: Written) -> Vec<String> {
     if place.racks {
         world.tell(Event::is(plain::levels("racks", [("rack", 2)])));
     }
-    world.tell(Event::is(plain::queue("team")));
+    let queue = plain::queue("team");
+    world.tell(match written {
+        Written::AsVolcanos | Written::AsVolcanosWithTasks => Event::is(VolcanoQueueSpec {
+            queue,
+            counts: true,
+        }),
+        _ => Event::is(queue),
+    });
     for second in 0..SECONDS {
         world.now = Time::from_secs(second);
         world.end();

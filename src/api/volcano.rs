@@ -1,10 +1,11 @@
-//! Volcano's PodGroup (`scheduling.volcano.sh/v1beta1`), as far as it is honoured.
+//! Volcano's PodGroup and Queue (`scheduling.volcano.sh/v1beta1`), as far as they are honoured.
 
 use super::condition::Condition;
 use super::slim::{Texts, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::NamespaceResourceScope;
+use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -103,6 +104,58 @@ impl kube::Resource for PodGroup {
 
     fn plural(_: &()) -> Cow<'_, str> {
         "podgroups".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+/// `scheduling.volcano.sh/v1beta1` Queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Queue {
+    /// Identity.
+    #[serde(deserialize_with = "trimmed")]
+    pub metadata: ObjectMeta,
+    /// What it is given: read field by field, for what there is nothing for is said.
+    #[serde(default, deserialize_with = "nullable")]
+    pub spec: Map<String, Value>,
+    /// What Volcano's controller says of it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub status: QueueStatus,
+}
+
+/// `status` of Volcano's Queue, of which only the state is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct QueueStatus {
+    /// Open, Closed, Closing or Unknown.
+    #[serde(deserialize_with = "nullable")]
+    pub state: String,
+}
+
+impl kube::Resource for Queue {
+    type DynamicType = ();
+    type Scope = ClusterResourceScope;
+
+    fn kind(_: &()) -> Cow<'_, str> {
+        "Queue".into()
+    }
+
+    fn group(_: &()) -> Cow<'_, str> {
+        "scheduling.volcano.sh".into()
+    }
+
+    fn version(_: &()) -> Cow<'_, str> {
+        "v1beta1".into()
+    }
+
+    fn plural(_: &()) -> Cow<'_, str> {
+        "queues".into()
     }
 
     fn meta(&self) -> &ObjectMeta {

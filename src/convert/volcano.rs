@@ -1,51 +1,25 @@
 //! Volcano: queues, Jobs for who leaves its controllers as well, and the scheduler's configuration.
 
-use crate::fields::{quantities, said};
+use crate::fields::said;
 use crate::{Converted, name_of, queue as queue_of_ours};
-use serde_json::{Map, Value, json};
-
-/// The parent that Volcano's controller fills in.
-const ROOT: &str = "root";
+use muster_api::convert::{is_volcanos_root, volcano_queue_in_our_words};
+use serde_json::{Value, json};
 
 /// A Queue.
 pub(crate) fn queue(object: &Value, out: &mut Converted) {
     let name = name_of(object);
     let subject = format!("Queue {name}");
-    if name == ROOT {
+    if is_volcanos_root(&name) {
         return out.note(&subject, "queues without a parent are below the cluster");
     }
-    let mut spec = Map::new();
-    for (field, value) in said(&object["spec"]) {
-        let path = format!("spec.{field}");
-        let mut amounts = |value| Value::Object(quantities(&subject, &path, value, out));
-        match field {
-            "weight" | "priority" => _ = spec.insert(field.to_owned(), value.clone()),
-            "parent" if value == ROOT => {}
-            "parent" => _ = spec.insert("parent".to_owned(), value.clone()),
-            "capability" => _ = spec.insert("limit".to_owned(), amounts(value)),
-            "guarantee" => _ = spec.insert("guaranteed".to_owned(), amounts(&value["resource"])),
-            "reclaimable" if value == true => {}
-            other => out.note(&subject, &format!("{path}: {}", without(other))),
-        }
+    let words = match serde_json::from_value(object.clone()) {
+        Ok(queue) => volcano_queue_in_our_words(&queue),
+        Err(wrong) => return out.note(&subject, &format!("is not converted: {wrong}")),
+    };
+    for (path, why) in words.without {
+        out.note(&subject, &format!("{path}: {why}"));
     }
-    let state = object["status"]["state"].as_str();
-    if matches!(state, Some("Closed" | "Closing")) {
-        spec.insert("state".to_owned(), "Closed".into());
-    }
-    out.add(queue_of_ours(&name, Value::Object(spec)));
-}
-
-/// Why a field of a Queue has nothing of ours.
-fn without(field: &str) -> &'static str {
-    match field {
-        "deserved" => "a queue's share follows from its weight; what it always has is `guaranteed`",
-        "reclaimable" => {
-            "whether others take back what is beyond its share is said by the lifetimes of its gangs"
-        }
-        "affinity" => "a queue has no nodes; PodGroups have `nodeSelector`",
-        "dequeueStrategy" => "`order` and `reservation` say who goes first, and who may pass",
-        _ => "there is nothing for it",
-    }
+    out.add(queue_of_ours(&name, Value::Object(words.spec)));
 }
 
 /// A Job: a PodGroup with a subgroup for each task, and a Job of Kubernetes for each.

@@ -9,7 +9,7 @@ use muster_api::kinds::Kind;
 use muster_cluster::lanes::Lanes;
 use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
 use muster_core::engine::Scheduler;
-use muster_core::implied::ImpliedGangs;
+use muster_core::implied::Implied;
 use muster_lint::Linter;
 use muster_model::resources::CORE;
 use muster_model::units::{Millis, Time};
@@ -33,7 +33,7 @@ const BATCH: usize = 512;
 /// What the thread works with.
 pub(super) struct Engine {
     pub(super) scheduler: Scheduler,
-    pub(super) implied: ImpliedGangs,
+    pub(super) implied: Implied,
     pub(super) explanations: Arc<Explanations>,
     pub(super) news: mpsc::Receiver<News>,
     pub(super) lanes: Arc<Lanes>,

@@ -19,7 +19,7 @@ use muster_cluster::lease::LeaseOptions;
 use muster_cluster::watch::{self, Outlet};
 use muster_cluster::{Alarm, Explanations, Fence, Metrics, NEWS_BOUND, access};
 use muster_core::engine::{Policy, Scheduler};
-use muster_core::implied::ImpliedGangs;
+use muster_core::implied::Implied;
 use muster_core::plugins::registry::exemptions;
 use muster_lint::Linter;
 use pulse::Pulse;
@@ -152,7 +152,7 @@ async fn lead(
     let pulse = Pulse::default();
     let engine = Engine {
         scheduler,
-        implied: ImpliedGangs::default(),
+        implied: Implied::default(),
         explanations: options.explanations,
         news,
         lanes: Arc::clone(&lanes),

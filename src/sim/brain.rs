@@ -12,7 +12,7 @@ use muster_cluster::stalls::Stalls;
 use muster_cluster::words::{Word, Words, Write};
 use muster_cluster::{binding, evicting};
 use muster_core::engine::{Policy, Scheduler};
-use muster_core::implied::ImpliedGangs;
+use muster_core::implied::Implied;
 use muster_core::plugins::registry::exemptions;
 use muster_lint::{Linter, Note};
 use muster_model::units::{Millis, Time};
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub struct Brain {
     scheduler: Scheduler,
-    implied: ImpliedGangs,
+    implied: Implied,
     linter: Linter,
     words: Words,
     calls: BTreeMap<u64, Sent>,
@@ -63,7 +63,7 @@ impl Brain {
         Self {
             linter: Linter::of(exemptions(policy.profiles())),
             scheduler: Scheduler::new(policy),
-            implied: ImpliedGangs::default(),
+            implied: Implied::default(),
             words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,

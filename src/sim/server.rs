@@ -152,6 +152,7 @@ const LISTED: [ObjectKind; ObjectKind::ALL.len()] = [
     ObjectKind::Topology,
     ObjectKind::Testbed,
     ObjectKind::TestbedSlice,
+    ObjectKind::VolcanoQueue,
 ];
 
 /// The uid of what something is said of.
@@ -395,9 +396,13 @@ impl Server {
             (Some(Object::Gang(before)), _) => (before.uid.clone(), before.generation + 1),
             (Some(Object::Queue(before)), _) => (before.uid.clone(), before.generation + 1),
             (Some(Object::Topology(before)), _) => (before.uid.clone(), before.generation + 1),
-            (None, Object::Gang(_) | Object::Queue(_) | Object::Topology(_)) => {
-                (new_uid(&mut self.uids), 1)
+            (Some(Object::VolcanoQueue(before)), _) => {
+                (before.queue.uid.clone(), before.queue.generation + 1)
             }
+            (
+                None,
+                Object::Gang(_) | Object::Queue(_) | Object::VolcanoQueue(_) | Object::Topology(_),
+            ) => (new_uid(&mut self.uids), 1),
             _ => return,
         };
         match object {
@@ -409,6 +414,9 @@ impl Server {
                 (gang.uid, gang.generation) = (uid, generation);
             }
             Object::Queue(queue) => (queue.uid, queue.generation) = (uid, generation),
+            Object::VolcanoQueue(one) => {
+                (one.queue.uid, one.queue.generation) = (uid, generation);
+            }
             Object::Topology(topology) => {
                 (topology.uid, topology.generation) = (uid, generation);
             }

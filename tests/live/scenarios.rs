@@ -72,7 +72,7 @@ fn play(controllers: bool, next: impl Fn() -> Option<PathBuf>, tell: impl Fn(Vec
         builder.controller_manager(controllers)
     });
     cluster.apply_folder("crds");
-    cluster.apply(include_str!("../support/volcano-podgroups.yaml"));
+    cluster.apply(include_str!("../support/volcano.yaml"));
     cluster.apply_folder("deploy/compat");
     cluster.apply(include_str!("../support/topologies-of-others.yaml"));
     let admin = Admin::of(&cluster.plane);
@@ -501,7 +501,8 @@ impl<'a> Play<'a> {
         }
         // What one file leaves behind takes part in the next.
         let groups = GANGS.map(|(group, _, plural)| format!("/apis/{group}/{plural}"));
-        let others = ["/api/v1/pods", "/api/v1/nodes", QUEUES].map(str::to_owned);
+        let others = ["/api/v1/pods", "/api/v1/nodes"].into_iter();
+        let others = others.chain(QUEUES).map(str::to_owned);
         let topologies = TOPOLOGIES.map(str::to_owned);
         let storage = STORAGE.map(str::to_owned);
         let all = groups.into_iter().chain(others).chain(topologies);
@@ -562,7 +563,10 @@ const OF_SLOTS: [(&str, &str); 4] = [
 const BATCH_JOBS: &str = "/apis/muster.dev/v1alpha1/batchjobs";
 const SCHEDULINGS: &str = "/apis/muster.dev/v1alpha1/schedulings";
 
-const QUEUES: &str = "/apis/muster.dev/v1alpha1/queues";
+const QUEUES: [&str; 2] = [
+    "/apis/muster.dev/v1alpha1/queues",
+    "/apis/scheduling.volcano.sh/v1beta1/queues",
+];
 const TOPOLOGIES: [&str; 4] = [
     "/apis/muster.dev/v1alpha1/topologies",
     "/apis/kueue.x-k8s.io/v1beta2/topologies",

@@ -17,6 +17,7 @@ mod testbed;
 mod topologies;
 mod topology;
 mod unsupported;
+mod volcano_queue;
 mod volumes;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
@@ -30,6 +31,7 @@ pub use storage::{
 pub use testbed::{testbed, testbed_slice};
 pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
+pub use volcano_queue::{InOurWords, is_volcanos_root, volcano_queue, volcano_queue_in_our_words};
 
 use super::slices::Sizes;
 use super::{names, slim};

@@ -5,7 +5,9 @@ use crate::written::{amounts, selector_of};
 use crate::{crd, duration};
 use muster_model::resources::CORE;
 use muster_model::units::{self as quantity, Time};
-use muster_model::{DEFAULT_OVER_SHARE, DEFAULT_RESERVE_AFTER, QueueOrder, QueueSpec, Reservation};
+use muster_model::{
+    DEFAULT_OVER_SHARE, DEFAULT_RESERVE_AFTER, Origin, QueueOrder, QueueSpec, Reservation,
+};
 
 /// Milliseconds of a minute, and millionths of a core: a core-minute in the core's units.
 const CORE_MINUTE: u64 = 60_000;
@@ -37,6 +39,7 @@ pub fn queue(queue: &crd::Queue) -> QueueSpec {
     let namespace_selector = selector.map(|one| selector_of(one, &mut problems));
     QueueSpec {
         name: queue.metadata.name.clone().unwrap_or_default(),
+        origin: Origin::Muster,
         uid: queue.metadata.uid.clone().unwrap_or_default(),
         generation: queue.metadata.generation.unwrap_or(0),
         parent: filled(spec.parent.as_ref()),

@@ -128,6 +128,8 @@ watched_kinds! {
     /// `scheduling.volcano.sh/v1beta1` PodGroup, where it is served.
     VolcanoPodGroups, "podgroups.scheduling.volcano.sh", optional,
         guarded volcano::PodGroup, Value;
+    /// `scheduling.volcano.sh/v1beta1` Queue, where it is served.
+    VolcanoQueues, "queues.scheduling.volcano.sh", optional, guarded volcano::Queue, Value;
     /// `scheduling.k8s.io/v1beta1` PodGroup, where it is served.
     UpstreamPodGroups, "podgroups.scheduling.k8s.io", optional,
         guarded upstream::PodGroup, scheduling::v1beta1::PodGroup;
@@ -224,6 +226,7 @@ mod tests {
                 Kind::Topologies,
                 Kind::Testbeds,
                 Kind::TestbedSlices,
+                Kind::VolcanoQueues,
                 Kind::HyperNodes,
                 Kind::KueueTopologies,
                 Kind::KaiTopologies

@@ -305,6 +305,18 @@ impl Watchable for volcano::PodGroup {
     }
 }
 
+impl Watchable for volcano::Queue {
+    const KIND: Kind = Kind::VolcanoQueues;
+
+    fn exists(self, reading: &Reading) -> Result<Object, String> {
+        convert::volcano_queue(&self, reading).map(Object::from)
+    }
+
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::VolcanoQueue(object.name)
+    }
+}
+
 impl Watchable for upstream::PodGroup {
     const KIND: Kind = Kind::UpstreamPodGroups;
     const PROTOBUF: Option<Decode<Self>> = Some(Self::from_protobuf);

@@ -2,7 +2,7 @@
 
 use super::words;
 use crate::state::{ClusterState, GangId, QueueId};
-use muster_model::{GangPhase, PHASES, QueueStatus};
+use muster_model::{GangPhase, PHASES, QueueSpec, QueueStatus};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The counts, gang by gang.
@@ -64,13 +64,18 @@ impl Census {
                 self.queues.remove(&id);
                 continue;
             };
-            if let Some(spec) = queue.spec.as_ref().filter(|spec| !spec.uid.is_empty()) {
+            if let Some(spec) = queue.spec.as_ref().filter(|spec| is_told(spec)) {
                 let gangs = self.queues.get(&id).copied().unwrap_or_default();
                 news.push(words::queue_status(state, queue, spec, gangs));
             }
         }
         news
     }
+}
+
+/// Whether something is written on a queue: it is an object, and ours.
+const fn is_told(queue: &QueueSpec) -> bool {
+    queue.origin.is_ours() && !queue.uid.is_empty()
 }
 
 #[cfg(test)]

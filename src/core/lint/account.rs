@@ -242,6 +242,7 @@ impl Account {
             Object::CsiNode(csi) => self.volumes.take_csi_node(csi),
             Object::PriorityClass(_)
             | Object::DisruptionBudget(_)
+            | Object::VolcanoQueue(_)
             | Object::StorageClass(_)
             | Object::CsiDriver(_)
             | Object::StorageCapacity(_)
@@ -285,6 +286,7 @@ impl Account {
             ObjectKey::CsiNode(name) => self.volumes.forget_csi_node(name),
             ObjectKey::PriorityClass(_)
             | ObjectKey::DisruptionBudget(..)
+            | ObjectKey::VolcanoQueue(_)
             | ObjectKey::StorageClass(_)
             | ObjectKey::CsiDriver(_)
             | ObjectKey::StorageCapacity(_)

@@ -80,7 +80,7 @@ pub use question::{
 pub use queue::{
     CRITICAL_PRIORITY, DEFAULT_OVER_SHARE, DEFAULT_QUEUE, DEFAULT_RESERVE_AFTER, LabelCondition,
     LabelRequirement, LabelSelector, NamespaceSpec, PriorityClassSpec, QueueOrder, QueueSpec,
-    Reservation, is_critical_class,
+    Reservation, VolcanoQueueSpec, is_critical_class,
 };
 pub use rank::Rank;
 pub use remote::{

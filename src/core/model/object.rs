@@ -6,7 +6,7 @@ use super::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, DisruptionBudgetSpec, GangKey,
     GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
     QueueSpec, SliceSpec, Source, StorageCapacitySpec, StorageClassSpec, TestbedSpec, TopologySpec,
-    VolumeSpec,
+    VolcanoQueueSpec, VolumeSpec,
 };
 
 /// What the core is told of objects of one kind.
@@ -107,6 +107,8 @@ kinds! {
     Gang(GangSpec) by (GangKey, Source), |one| (one.key.clone(), one.source);
     /// A queue.
     Queue(QueueSpec) by (String), |one| (one.name.clone());
+    /// A queue of Volcano's.
+    VolcanoQueue(VolcanoQueueSpec) by (String), |one| (one.queue.name.clone());
     /// A testbed.
     Testbed(TestbedSpec) by (String), |one| (one.name.clone());
     /// A part of the slots of a testbed.

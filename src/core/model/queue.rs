@@ -1,6 +1,6 @@
 //! Queues, priority classes and namespaces as the core is told of them.
 
-use super::{Amounts, Labels};
+use super::{Amounts, Labels, Origin};
 use crate::units::{Millis, Time};
 
 /// The queue that exists by itself.
@@ -12,6 +12,8 @@ pub const DEFAULT_QUEUE: &str = "default";
 pub struct QueueSpec {
     /// `metadata.name`.
     pub name: String,
+    /// Whose it is.
+    pub origin: Origin,
     /// `metadata.uid`; empty for the queue that exists by itself.
     pub uid: String,
     /// `metadata.generation`.
@@ -58,6 +60,16 @@ pub struct QueueSpec {
     pub invalid: Option<String>,
 }
 
+/// A queue of Volcano's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct VolcanoQueueSpec {
+    /// What it says in our words.
+    pub queue: QueueSpec,
+    /// It is ours to honour: we stand in for Volcano's scheduler, or it is claimed.
+    pub counts: bool,
+}
+
 /// In which order gangs leave a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -92,6 +104,7 @@ impl Default for QueueSpec {
     fn default() -> Self {
         Self {
             name: DEFAULT_QUEUE.to_owned(),
+            origin: Origin::Muster,
             uid: String::new(),
             generation: 0,
             parent: None,

@@ -21,19 +21,19 @@ pub struct TopologySpec {
     pub invalid: Option<String>,
 }
 
-/// Whose object a topology was read from.
+/// Whose object a topology or a queue was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Origin {
-    /// Our own Topology.
+    /// Our own.
     #[default]
     Muster,
-    /// Kueue's Topology.
+    /// Kueue's.
     Kueue,
-    /// KAI's Topology.
+    /// KAI's.
     Kai,
-    /// Volcano's HyperNodes, all of them: which domains a node is in they say themselves, not its
-    /// labels.
+    /// Volcano's. As a topology all of its HyperNodes: which domains a node is in they say themselves, not
+    /// its labels.
     Volcano,
 }
 

@@ -15,6 +15,8 @@ impl ClusterState {
                 let changed = self.queues.upsert(*spec, |name| dimensions.register(name));
                 self.queue_changed(changed);
             }
+            // What it means was told as a queue.
+            Object::VolcanoQueue(_) => {}
             Object::Testbed(spec) => self.upsert_testbed(*spec),
             Object::TestbedSlice(spec) => self.upsert_slice(*spec),
             Object::Topology(spec) => {
@@ -74,6 +76,7 @@ impl ClusterState {
                 let changed = self.queues.remove(name);
                 self.queue_changed(changed);
             }
+            ObjectKey::VolcanoQueue(_) => {}
             ObjectKey::Testbed(name) => self.remove_testbed(name),
             ObjectKey::TestbedSlice(name) => self.remove_slice(name),
             ObjectKey::Topology(name) => {

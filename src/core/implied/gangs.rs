@@ -6,8 +6,7 @@
 //!  time ─────────► fire ──► Is of a definition for whose PodGroup nobody waits any more
 //! ```
 //!
-//! This stands before everybody who hears of events: for them a gang is defined, by whatever. Of several pods
-//! of a gang the one counts that wants the most of them to run; of equals the oldest. A definition is gone with the last
+//! Of several pods of a gang the one counts that wants the most of them to run; of equals the oldest. A definition is gone with the last
 //! pod that says something.
 
 use muster_model::units::Time;

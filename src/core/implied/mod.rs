@@ -1,0 +1,41 @@
+//! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines, and
+//! queues of Volcano's.
+//!
+//! This stands before everybody who hears of events: for them a gang and a queue are defined, by whatever.
+
+mod gangs;
+mod queues;
+
+pub use gangs::ImpliedGangs;
+use muster_model::units::Time;
+use muster_model::{Event, GangKey};
+use queues::ImpliedQueues;
+
+/// All definitions that are made of other news.
+#[derive(Clone, Debug, Default)]
+pub struct Implied {
+    gangs: ImpliedGangs,
+    queues: ImpliedQueues,
+}
+
+impl Implied {
+    /// Takes what news implies out of it; returns what is news besides, to be heard after it.
+    pub fn hear(&mut self, event: &mut Event, now: Time) -> Vec<Event> {
+        let queue = self.queues.hear(event);
+        let mut events = self.gangs.hear(event, now);
+        events.extend(queue);
+        events
+    }
+
+    /// When [`fire`](Self::fire) has something to do.
+    #[must_use]
+    pub fn due(&self) -> Option<Time> {
+        self.gangs.due()
+    }
+
+    /// The PodGroups that nobody waits for any more, now that all lists are read; `has_one` says for which gangs
+    /// there is one.
+    pub fn fire(&mut self, now: Time, has_one: impl Fn(&GangKey) -> bool) -> Vec<Event> {
+        self.gangs.fire(now, has_one)
+    }
+}
