@@ -50,6 +50,7 @@ mod spark;
 mod testbed;
 mod unreadable;
 mod upstream;
+mod upstream_jobs;
 mod whose;
 mod why;
 mod words;

@@ -67,6 +67,13 @@ impl Builder {
         self
     }
 
+    /// And the controller of Jobs makes a Workload and a PodGroup for each (feature gate WorkloadWithJob).
+    #[must_use]
+    pub fn pod_groups_of_jobs(mut self, on: bool) -> Self {
+        self.options.pod_groups_of_jobs = on;
+        self.upstream_pod_groups(on)
+    }
+
     /// Nodes send heartbeats, and the controllers taint and clear a node that
     /// is not Ready. Needs kwok and the controller manager.
     #[must_use]

@@ -32,7 +32,13 @@ const CONTROLLERS: [&str; 16] = [
 /// These take a node without heartbeats for lost, so they run only with them.
 const NODE_CONTROLLERS: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
 
-const FEATURE_GATE: &str = "--feature-gates=GenericWorkload=true";
+/// The feature gates that are not at their default.
+fn feature_gates(options: &Options) -> Option<String> {
+    let of_jobs = options.pod_groups_of_jobs;
+    let gates = if of_jobs { ",WorkloadWithJob=true" } else { "" };
+    let on = options.upstream_pod_groups;
+    on.then(|| format!("--feature-gates=GenericWorkload=true{gates}"))
+}
 
 /// A `--name=path` flag.
 fn path_flag(name: &str, path: &Path) -> String {
@@ -87,11 +93,9 @@ pub(crate) fn api_server(
         "--max-mutating-requests-inflight=0",
         "--enable-priority-and-fairness=false",
     ]));
-    if options.upstream_pod_groups {
-        flags.extend(owned([
-            FEATURE_GATE,
-            "--runtime-config=scheduling.k8s.io/v1beta1=true",
-        ]));
+    if let Some(gates) = feature_gates(options) {
+        flags.push(gates);
+        flags.push("--runtime-config=scheduling.k8s.io/v1beta1=true".to_owned());
     }
     if options.audit {
         flags.push(path_flag(
@@ -144,9 +148,7 @@ fn client(options: &Options, dir: &Path, port: u16) -> Vec<String> {
         format!("--secure-port={port}"),
     ];
     flags.extend(owned(["--bind-address=127.0.0.1", "--leader-elect=false"]));
-    if options.upstream_pod_groups {
-        flags.push(FEATURE_GATE.to_owned());
-    }
+    flags.extend(feature_gates(options));
     flags
 }
 

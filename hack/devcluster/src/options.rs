@@ -9,6 +9,7 @@ pub(crate) struct Options {
     pub(crate) controller_manager: bool,
     pub(crate) kube_scheduler: bool,
     pub(crate) upstream_pod_groups: bool,
+    pub(crate) pod_groups_of_jobs: bool,
     pub(crate) node_lifecycle: bool,
     pub(crate) audit: bool,
     pub(crate) users: Vec<(String, Vec<String>)>,
