@@ -8,6 +8,8 @@ use muster_model::resources::{Dimension, Dimensions};
 pub enum Reason {
     /// Too little is left of this resource.
     Insufficient(Dimension),
+    /// No node has this resource.
+    Unknown(String),
     /// It has as many pods as it may have.
     TooManyPods,
     /// It is cordoned.
@@ -112,6 +114,7 @@ impl Reason {
             | Self::VolumeZone
             | Self::EnforcedAffinity
             | Self::GangSelector
+            | Self::Unknown(_)
             | Self::BindRefused => false,
         }
     }
@@ -123,6 +126,7 @@ impl Reason {
             Self::Insufficient(dimension) => {
                 return format!("Insufficient {}", dimensions.name(*dimension));
             }
+            Self::Unknown(name) => return format!("Insufficient {name}"),
             Self::DriverMissing(driver) => {
                 return format!("{driver} CSI driver is not installed on the node");
             }

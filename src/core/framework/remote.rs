@@ -55,7 +55,7 @@ impl Remote {
         let dimensions = state.dimensions();
         let managed = |name: &str| self.resources.iter().any(|managed| managed == name);
         self.resources.is_empty()
-            || shape.unchecked.iter().any(|(name, _)| managed(name))
+            || shape.by_name().any(|(name, _)| managed(name))
             || shape
                 .request
                 .iter()
@@ -85,12 +85,13 @@ pub fn asked_pod(state: &ClusterState, id: PodId, node: Option<&str>) -> Option<
     let (pod, dimensions) = (state.pod(id)?, state.dimensions());
     let shape = state.shapes().get(pod.shape)?;
     let requests = shape.request.iter();
-    let requests = requests.filter(|(one, _)| *one != Dimension::PODS);
+    let own = [Dimension::PODS, Dimension::NOWHERE];
+    let requests = requests.filter(|(one, _)| !own.contains(one));
     let requests = requests.map(|(one, amount)| (dimensions.name(one).to_owned(), amount));
     Some(AskedPod {
         key: pod.key.clone(),
         labels: PodLabels::from_text(&pod.labels),
-        requests: requests.chain(shape.unchecked.iter().cloned()).collect(),
+        requests: requests.chain(shape.by_name().cloned()).collect(),
         node: node.map(str::to_owned),
     })
 }

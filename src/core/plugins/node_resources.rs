@@ -38,7 +38,11 @@ impl Filter for NodeResourcesFit {
             other => Reason::Insufficient(other),
         };
         let request = cx.shape.request.iter();
-        let reasons: Vec<_> = request.filter(|one| short(*one)).map(reason).collect();
+        let known = request.filter(|(one, _)| *one != Dimension::NOWHERE);
+        let unknown = cx.shape.unknown.iter();
+        let unknown = unknown.map(|(name, _)| Reason::Unknown(name.clone()));
+        let reasons = known.filter(|one| short(*one)).map(reason);
+        let reasons: Vec<_> = reasons.chain(unknown).collect();
         if reasons.is_empty() {
             Verdict::Fit
         } else {

@@ -44,6 +44,7 @@ mod spreads;
 mod terms;
 mod topologies;
 mod touched;
+mod unknown;
 mod volumes;
 mod writes;
 
@@ -88,7 +89,7 @@ use claim_news::ClaimsChanged;
 use held::HeldRoom;
 use indexmap::IndexMap;
 use kept::KeptRoom;
-use muster_model::resources::{Dimension, Dimensions, Request, Tally, Weights, Worth};
+use muster_model::resources::{Dimensions, Tally, Weights, Worth};
 use muster_model::units::{Millis, Time};
 use muster_model::{
     Answer, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, ProfileId,
@@ -115,6 +116,8 @@ pub struct ClusterState {
     pod_names: PodNames,
     /// Pods that are being deleted, or whose eviction is under way.
     departing: BTreeSet<PodId>,
+    /// Who asks for resources that no node has.
+    unknown: unknown::Unknown,
     gangs: Slab<GangId, Gang>,
     gangs_by_key: IndexMap<GangKey, GangId>,
     others: Others,
@@ -418,7 +421,9 @@ impl ClusterState {
             .filter(|id| self.nodes.is_deleted(*id));
         let (offer, facts) = (self.nodes.offer_version(), self.nodes.version());
         self.leave_spreads(self.nodes.changing(&spec));
+        let known = self.dimensions.len();
         let (id, change) = self.nodes.upsert(spec, &mut self.dimensions);
+        self.know_more_resources(known);
         if self.nodes.offer_version() != offer {
             self.disturb_kept(id);
         }
@@ -534,7 +539,7 @@ impl ClusterState {
     fn redefine(&mut self, id: GangId) {
         let spec = self.gangs.get(id).and_then(Gang::definition);
         let amounts = spec.map(|spec| spec.min_resources.clone());
-        let min_resources = self.request_of(&amounts.unwrap_or_default());
+        let min_resources = self.asked_by(id, &amounts.unwrap_or_default());
         let Some(gang) = self.gangs.get_mut(id) else {
             return;
         };
@@ -582,20 +587,6 @@ impl ClusterState {
             self.define(id, spec);
         }
         id
-    }
-
-    fn request_of(&mut self, amounts: &[(String, i64)]) -> Request {
-        let dimensions = &mut self.dimensions;
-        let known = |(name, amount): &(String, i64)| {
-            let checked = dimensions.is_checked(name);
-            Some((checked.then(|| dimensions.register(name))??, *amount))
-        };
-        Request::new(
-            amounts
-                .iter()
-                .filter_map(known)
-                .collect::<Vec<(Dimension, i64)>>(),
-        )
     }
 
     /// Finds a gang's queue, lifetime and priority from what names them now.

@@ -205,7 +205,7 @@ impl Nodes {
 
     /// Counts a pod on a node.
     pub fn occupy(&mut self, node: NodeId, pod: PodId, takes: &Occupant<'_>) {
-        for (dimension, amount) in takes.request.iter() {
+        for (dimension, amount) in takes.request.iter().filter(is_somewhere) {
             let column = self.column(dimension);
             let used = column.used[node.index()].saturating_add(amount);
             column.set_used(node, used);
@@ -243,7 +243,7 @@ impl Nodes {
         row.pods.retain(|one| *one != pod);
         row.ports.retain(|(_, one)| *one != pod);
         let staying = std::mem::take(&mut row.pods);
-        for (dimension, amount) in takes.request.iter() {
+        for (dimension, amount) in takes.request.iter().filter(is_somewhere) {
             let column = self.column(dimension);
             let used = match column.used[node.index()] {
                 i64::MAX => others(&staying, dimension),
@@ -667,6 +667,11 @@ impl Nodes {
         }
         (grew, shrank)
     }
+}
+
+/// Whether a node may have it at all.
+fn is_somewhere((dimension, _): &(Dimension, i64)) -> bool {
+    *dimension != Dimension::NOWHERE
 }
 
 /// The digest of a pod on a node. Editions only grow, so that what is gone does not come back as another.

@@ -11,8 +11,10 @@ impl ClusterState {
             Object::Pod(spec) => self.upsert_pod(*spec),
             Object::Gang(spec) => self.upsert_definition(*spec),
             Object::Queue(spec) => {
+                let known = self.dimensions.len();
                 let dimensions = &mut self.dimensions;
                 let changed = self.queues.upsert(*spec, |name| dimensions.register(name));
+                self.know_more_resources(known);
                 self.queue_changed(changed);
             }
             // What it means was told as a queue.

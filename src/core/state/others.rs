@@ -149,6 +149,7 @@ impl ClusterState {
         }
         self.gangs_by_key.swap_remove(&gang.key);
         self.changes.gangs.remove(&id);
+        self.unknown.gangs.remove(&id);
         self.changes.removed.push(id);
         let definitions = std::mem::take(&mut gang.definitions);
         if let Some(counts) = definitions.first() {

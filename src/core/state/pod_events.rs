@@ -29,7 +29,7 @@ impl Equivalent<(String, String)> for PodName<'_> {
 pub(super) struct Footprint {
     gang: Option<GangId>,
     standing: Standing,
-    room: Option<(NodeId, ShapeId)>,
+    pub(super) room: Option<(NodeId, ShapeId)>,
 }
 
 impl ClusterState {
@@ -81,9 +81,7 @@ impl ClusterState {
         self.narrow(&mut spec, known);
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let rules = self.rules_of(&spec);
-        let (shape, no_room_for) = self
-            .shapes
-            .acquire(&spec.shape, rules, &mut self.dimensions);
+        let (shape, no_room_for) = self.shapes.acquire(&spec.shape, rules, &self.dimensions);
         let labels = self.label_texts.acquire(spec.labels.text());
         let mut facts = PodFacts::take(&mut spec);
         let no_room_for = no_room_for.map(|name| too_many_resources(&name));
@@ -115,6 +113,7 @@ impl ClusterState {
         let id = self.pods.insert(pod);
         self.pod_names.insert(name, id);
         self.list_for_queries(id, true);
+        self.note_unknown(id);
         self.note_departure(id);
         self.note_ghost(id, true);
         self.take_room(id);
@@ -155,9 +154,7 @@ impl ClusterState {
         self.narrow(&mut spec, known);
         let rules = self.rules_of(&spec);
         let rules_after = rules.clone();
-        let (shape, no_room_for) = self
-            .shapes
-            .acquire(&spec.shape, rules, &mut self.dimensions);
+        let (shape, no_room_for) = self.shapes.acquire(&spec.shape, rules, &self.dimensions);
         let node = spec.node.as_deref().map(|name| self.nodes.slot(name));
         let mut facts = PodFacts::take(&mut spec);
         let no_room_for = no_room_for.map(|name| too_many_resources(&name));
@@ -209,6 +206,10 @@ impl ClusterState {
             self.claims_changed.note_pod(id);
         }
         pod.terminating |= spec.terminating;
+        self.note_unknown(id);
+        let Some(pod) = self.pods.get_mut(id) else {
+            return;
+        };
         let confirmed = node.is_some() && matches!(pod.place, Place::Assumed(_));
         if let Some(node) = node {
             if !pod.holds_node() {
@@ -286,6 +287,7 @@ impl ClusterState {
         }
         self.forget_other(id);
         self.departing.remove(&id);
+        self.unknown.pods.remove(&id);
         self.spend_budgets(id, false);
         self.list_for_queries(id, false);
         if let Some(pod) = self.pods.remove(id) {

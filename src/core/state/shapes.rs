@@ -21,6 +21,8 @@ pub struct Shape {
     pub request: Request,
     /// What they request besides, of what somebody else looks after, by name.
     pub unchecked: Amounts,
+    /// What they request that no node has, by name; of [`Dimension::NOWHERE`] the sum.
+    pub unknown: Amounts,
     /// Which nodes they allow.
     pub constraints: ConstraintsId,
     /// The host ports they take.
@@ -44,6 +46,7 @@ pub struct Shape {
 struct Rest {
     request: Request,
     unchecked: Amounts,
+    unknown: Amounts,
     ports: Vec<HostPort>,
     rules: Option<Arc<Rules>>,
     spread: Vec<SpreadRule>,
@@ -52,6 +55,11 @@ struct Rest {
 }
 
 impl Shape {
+    /// What they request that has no number.
+    pub fn by_name(&self) -> impl Iterator<Item = &(String, i64)> {
+        self.unchecked.iter().chain(&self.unknown)
+    }
+
     /// Whether any of the devices that only some nodes have is asked for.
     #[must_use]
     pub fn asks_for_devices(&self, dimensions: &Dimensions) -> bool {
@@ -69,37 +77,65 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// The id of a shape, with one more user. `Err` names a resource for which the registry has
-    /// no room.
+    /// The id of a shape, with one more user; and a resource for which the registry has no room.
     pub fn acquire(
         &mut self,
         spec: &ShapeSpec,
         rules: Option<Arc<Rules>>,
-        dimensions: &mut Dimensions,
+        dimensions: &Dimensions,
     ) -> (ShapeId, Option<String>) {
-        let mut unknown = None;
+        let mut left_out = None;
         let mut amounts = vec![(Dimension::PODS, 1)];
-        let mut unchecked = Amounts::new();
+        let (mut unchecked, mut unknown) = (Amounts::new(), Amounts::new());
         for (name, amount) in spec.requests.iter().filter(|(_, amount)| *amount > 0) {
             if !dimensions.is_checked(name) {
                 unchecked.push((name.clone(), *amount));
                 continue;
             }
-            match dimensions.register(name) {
-                Some(dimension) => amounts.push((dimension, *amount)),
-                None => unknown = Some(name.clone()),
+            if dimensions.is_left_out(name) {
+                left_out = Some(name.clone());
+            } else if let Some(dimension) = dimensions.get(name) {
+                amounts.push((dimension, *amount));
+            } else {
+                amounts.push((Dimension::NOWHERE, *amount));
+                unknown.push((name.clone(), *amount));
             }
         }
         let rest = Rest {
             request: Request::new(amounts),
             unchecked,
+            unknown,
             ports: spec.host_ports.clone(),
             rules,
             spread: spec.spread.clone(),
             preferences: spec.preferences.clone(),
             claim: spec.claim.clone(),
         };
-        (self.intern(&spec.constraints, rest), unknown)
+        (self.intern(&spec.constraints, rest), left_out)
+    }
+
+    /// The id of a shape with what is known of resources by now; it takes over the user of the other.
+    pub(super) fn with_known(&mut self, id: ShapeId, dimensions: &Dimensions) -> ShapeId {
+        let Some(shape) = self.get(id) else { return id };
+        let Some(constraints) = self.constraints(shape.constraints).cloned() else {
+            return id;
+        };
+        let mut rest = self.rest_of(shape);
+        let is_known = |(name, _): &mut (String, i64)| dimensions.get(name).is_some();
+        let known: Vec<_> = rest.unknown.extract_if(.., is_known).collect();
+        if known.is_empty() {
+            return id;
+        }
+        let before = rest.request.iter();
+        let before = before.filter(|(one, _)| *one != Dimension::NOWHERE);
+        let known = known.iter();
+        let known = known.filter_map(|(name, amount)| Some((dimensions.get(name)?, *amount)));
+        let unknown = rest.unknown.iter();
+        let unknown = unknown.map(|(_, amount)| (Dimension::NOWHERE, *amount));
+        rest.request = Request::new(before.chain(known).chain(unknown).collect::<Vec<_>>());
+        let other = self.intern(&constraints, rest);
+        self.release(id);
+        other
     }
 
     /// The id of a shape with what its pod's gang wants; it takes over the user of the other.
@@ -167,6 +203,7 @@ impl Shapes {
         Rest {
             request: shape.request.clone(),
             unchecked: shape.unchecked.clone(),
+            unknown: shape.unknown.clone(),
             ports: shape.ports.clone(),
             rules: shape.rules.clone(),
             spread: spread.cloned().collect(),
@@ -181,6 +218,7 @@ impl Shapes {
         let shape = Shape {
             request: rest.request,
             unchecked: rest.unchecked,
+            unknown: rest.unknown,
             constraints,
             ports: rest.ports,
             rules: rest.rules,
@@ -286,10 +324,10 @@ mod tests {
 
     #[test]
     fn equal_shapes_share_an_id_and_all_share_equal_constraints() {
-        let (mut shapes, mut dimensions) = (Shapes::default(), Dimensions::default());
-        let (a, _) = shapes.acquire(&spec(1), None, &mut dimensions);
-        let (b, _) = shapes.acquire(&spec(1), None, &mut dimensions);
-        let (c, _) = shapes.acquire(&spec(2), None, &mut dimensions);
+        let (mut shapes, dimensions) = (Shapes::default(), Dimensions::default());
+        let (a, _) = shapes.acquire(&spec(1), None, &dimensions);
+        let (b, _) = shapes.acquire(&spec(1), None, &dimensions);
+        let (c, _) = shapes.acquire(&spec(2), None, &dimensions);
         assert_eq!(a, b);
         assert_ne!(a, c);
         let constraints = |id| shapes.get(id).map(|shape: &Shape| shape.constraints);
@@ -298,9 +336,9 @@ mod tests {
 
     #[test]
     fn a_shape_goes_with_its_last_user() {
-        let (mut shapes, mut dimensions) = (Shapes::default(), Dimensions::default());
-        let (a, _) = shapes.acquire(&spec(1), None, &mut dimensions);
-        shapes.acquire(&spec(1), None, &mut dimensions);
+        let (mut shapes, dimensions) = (Shapes::default(), Dimensions::default());
+        let (a, _) = shapes.acquire(&spec(1), None, &dimensions);
+        shapes.acquire(&spec(1), None, &dimensions);
         shapes.release(a);
         assert_eq!(shapes.len(), 1);
         shapes.release(a);

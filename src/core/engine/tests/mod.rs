@@ -12,6 +12,7 @@ mod exclusive;
 mod explaining;
 mod granting;
 mod holding;
+mod invented;
 mod jobs;
 mod lifetimes;
 mod linked;

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many different resources one cluster may have.
+/// How many numbers of resources there are.
 pub const WIDTH: usize = 32;
+/// How many different resources nodes may have.
+const NAMED: usize = WIDTH - 1;
 
 /// The number of a resource in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +21,11 @@ impl Dimension {
     /// `ephemeral-storage`, in bytes.
     pub const EPHEMERAL_STORAGE: Self = Self(3);
 
-    /// Whether it is one of those: every node has them.
+    /// All resources together that no node has. Whoever may create pods may ask for as many of them as he likes.
+    #[expect(clippy::cast_possible_truncation, reason = "there are 32")]
+    pub const NOWHERE: Self = Self(NAMED as u8);
+
+    /// Whether it is one of those that every node has.
     #[must_use]
     pub const fn is_core(self) -> bool {
         self.0 <= Self::EPHEMERAL_STORAGE.0
@@ -32,14 +38,19 @@ impl Dimension {
     }
 }
 
-/// Names to numbers, in order of first appearance.
+/// How [`Dimension::NOWHERE`] is called: no resource's name has blanks.
+const OF_NO_NODE: &str = "of resources that no node has";
+
+/// Names to numbers, in order of first appearance. Numbers are given to what nodes have and what only
+/// administrators write; pods and their gangs ask for what there is.
 #[derive(Clone, Debug)]
 pub struct Dimensions {
     names: Vec<String>,
     by_name: BTreeMap<String, Dimension>,
     /// One bit for each that is a device.
     devices: u32,
-    refused: u64,
+    /// For these there is no number left.
+    left_out: BTreeSet<String>,
     /// Those that somebody else looks after.
     unchecked: BTreeSet<String>,
 }
@@ -50,7 +61,7 @@ impl Default for Dimensions {
             names: Vec::new(),
             by_name: BTreeMap::new(),
             devices: 0,
-            refused: 0,
+            left_out: BTreeSet::new(),
             unchecked: BTreeSet::new(),
         };
         for name in ["pods", "cpu", "memory", "ephemeral-storage"] {
@@ -61,17 +72,16 @@ impl Default for Dimensions {
 }
 
 impl Dimensions {
-    /// The number of `name`, given out now if it is new; `None` when all [`WIDTH`] numbers are
-    /// taken, which is counted.
+    /// The number of `name`, given out now if it is new; `None` when all numbers are taken, which is remembered.
     pub fn register(&mut self, name: &str) -> Option<Dimension> {
         if let Some(known) = self.by_name.get(name) {
             return Some(*known);
         }
         let Some(index) = u8::try_from(self.names.len())
             .ok()
-            .filter(|i| usize::from(*i) < WIDTH)
+            .filter(|i| usize::from(*i) < NAMED)
         else {
-            self.refused = self.refused.saturating_add(1);
+            self.left_out.insert(name.to_owned());
             return None;
         };
         self.devices |= u32::from(name.contains('/')) << index;
@@ -100,6 +110,9 @@ impl Dimensions {
     /// The resource's name.
     #[must_use]
     pub fn name(&self, dimension: Dimension) -> &str {
+        if dimension == Dimension::NOWHERE {
+            return OF_NO_NODE;
+        }
         self.names.get(dimension.index()).map_or("", String::as_str)
     }
 
@@ -127,10 +140,10 @@ impl Dimensions {
         self.names.is_empty()
     }
 
-    /// How often a name found no room.
+    /// Whether nodes have it, and there is no number left for it.
     #[must_use]
-    pub fn refused(&self) -> u64 {
-        self.refused
+    pub fn is_left_out(&self, name: &str) -> bool {
+        self.left_out.contains(name)
     }
 }
 
@@ -151,13 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn the_registry_is_bounded_and_counts_refusals() {
+    fn the_registry_is_bounded_and_remembers_whom_it_left_out() {
         let mut dimensions = Dimensions::default();
+        let name = |index| format!("example.com/{index}");
         for index in 0..WIDTH {
-            let _ = dimensions.register(&format!("example.com/{index}"));
+            let _ = dimensions.register(&name(index));
         }
-        assert_eq!(dimensions.len(), WIDTH);
-        assert_eq!(dimensions.refused(), 4);
+        assert_eq!(dimensions.len(), NAMED);
+        let left_out = (0..WIDTH).filter(|index| dimensions.is_left_out(&name(*index)));
+        assert_eq!(left_out.count(), 5);
+        assert!(!dimensions.iter().any(|one| one == Dimension::NOWHERE));
         assert_eq!(dimensions.register("cpu"), Some(Dimension::CPU));
     }
 }

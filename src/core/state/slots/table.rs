@@ -21,7 +21,7 @@ impl ClusterState {
                 .filter(|(name, _)| name != "pods")
                 .cloned(),
         );
-        let request = self.request_of(&request);
+        let request = self.provided(&request);
         let id = self.slots.ids.get(&spec.name).copied();
         let id = id.unwrap_or_else(|| {
             self.slots.made += 1;

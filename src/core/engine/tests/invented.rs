@@ -1,0 +1,79 @@
+//! Names of resources that somebody invents stand in nobody's way.
+
+use super::*;
+use muster_model::NodeSpec;
+
+const GPU: &str = "example.com/gpu";
+
+fn with_gpus(name: &str, cpus: i64, gpus: i64) -> NodeSpec {
+    let mut spec = node(name, cpus);
+    spec.allocatable.push((GPU.to_owned(), gpus));
+    spec
+}
+
+fn asking(name: &str, group: Option<&str>, resource: &str, amount: i64) -> PodSpec {
+    let mut spec = pod(name, group, 1);
+    spec.shape.requests.push((resource.to_owned(), amount));
+    spec
+}
+
+/// Somebody's pods ask for forty resources that there are not, and so does a PodGroup.
+fn inventive(story: &mut Story) {
+    for index in 0..40 {
+        let name = format!("example.com/invented-{index}");
+        story.submit(asking(&format!("odd-{index}"), None, &name, 1));
+    }
+    let min_resources = (0..40).map(|index| (format!("example.com/asked-{index}"), 1));
+    story.tell(Event::is(GangSpec {
+        min_resources: min_resources.collect(),
+        ..group("odd")
+    }));
+}
+
+#[test]
+fn a_node_that_comes_later_has_its_devices_whatever_pods_invented_before() {
+    let mut story = Story::new();
+    story.node("plain", 64);
+    inventive(&mut story);
+    assert_eq!(story.run().len(), 0);
+    story.tell(Event::is(with_gpus("gpu", 8, 2)));
+    story.submit(asking("trains", None, GPU, 2));
+    let binds = story.run();
+    assert_eq!((binds.len(), binds[0].node.as_str()), (1, "gpu"));
+}
+
+#[test]
+fn who_waits_for_a_resource_that_no_node_has_is_told_so_and_starts_when_one_comes() {
+    let mut story = Story::new();
+    story.node("plain", 64);
+    story.submit(asking("trains", None, GPU, 2));
+    story.tell(Event::is(GangSpec {
+        min_resources: vec![("cpu".into(), 1_000), (GPU.into(), 1)],
+        ..group("asks")
+    }));
+    story.run();
+    let words = told(&story.later(2_000)).join("; ");
+    assert!(words.contains("1 Insufficient example.com/gpu"), "{words}");
+    let words = story.why("asks");
+    assert!(words.contains("of resources that no node has"), "{words}");
+    story.tell(Event::is(with_gpus("gpu", 8, 2)));
+    let binds = story.run();
+    assert_eq!(binds.len(), 1);
+    assert_eq!(binds[0].node, "gpu");
+}
+
+#[test]
+fn what_runs_before_its_node_is_told_takes_of_its_devices() {
+    let mut story = Story::new();
+    let mut theirs = asking("theirs", None, GPU, 3);
+    theirs.ours = false;
+    theirs.node = Some("gpu".into());
+    theirs.phase = PodPhase::Running;
+    story.tell(Event::is(theirs));
+    story.tell(Event::is(with_gpus("gpu", 8, 4)));
+    story.submit(asking("two", None, GPU, 2));
+    story.submit(asking("one", None, GPU, 1));
+    let binds = story.run();
+    let bound: Vec<&str> = binds.iter().map(|bind| bind.pod.name.as_str()).collect();
+    assert_eq!(bound, ["one"]);
+}
