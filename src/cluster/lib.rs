@@ -31,6 +31,7 @@ pub mod orders;
 mod process;
 pub mod remote;
 pub mod reviews;
+pub mod shares;
 pub mod stalls;
 pub mod volumes;
 pub mod watch;

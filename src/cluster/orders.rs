@@ -1,14 +1,16 @@
 //! Orders that wait for their turn, one a pod: first come, first served, but those that complete what has
-//! begun before those that begin. Each can be asked back while it waits. No I/O and no clock: the bind lane
+//! begun before those that begin, and others before those of a namespace in trouble (`shares`). Each can be asked back
+//! while it waits. No I/O and no clock: the bind lane
 //! and the simulator use the same ones.
 //!
 //! Where the API server takes long, most of a wave is given back unsent and ordered again. Did the rest of a
 //! gang that is bound in part queue behind those who came with it the first time, its patience would end
 //! before its turn came.
 
+use crate::shares::{Ended, Shares};
 use muster_model::units::{Millis, Time};
 use muster_model::{Bind, PodKey};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An order that has not been sent after so long is given back: what was decided then may not be
 /// what would be decided now.
@@ -49,11 +51,19 @@ impl Turn {
 /// An order's place among the others: those of one turn in the order in which they came.
 type Place = (Turn, u64);
 
+/// Which namespace is next: the one whose first order is.
+type Rank = (Place, String);
+
 /// Orders by the uid of their pod.
 #[derive(Debug)]
 pub struct Orders<T> {
-    waiting: BTreeMap<Place, (String, Order<T>)>,
+    waiting: BTreeMap<Place, (PodKey, Order<T>)>,
     by_uid: BTreeMap<String, Place>,
+    /// The places of each namespace's orders.
+    places: BTreeMap<String, BTreeSet<Place>>,
+    /// The namespaces that have orders, in the order of their ranks.
+    ranks: BTreeSet<Rank>,
+    shares: Shares,
     serial: u64,
     given_back: Vec<Order<T>>,
 }
@@ -63,6 +73,9 @@ impl<T> Default for Orders<T> {
         Self {
             waiting: BTreeMap::new(),
             by_uid: BTreeMap::new(),
+            places: BTreeMap::new(),
+            ranks: BTreeSet::new(),
+            shares: Shares::default(),
             serial: 0,
             given_back: Vec::new(),
         }
@@ -73,17 +86,21 @@ impl<T> Orders<T> {
     /// Puts an order behind the others of its turn.
     pub fn put(&mut self, pod: &PodKey, turn: Turn, what: T, given: Time) {
         self.serial += 1;
-        let (uid, place) = (pod.uid.clone(), (turn, self.serial));
-        self.by_uid.insert(uid.clone(), place);
+        let place = (turn, self.serial);
+        self.by_uid.insert(pod.uid.clone(), place);
         let order = Order { what, given };
-        self.waiting.insert(place, (uid, order));
+        self.waiting.insert(place, (pod.clone(), order));
+        self.ranked_anew(&pod.namespace, |orders| {
+            let places = orders.places.entry(pod.namespace.clone()).or_default();
+            places.insert(place);
+        });
     }
 
     /// Asks the order about a pod back; one that has had its turn goes on.
     pub fn recall(&mut self, pod: &PodKey) {
         if let Some(place) = self.by_uid.get(&pod.uid) {
             let order = self.remove(*place);
-            self.given_back.extend(order);
+            self.given_back.extend(order.map(|(_, order)| order));
         }
     }
 
@@ -94,7 +111,7 @@ impl<T> Orders<T> {
                 && now.since(first.given) >= LONGEST_WAIT
             {
                 let order = self.remove(place);
-                self.given_back.extend(order);
+                self.given_back.extend(order.map(|(_, order)| order));
             }
         }
     }
@@ -104,15 +121,39 @@ impl<T> Orders<T> {
         Some((*place, order))
     }
 
-    fn remove(&mut self, place: Place) -> Option<Order<T>> {
-        let (uid, order) = self.waiting.remove(&place)?;
-        self.by_uid.remove(&uid);
-        Some(order)
+    fn remove(&mut self, place: Place) -> Option<(PodKey, Order<T>)> {
+        let (pod, order) = self.waiting.remove(&place)?;
+        self.by_uid.remove(&pod.uid);
+        self.ranked_anew(&pod.namespace, |orders| {
+            if let Some(places) = orders.places.get_mut(&pod.namespace) {
+                places.remove(&place);
+            }
+        });
+        Some((pod, order))
+    }
+
+    /// Changes something by which the rank of a namespace may be another one.
+    fn ranked_anew(&mut self, namespace: &str, change: impl FnOnce(&mut Self)) {
+        if let Some(before) = self.rank_of(namespace) {
+            self.ranks.remove(&before);
+        }
+        change(self);
+        match self.rank_of(namespace) {
+            Some(now) => _ = self.ranks.insert(now),
+            None => _ = self.places.remove(namespace),
+        }
+    }
+
+    fn rank_of(&self, namespace: &str) -> Option<Rank> {
+        let first = self.places.get(namespace)?.first()?;
+        Some((*first, namespace.to_owned()))
     }
 
     /// Gives everything back.
     pub fn give_up(&mut self) {
         self.by_uid.clear();
+        self.places.clear();
+        self.ranks.clear();
         let all = std::mem::take(&mut self.waiting).into_values();
         self.given_back.extend(all.map(|(_, order)| order));
     }
@@ -122,10 +163,25 @@ impl<T> Orders<T> {
         std::mem::take(&mut self.given_back)
     }
 
-    /// Takes the first order.
-    pub fn take(&mut self) -> Option<Order<T>> {
-        let place = *self.waiting.first_key_value()?.0;
-        self.remove(place)
+    /// Takes the order whose turn it is: it is on the wire from now on, until it has [`ended`](Self::ended).
+    pub fn take(&mut self, now: Time) -> Option<Order<T>> {
+        // Those that are passed over have something on the wire, of which there are not many.
+        let may = |(_, namespace): &&Rank| self.shares.may_begin(namespace, now);
+        let (first, _) = self.ranks.iter().find(may)?;
+        let (pod, order) = self.remove(*first)?;
+        self.shares.begin(&pod.namespace);
+        Some(order)
+    }
+
+    /// An order of this namespace that was taken has ended.
+    pub fn ended(&mut self, namespace: &str, how: Ended, now: Time) {
+        self.shares.end(namespace, how, now);
+    }
+
+    /// Whether what comes of the binds of a namespace says nothing of the API server.
+    #[must_use]
+    pub fn is_in_trouble(&self, namespace: &str, now: Time) -> bool {
+        self.shares.is_in_trouble(namespace, now)
     }
 
     /// When an order will first have waited for too long.
@@ -158,12 +214,12 @@ mod tests {
         for name in ["a", "b", "c"] {
             orders.put(&pod(name), Turn::Begins, name, Time(0));
         }
-        assert_eq!(orders.take().unwrap().what, "a");
+        assert_eq!(orders.take(Time(0)).unwrap().what, "a");
         orders.recall(&pod("a"));
         orders.recall(&pod("b"));
         assert_eq!(names(orders.take_given_back()), ["b"]);
-        assert_eq!(orders.take().unwrap().what, "c");
-        assert!(orders.take().is_none());
+        assert_eq!(orders.take(Time(0)).unwrap().what, "c");
+        assert!(orders.take(Time(0)).is_none());
     }
 
     #[test]
@@ -192,7 +248,35 @@ mod tests {
         ] {
             orders.put(&pod(name), turn, name, Time(0));
         }
-        let order = std::iter::from_fn(|| orders.take()).map(|order| order.what);
+        let order = std::iter::from_fn(|| orders.take(Time(0))).map(|order| order.what);
         assert_eq!(order.collect::<String>(), "bdac");
+    }
+
+    fn of(namespace: &str, uid: &str) -> PodKey {
+        PodKey {
+            namespace: namespace.to_owned(),
+            ..pod(uid)
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_hangs_waits_behind_itself_alone() {
+        let mut orders = Orders::default();
+        let taken = |orders: &mut Orders<&'static str>, now| orders.take(now).map(|one| one.what);
+        for name in ["a1", "a2", "a3", "b1", "b2", "b3"] {
+            orders.put(&of(&name[..1], name), Turn::Begins, name, Time(0));
+        }
+        assert_eq!(taken(&mut orders, Time(0)), Some("a1"));
+        orders.ended("a", Ended::Badly, Time(2_000));
+        orders.ended("b", Ended::Judged, Time(2_000));
+        assert!(orders.is_in_trouble("a", Time(2_000)));
+        assert_eq!(taken(&mut orders, Time(2_000)), Some("a2"), "one of it");
+        for name in ["b1", "b2", "b3"] {
+            assert_eq!(taken(&mut orders, Time(2_000)), Some(name));
+        }
+        assert_eq!(taken(&mut orders, Time(2_000)), None);
+        orders.ended("a", Ended::Judged, Time(2_100));
+        assert_eq!(taken(&mut orders, Time(2_100)), Some("a3"));
+        assert!(orders.places.is_empty() && orders.ranks.is_empty());
     }
 }

@@ -8,6 +8,7 @@ use muster_api::kinds::Subject;
 use muster_cluster::attempt::{Answer, Protocol, Step};
 use muster_cluster::clock::wall;
 use muster_cluster::lease::election as lease;
+use muster_cluster::shares::Ended;
 use muster_cluster::stalls::Stalls;
 use muster_cluster::words::{Word, Words, Write};
 use muster_cluster::{binding, evicting};
@@ -18,7 +19,7 @@ use muster_lint::{Linter, Note};
 use muster_model::units::{Millis, Time};
 use muster_model::{Bind, Evict, Plan};
 use muster_model::{BindOutcome, Event, PodKey};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A running scheduler.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub struct Brain {
     next_call: u64,
     /// Whether anything comes of what it writes.
     stalls: Stalls,
-    /// Calls that are or were binds.
-    binds: BTreeSet<u64>,
+    /// Calls that are or were binds: in which namespace, and how they ended.
+    binds: BTreeMap<u64, (String, Ended)>,
     /// Lists not delivered yet; nothing is decided before all are.
     unsynced: usize,
     cycle_at: Option<Time>,
@@ -68,7 +69,7 @@ impl Brain {
             calls: BTreeMap::new(),
             next_call: 0,
             stalls: Stalls::default(),
-            binds: BTreeSet::new(),
+            binds: BTreeMap::new(),
             unsynced: lists,
             cycle_at: None,
             wake_at: None,
@@ -189,8 +190,9 @@ impl Brain {
     /// Begins to bind; returns the call's number.
     pub fn bind(&mut self, bind: Bind, now: Time) -> u64 {
         let attempt = binding::Attempt::of(&bind, now);
+        let namespace = bind.pod.namespace.clone();
         let call = self.begin(Call::Bind(bind.pod, attempt));
-        self.binds.insert(call);
+        self.binds.insert(call, (namespace, Ended::Unsent));
         call
     }
 
@@ -205,9 +207,10 @@ impl Brain {
         self.hear(Event::BindResult(pod.clone(), BindOutcome::Unsent), now);
     }
 
-    /// Whether a call that is over was a bind; asked once.
-    pub fn was_bind(&mut self, number: u64) -> bool {
-        !self.calls.contains_key(&number) && self.binds.remove(&number)
+    /// In which namespace a call that is over was a bind, and how that ended; asked once.
+    pub fn was_bind(&mut self, number: u64) -> Option<(String, Ended)> {
+        let is_over = !self.calls.contains_key(&number);
+        is_over.then(|| self.binds.remove(&number)).flatten()
     }
 
     fn begin(&mut self, call: Call) -> u64 {
@@ -250,6 +253,11 @@ impl Brain {
             Step::WaitUntil(at) => Some(Step::WaitUntil(at)),
             Step::Done(event) => {
                 self.calls.remove(&number);
+                if let Event::BindResult(_, outcome) = &event
+                    && let Some((_, ended)) = self.binds.get_mut(&number)
+                {
+                    *ended = Ended::of(outcome, Millis(0));
+                }
                 self.hear(event, now);
                 None
             }

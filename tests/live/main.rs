@@ -47,6 +47,7 @@ mod served;
 mod slots_docs;
 mod smoke;
 mod spark;
+mod tenants;
 mod testbed;
 mod unreadable;
 mod upstream;

@@ -14,13 +14,18 @@ use crate::News;
 use crate::binding::Attempt;
 use crate::clock::Clock;
 use crate::orders::{Order, Orders, Turn};
+use crate::shares::Ended;
 use muster_model::Bind;
+use muster_model::units::Millis;
 use muster_model::{BindOutcome, Event, PodKey};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
+
+/// Whether a namespace may have more is a matter of time as well.
+const LOOK_AGAIN: Millis = Millis(200);
 
 /// The lane's intake and its workings. Clones share both.
 #[derive(Clone)]
@@ -104,9 +109,16 @@ impl BindLane {
                 }
                 continue;
             };
-            let order = self.orders().take();
+            let order = self.orders().take(self.clock().now());
             let Some(order) = order else {
+                // Those that wait are of namespaces that are not to have more for now.
                 slot = Some(free);
+                let look_again = self.clock().now() + LOOK_AGAIN;
+                let at = self.clock().instant(expires_at.min(look_again));
+                tokio::select! {
+                    () = self.moved.notified() => {}
+                    () = sleep_until(at) => {}
+                }
                 continue;
             };
             let attempt = self.clone().carry_out(order, free);
@@ -132,7 +144,12 @@ impl BindLane {
     }
 
     async fn carry_out(self, order: Order<Bind>, slot: Slot) {
+        let begun = self.clock().now();
         let outcome = self.attempt(&order.what, slot).await;
+        let now = self.clock().now();
+        let how = Ended::of(&outcome, now.since(begun));
+        self.orders().ended(&order.what.pod.namespace, how, now);
+        self.moved.notify_one();
         self.answer(order, outcome).await;
     }
 
@@ -170,12 +187,14 @@ impl BindLane {
         if !self.context.fence.is_open() {
             return BindOutcome::Unsent;
         }
+        let now = self.clock().now();
         let about = About {
             pod: &order.pod,
             message: "",
             answerers: Some(&self.answerers),
+            paces: !self.orders().is_in_trouble(&order.pod.namespace, now),
         };
-        let attempt = Attempt::of(order, self.clock().now());
+        let attempt = Attempt::of(order, now);
         drive(&self.context, about, attempt, &self.slots, slot).await
     }
 }

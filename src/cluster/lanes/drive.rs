@@ -19,6 +19,8 @@ pub(super) struct About<'a> {
     pub(super) message: &'a str,
     /// Who answers what is asked outside, where that is part of it.
     pub(super) answerers: Option<&'a Answerers>,
+    /// What comes back says something of the API server.
+    pub(super) paces: bool,
 }
 
 impl About<'_> {
@@ -74,7 +76,9 @@ pub(super) async fn drive<P: Protocol>(
             PodRequest::Delete => write_in(context, |_| requests::delete(pod)).await,
         };
         let now = clock.now();
-        slots.answered(&answer, sent, now);
+        if about.paces {
+            slots.answered(&answer, sent, now);
+        }
         attempt.answered(&answer, sent, now);
     }
 }

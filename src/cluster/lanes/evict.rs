@@ -138,6 +138,7 @@ impl EvictLane {
             pod: &order.pod,
             message: &order.message,
             answerers: None,
+            paces: true,
         };
         let attempt = Attempt::new(order.again, self.context.clock.now());
         drive(&self.context, about, attempt, &self.slots, slot).await

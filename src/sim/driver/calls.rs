@@ -106,7 +106,14 @@ impl Driver {
                 }
                 return;
             }
-            let Some(order) = process.orders.take() else {
+            let Some(order) = process.orders.take(now) else {
+                // Those that wait are of namespaces that are not to have more for now.
+                let waits = process.orders.expires_at().is_some();
+                if waits && process.looks_at.is_none_or(|at| at <= now) {
+                    process.looks_at = Some(now + LOOK);
+                    let send = Happening::For(id, Errand::SendBinds);
+                    self.heap.push(now + LOOK, send);
+                }
                 return;
             };
             process.in_flight += 1;
@@ -193,7 +200,8 @@ impl Driver {
         let Some(process) = self.processes.get_mut(&id) else {
             return;
         };
-        if process.brain.was_bind(call) {
+        if let Some((namespace, how)) = process.brain.was_bind(call) {
+            process.orders.ended(&namespace, how, self.now);
             process.in_flight = process.in_flight.saturating_sub(1);
             if process.orders.expires_at().is_some() {
                 self.heap

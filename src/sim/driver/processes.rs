@@ -51,6 +51,8 @@ pub(super) struct Process {
     /// Binds that wait for a slot, and how many have one.
     pub(super) orders: Orders<Bind>,
     pub(super) in_flight: usize,
+    /// When it looks again whether more of those that wait may begin.
+    pub(super) looks_at: Option<Time>,
     /// Questions that are not answered, and when the next may be due.
     pub(super) questions: Asking,
     pub(super) asks_at: Option<Time>,
@@ -103,6 +105,7 @@ impl Driver {
             watches: Watches::default(),
             leads: false,
             orders: Orders::default(),
+            looks_at: None,
             in_flight: 0,
             questions: Asking::new(QUESTIONS),
             asks_at: None,
