@@ -33,7 +33,7 @@ pub(super) struct Lacking {
 pub(super) enum Try {
     /// It is on its way; if a quota left no room for it before, in these words.
     Flying(Option<String>),
-    /// Nobody knows what came of it, or it came too fast.
+    /// Nobody knows what came of it, or it came too fast, or together with others.
     Again,
     /// It is made, which the watch has not told yet.
     Made,
@@ -89,6 +89,11 @@ impl Line {
         if let Some(place) = self.places.remove(job) {
             self.lacking.remove(&place);
         }
+    }
+
+    /// Those who lack pods.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = &Name> {
+        self.places.keys()
     }
 
     /// Whether it is worth a walk; whether the walk came to its end is said by [`walked`](Self::walked).
@@ -151,6 +156,39 @@ impl Line {
                 stands.insert(namespace);
             }
         }
+    }
+}
+
+impl Line {
+    /// Those of whom nothing was tried, as a quota leaves no room for another one of their namespace; each with who
+    /// stands before them. To be asked after a walk.
+    pub(super) fn waiting<'a>(
+        &'a self,
+        tries: &dyn Fn(&Name) -> Option<&'a Tries>,
+    ) -> BTreeMap<&'a Name, &'a str> {
+        let tried = |job: &'a Name, pods: &'a [Lacking]| {
+            let tries = tries(job).unwrap_or(&NONE);
+            pods.iter().filter_map(|one| tries.get(&one.name))
+        };
+        // Who stopped the line in each namespace.
+        let mut stopped: BTreeMap<&str, &Name> = BTreeMap::new();
+        for (place, pods) in &self.lacking {
+            if tried(&place.job, pods).any(|tried| tried.quota().is_some()) {
+                stopped.entry(&place.job.0).or_insert(&place.job);
+            }
+        }
+        let (mut waiting, mut before) = (BTreeMap::new(), BTreeMap::new());
+        for (place, pods) in &self.lacking {
+            let (job, namespace) = (&place.job, place.job.0.as_str());
+            let Some(first) = stopped.get(namespace).copied() else {
+                continue;
+            };
+            let last = before.insert(namespace, job).unwrap_or(first);
+            if tried(job, pods).next().is_none() {
+                waiting.insert(job, last.1.as_str());
+            }
+        }
+        waiting
     }
 }
 

@@ -44,6 +44,10 @@ struct Job {
     status: Option<QueueJobStatus>,
     /// What became of the making of pods that are lacking.
     tries: Tries,
+    /// Pods that are being made, and that an edit took back meanwhile.
+    taken_back: BTreeSet<String>,
+    /// Behind whom it stands in a line that a quota has stopped.
+    behind: Option<String>,
     /// What is refused of its SchedulingSpec.
     refused: Option<String>,
     /// Names that somebody else has.
@@ -81,20 +85,29 @@ impl QueueJobs {
         }
         let before = self.forget(&key).filter(|before| before.uid == id.uid);
         let (mut asked, mut tries, mut refused) = (None, Tries::new(), None);
+        let (mut taken_back, mut behind) = (BTreeSet::new(), None);
         if let Some(before) = before {
             (tries, refused) = (before.tries, before.refused);
+            (taken_back, behind) = (before.taken_back, before.behind);
             asked = (before.spec == job.spec).then_some(before.asked);
         }
+        let asked = asked.unwrap_or_else(|| {
+            let asked = Asked::read(&key.1, &job.spec);
+            taken_back.extend(no_longer_asked(&tries, &asked));
+            asked
+        });
         let meta = job.metadata;
         let now = Job {
             version: meta.resource_version.unwrap_or_default(),
             generation: meta.generation,
             created: meta.creation_timestamp.map_or(0, |at| at.0.as_second()),
             terminating: meta.deletion_timestamp.is_some(),
-            asked: asked.unwrap_or_else(|| Asked::read(&key.1, &job.spec)),
+            asked,
             spec: job.spec,
             status: job.status,
             tries,
+            taken_back,
+            behind,
             refused,
             taken: Vec::new(),
             uid: id.uid,
@@ -183,6 +196,13 @@ impl QueueJobs {
     /// What a QueueJob needs but the making of its pods, and of what was one of this name; whether all of it is sent.
     fn look(&mut self, key: &Name, now: Time, most: usize, writes: &mut Vec<Write>) -> bool {
         let mut wanted = self.orphans(key);
+        if let Some(job) = self.jobs.get_mut(key) {
+            let desk = &mut self.desk;
+            job.taken_back.retain(|name| {
+                let on = on(Resource::Pods, &(key.0.clone(), name.clone()));
+                desk.is_moving(key, &on, now)
+            });
+        }
         if let Some(job) = self.jobs.get(key) {
             let uid = job.uid.clone();
             let found = self.find(key, job, now, &mut wanted);
@@ -265,6 +285,8 @@ impl QueueJobs {
             has_spec,
             problem,
             tries: &job.tries,
+            waits: !job.taken_back.is_empty(),
+            behind: job.behind.as_deref(),
             now,
         };
         round.play(&|name| {
@@ -327,6 +349,9 @@ impl QueueJobs {
         }
         let lacks: BTreeSet<&str> = found.lacking.iter().map(|one| one.name.as_str()).collect();
         job.tries.retain(|name, _| lacks.contains(name.as_str()));
+        if found.lacking.is_empty() {
+            job.behind = None;
+        }
         let before = std::mem::replace(&mut job.taken, found.taken);
         let place = Place {
             priority: Reverse(job.asked.as_ref().map_or(0, |asked| asked.priority)),
@@ -381,6 +406,33 @@ impl QueueJobs {
                 job.tries.insert(name, Try::Flying(quota));
             }
         }
+        if to_the_end {
+            self.say_who_waits(now);
+        }
+    }
+
+    /// Has those looked at that wait behind another one than before.
+    fn say_who_waits(&mut self, now: Time) {
+        let jobs = &self.jobs;
+        let waiting = self
+            .line
+            .waiting(&|key| jobs.get(key).map(|job| &job.tries));
+        let in_line = self.line.jobs();
+        let behind = |key: &Name| waiting.get(key).copied();
+        let differs = |key: &&Name| {
+            let job = jobs.get(*key);
+            job.is_some_and(|job| job.behind.as_deref() != behind(key))
+        };
+        let changed = in_line.filter(differs);
+        let changed: Vec<(Name, Option<String>)> = changed
+            .map(|key| (key.clone(), behind(key).map(str::to_owned)))
+            .collect();
+        for (key, behind) in changed {
+            if let Some(job) = self.jobs.get_mut(&key) {
+                job.behind = behind;
+                self.desk.look_again(&key, now);
+            }
+        }
     }
 
     /// Notes what came of the making of a pod.
@@ -395,11 +447,12 @@ impl QueueJobs {
                 Try::Quota(message.clone())
             }
             Answer::Refused { message } => Try::Refused(message.clone()),
-            Answer::Lost | Answer::Throttled { .. } => match &before {
+            // Quotas answer by a conflict where too many pods come at once.
+            Answer::Lost | Answer::Throttled { .. } | Answer::Conflict => match &before {
                 Some(words) => Try::Quota(words.clone()),
                 None => Try::Again,
             },
-            Answer::Conflict | Answer::NotFound | Answer::AlreadyExists => Try::Aside,
+            Answer::NotFound | Answer::AlreadyExists => Try::Aside,
         };
         let has_room = now == Try::Made && before.is_some();
         job.tries.insert(pod.to_owned(), now);
@@ -419,6 +472,19 @@ impl QueueJobs {
             }
         }
     }
+}
+
+/// Pods that are being made, or were and are not told, and that are not asked for any more.
+fn no_longer_asked(tries: &Tries, asked: &Result<Asked, String>) -> Vec<String> {
+    let tasks = asked.iter().flat_map(|asked| &asked.tasks);
+    let names: BTreeSet<&String> = tasks.flat_map(|task| &task.names).collect();
+    let moving = tries
+        .iter()
+        .filter(|(_, tried)| matches!(tried, Try::Flying(_) | Try::Made));
+    let names = moving
+        .map(|(name, _)| name)
+        .filter(|name| !names.contains(name));
+    names.cloned().collect()
 }
 
 /// When it goes by itself.
@@ -460,16 +526,19 @@ impl Machine for QueueJobs {
         if !self.unsynced.is_empty() {
             return writes;
         }
-        self.desk.wake(now);
-        while writes.len() < most
-            && let Some(key) = self.desk.next()
-        {
-            if !self.look(&key, now, most, &mut writes) {
-                self.desk.mark(key);
-                return writes;
+        // Once more for those of whom it turns out that they wait behind others.
+        for _ in 0..2 {
+            self.desk.wake(now);
+            while writes.len() < most
+                && let Some(key) = self.desk.next()
+            {
+                if !self.look(&key, now, most, &mut writes) {
+                    self.desk.mark(key);
+                    return writes;
+                }
             }
+            self.make(now, most, &mut writes);
         }
-        self.make(now, most, &mut writes);
         writes
     }
 

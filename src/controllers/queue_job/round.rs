@@ -28,6 +28,8 @@ pub(super) type Problem = (&'static str, String);
 /// Reasons that hold until no pod is lacking.
 const EXCEEDED_QUOTA: &str = "ExceededQuota";
 pub(super) const REFUSED: &str = "Refused";
+/// Another QueueJob comes before it, and a quota leaves no room.
+const IN_LINE: &str = "WaitsInLine";
 
 /// One look.
 pub(super) struct Round<'a> {
@@ -43,6 +45,10 @@ pub(super) struct Round<'a> {
     pub(super) problem: Option<Problem>,
     /// What became of the making of pods.
     pub(super) tries: &'a Tries,
+    /// A pod may come that is not wanted any more: nothing is made before that is known.
+    pub(super) waits: bool,
+    /// The QueueJob behind which it stands in a line that a quota has stopped.
+    pub(super) behind: Option<&'a str>,
     pub(super) now: Time,
 }
 
@@ -69,6 +75,8 @@ struct Tally {
     completed: Vec<BTreeSet<usize>>,
     /// Uids of pods that failed and are not counted.
     failing: Vec<String>,
+    /// The same of pods that are not wanted any more.
+    late: Vec<String>,
     missing: Vec<(usize, usize)>,
     taken: Vec<String>,
     away: Vec<String>,
@@ -118,7 +126,7 @@ impl Round<'_> {
         let goes_on = self.judge(&tally, &mut status);
         let is_lacking = !tally.missing.is_empty();
         let mut found = Found::default();
-        if goes_on && self.has_spec && !tally.blocked {
+        if goes_on && self.has_spec && !tally.blocked && !self.waits {
             found.again = backoff_ends(&status, self.now);
             if found.again.is_none() {
                 let there = tally.pending + tally.running + tally.succeeded();
@@ -128,6 +136,14 @@ impl Round<'_> {
         (found.away, found.taken) = (tally.away, tally.taken);
         let problem = self.problem.or_else(|| taken_words(&found.taken));
         let problem = problem.or_else(|| problem_of(self.tries, &found.lacking));
+        let behind = self.behind.filter(|_| !found.lacking.is_empty());
+        let problem = problem.or_else(|| {
+            let words = format!(
+                "QueueJob {} comes before it, and a quota leaves no room",
+                behind?
+            );
+            Some((IN_LINE, words))
+        });
         accept(&mut status, problem, is_lacking, self.now);
         found.status = status;
         found
@@ -158,7 +174,7 @@ impl Round<'_> {
                 let has_succeeded = pod.phase == Phase::Succeeded;
                 let is_wanted = pod.hash == task.hash && (has_succeeded || pod.restart == restart);
                 if !is_wanted || !has_succeeded && completed.contains(&index) {
-                    tally.has_to_go(name, pod);
+                    tally.has_to_go(name, pod, &counted);
                     continue;
                 }
                 match pod.phase {
@@ -180,7 +196,7 @@ impl Round<'_> {
             .iter()
             .filter(|(name, _)| !seen.contains(name.as_str()))
         {
-            tally.has_to_go(name, pod);
+            tally.has_to_go(name, pod, &counted);
         }
         tally
     }
@@ -213,9 +229,10 @@ impl Round<'_> {
         if failing > 0 {
             let more = if falls { 1 } else { failing };
             status.failures = told.failures.saturating_add(more);
-            status.failed = told.failed.saturating_add(failing);
             status.last_failure_time = date();
         }
+        let late = number(tally.late.len());
+        status.failed = told.failed.saturating_add(failing).saturating_add(late);
         // Also where the limit was lowered.
         if status.failures > self.asked.backoff_limit {
             status.counted_pods.clear();
@@ -225,10 +242,9 @@ impl Round<'_> {
         if falls {
             status.restarts = told.restarts.saturating_add(1);
             status.last_restart_time = date();
-            status.counted_pods.clear();
-        } else {
-            status.counted_pods.extend(tally.failing.iter().cloned());
         }
+        let counted = tally.failing.iter().chain(&tally.late);
+        status.counted_pods.extend(counted.cloned());
         !falls
     }
 
@@ -269,10 +285,15 @@ impl Round<'_> {
 }
 
 impl Tally {
-    /// A pod that is not wanted any more. Nothing is made while it is there.
-    fn has_to_go(&mut self, name: &str, pod: &Pod) {
+    /// A pod that is not wanted any more. Nothing is made while it is there. If it failed, it is counted before.
+    fn has_to_go(&mut self, name: &str, pod: &Pod, counted: &BTreeSet<&str>) {
         self.blocked = true;
-        if !pod.terminating {
+        let has_failed = pod.phase == Phase::Failed && !pod.disrupted;
+        if pod.terminating {
+            // Whatever comes of it is no failure of its own.
+        } else if has_failed && !counted.contains(pod.uid.as_str()) {
+            self.late.push(pod.uid.clone());
+        } else {
             self.away.push(name.to_owned());
         }
     }

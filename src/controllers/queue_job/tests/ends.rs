@@ -310,6 +310,31 @@ fn a_failed_pod_is_deleted_only_once_its_failure_is_told() {
 }
 
 #[test]
+fn who_fails_while_all_are_made_anew_is_counted_and_is_no_failure_of_its_own() {
+    let mut world = running(3, 6);
+    world.phase("job-a-1", "Failed");
+    while world.status("job").restarts == 0 {
+        world.rest_one();
+    }
+    // It is not told to go yet. So is one of a template that is not wanted any more.
+    world.phase("job-a-0", "Failed");
+    world.rest();
+    let status = world.status("job");
+    assert_eq!((status.failed, status.failures, status.restarts), (2, 1, 1));
+    assert_eq!(status.counted_pods, [] as [String; 0]);
+    world.run_all();
+    world.rest();
+    world.edit_job("job", |spec| {
+        spec["taskSpecs"][0]["template"]["spec"]["containers"][0]["name"] = json!("new");
+    });
+    world.phase("job-a-2", "Failed");
+    world.rest();
+    let status = world.status("job");
+    assert_eq!((status.failed, status.failures, status.restarts), (3, 1, 1));
+    assert_eq!(world.pods().len(), 3);
+}
+
+#[test]
 fn a_clock_that_went_back_does_not_hold_it_for_ever() {
     let mut world = running(2, 6);
     world.edit(&key(Resource::QueueJobs, "job"), |job| {

@@ -92,6 +92,14 @@ fn a_quota_that_runs_out_hits_the_least_important_and_is_said_once() {
     let (reason, words) = world.condition("middle", "Accepted");
     assert_eq!(reason, "ExceededQuota");
     assert!(words.contains("exceeded quota: q"), "{words}");
+    // Who stands behind it says so, also of what is beyond a minimum.
+    let waits = |world: &World, who: &str, behind: &str| {
+        let words = format!("QueueJob {behind} comes before it, and a quota leaves no room");
+        let wanted = ("WaitsInLine".to_owned(), words);
+        assert_eq!(world.condition(who, "Accepted"), wanted, "{who}");
+    };
+    waits(&world, "low", "middle");
+    waits(&world, "high", "middle");
     // It is tried again and again, and the words have numbers that change; nothing is written of it.
     let count = world.written.len();
     for used in 5..9 {
@@ -110,8 +118,10 @@ fn a_quota_that_runs_out_hits_the_least_important_and_is_said_once() {
     world.rest_within(5);
     assert!(world.pods().contains(&"first-a-0".to_owned()));
     assert_eq!(world.accepted("middle"), "ExceededQuota");
+    assert_eq!(world.accepted("first"), "Accepted");
     world.restart();
     world.rest_within(5);
+    waits(&world, "low", "middle");
     assert_eq!(
         world.accepted("middle"),
         "ExceededQuota",
@@ -119,7 +129,9 @@ fn a_quota_that_runs_out_hits_the_least_important_and_is_said_once() {
     );
     world.pass(60);
     world.rest();
-    assert_eq!(world.accepted("middle"), "Accepted");
+    for job in ["first", "high", "middle", "low"] {
+        assert_eq!(world.accepted(job), "Accepted", "{job}");
+    }
     let made = made(&world);
     assert_eq!(
         made[made.len() - 4..],
@@ -188,4 +200,75 @@ fn who_is_less_important_waits_for_answers_to_who_is_more() {
     let due = world.machine.due(now, 9);
     let pods = due.iter().filter(|one| one.on.resource == Resource::Pods);
     assert_eq!(pods.count(), 0, "{due:?}");
+}
+
+#[test]
+fn a_conflict_of_a_quota_is_no_answer_and_lets_nobody_pass() {
+    let mut world = World::new();
+    world.job_in("team", "high", 1, important(5, 1, 1));
+    world.job_in("team", "low", 1, important(0, 1, 1));
+    let mut sent = Vec::new();
+    for _ in 0..6 {
+        world.hear_all();
+        for write in world.machine.due(world.now, 9) {
+            let answer = if write.on.resource == Resource::Pods {
+                sent.push(write.on.name.clone());
+                // Operation cannot be fulfilled on resourcequotas: the object has been modified.
+                Answer::Conflict
+            } else {
+                world.carry_out(&write)
+            };
+            let now = world.now;
+            world.machine.answered(write.ticket, answer, now);
+        }
+    }
+    assert_eq!(sent, ["high-a-0"]);
+    world.pass(1);
+    world.rest();
+    assert_eq!(made(&world), ["high-a-0", "low-a-0"]);
+}
+
+#[test]
+fn what_an_edit_takes_back_while_it_is_made_is_waited_for() {
+    let mut world = World::new();
+    world.tasks("job", None, json!([task("a", 2)]));
+    let mut flying = Vec::new();
+    let mut turn = |world: &mut World, hears_of_pods: bool| {
+        world.hear(Resource::QueueJobs);
+        world.hear(Resource::SchedulingSpecs);
+        if hears_of_pods {
+            world.hear_all();
+        }
+        for write in world.machine.due(world.now, 9) {
+            if write.on.resource == Resource::Pods {
+                flying.push(write);
+                continue;
+            }
+            let answer = world.carry_out(&write);
+            let now = world.now;
+            world.machine.answered(write.ticket, answer, now);
+        }
+        flying.clone()
+    };
+    (0..4).for_each(|_| _ = turn(&mut world, false));
+    world.edit_job("job", |spec| spec["taskSpecs"] = json!([task("b", 2)]));
+    let sent = (0..4).map(|_| turn(&mut world, false)).last().unwrap();
+    let names: Vec<&str> = sent.iter().map(|one| one.on.name.as_str()).collect();
+    assert_eq!(names, ["job-a-0", "job-a-1"], "both are on their way");
+    for write in &sent[..2] {
+        let answer = world.carry_out(write);
+        let now = world.now;
+        world.machine.answered(write.ticket, answer, now);
+    }
+    assert_eq!(
+        (0..4)
+            .map(|_| turn(&mut world, false))
+            .last()
+            .unwrap()
+            .len(),
+        2,
+        "nor before they are told"
+    );
+    world.rest();
+    assert_eq!(world.pods(), ["job-b-0", "job-b-1"]);
 }

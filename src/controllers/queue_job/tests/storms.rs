@@ -295,7 +295,8 @@ impl Storm {
         answer
     }
 
-    /// A pod that failed goes once it is counted, or because all go, or the QueueJob asks for others.
+    /// A pod that failed goes once it is counted, or because all go, or the QueueJob asks for others: then it may have
+    /// failed after it was told to go.
     fn may_go(&self, pod: &Value) {
         let jobs = self.world.of(Resource::QueueJobs).map(|(_, job)| job);
         let mut of_pod = jobs.filter(|job| job["metadata"]["uid"] == *owner(pod));
