@@ -1,5 +1,5 @@
 //! Objects that the simulated API server holds as a whole, for controllers write them: Testbeds and their slices,
-//! BatchJobs, Schedulings, and the PodGroups and Jobs that are made for these.
+//! BatchJobs, Schedulings, QueueJobs and SchedulingSpecs, and the PodGroups and Jobs that are made for these.
 
 use k8s_openapi::jiff::Timestamp;
 use muster_api::crd;
@@ -79,6 +79,11 @@ impl Wholes {
             set(&mut value["metadata"], field, &before["metadata"][field]);
         }
         set(&mut value, "status", &before["status"]);
+        // Who applies an object without a word of owners takes none away.
+        if value["metadata"]["ownerReferences"].is_null() {
+            let owners = &before["metadata"]["ownerReferences"];
+            set(&mut value["metadata"], "ownerReferences", owners);
+        }
         for field in CLAIM {
             if resource == Resource::BatchJobs && value["spec"][field].is_null() {
                 set(&mut value["spec"], field, &before["spec"][field]);

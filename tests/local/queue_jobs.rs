@@ -144,6 +144,48 @@ fn one_that_is_deleted_leaves_no_pods() {
     );
 }
 
+/// Reason and words of the condition `Accepted`.
+fn accepted(driver: &Driver) -> (String, String) {
+    let job: QueueJob = driver
+        .server()
+        .whole_of(Resource::QueueJobs)
+        .next()
+        .unwrap();
+    let mut conditions = job.status.unwrap().conditions.into_iter();
+    let accepted = conditions.find(|one| one.kind == "Accepted");
+    accepted.map(|one| (one.reason, one.message)).unwrap()
+}
+
+#[test]
+fn a_name_that_a_scenario_gives_to_others_is_taken_as_on_a_cluster() {
+    let spec = "---
+apiVersion: muster.dev/v1alpha1
+kind: SchedulingSpec
+metadata: {name: train, namespace: default, annotations: {simulate.muster.dev/delete-at: 100s}}
+spec: {minAvailable: 1}
+";
+    let text = NODES.to_owned() + &job("", "Succeeded", "") + spec;
+    let driver = played(&text, 60);
+    let words = "SchedulingSpec train belongs to somebody else".to_owned();
+    assert_eq!(accepted(&driver), ("NameTaken".to_owned(), words));
+    assert_eq!(driver.server().pods().count(), 0);
+    let driver = played(&text, 130);
+    assert_eq!(accepted(&driver).0, "Accepted");
+    assert_eq!(driver.server().pods().count(), 3);
+    let pod = "---
+apiVersion: v1
+kind: Pod
+metadata: {name: train-worker-1, namespace: default}
+spec: {schedulerName: muster, containers: [{name: c, image: x}]}
+";
+    let driver = played(
+        &(NODES.to_owned() + pod + "---\n" + &job("", "Succeeded", "")),
+        60,
+    );
+    let words = "pod train-worker-1 belongs to somebody else".to_owned();
+    assert_eq!(accepted(&driver), ("NameTaken".to_owned(), words));
+}
+
 #[test]
 fn what_is_wrong_with_one_is_said_with_its_place() {
     let refused = |text: &str, words: &str| {

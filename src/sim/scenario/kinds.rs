@@ -72,8 +72,6 @@ const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("v1", "ConfigMap", Kind::Inert, schema::of::<core::ConfigMap>),
     ("v1", "Service", Kind::Inert, schema::of::<core::Service>),
     ("v1", "ServiceAccount", Kind::Inert, schema::of::<core::ServiceAccount>),
-    // A type that is not at hand.
-    ("muster.dev/v1alpha1", "SchedulingSpec", Kind::Inert, schema::of::<Value>),
 ];
 
 /// All kinds: those that are watched, and the others.
@@ -176,6 +174,9 @@ fn watched<R: Row>(
         // Who sits on slots is found out anew.
         return Ok(None);
     }
+    if R::KIND == kinds::Kind::SchedulingSpecs {
+        return scheduling_spec(value).map(Some);
+    }
     let object = match R::KIND {
         kinds::Kind::Pods => pod(value, reading),
         kinds::Kind::Nodes => read(value, reading, |node: &mut slim::Node| {
@@ -184,11 +185,6 @@ fn watched<R: Row>(
         kinds::Kind::PodGroups => read(value, reading, |group: &mut crd::PodGroup| {
             crd::validate(group).or_else(|problems| none(&problems))
         }),
-        kinds::Kind::SchedulingSpecs => {
-            read(value, reading, |spec: &mut crd::JobSchedulingSpec| {
-                crd::validate_scheduling_spec(spec).or_else(|problems| none(&problems))
-            })
-        }
         kinds::Kind::Queues => read(value, reading, |queue: &mut crd::Queue| {
             crd::validate_queue(queue).or_else(|problems| none(&problems))
         }),
@@ -230,12 +226,15 @@ fn read<K: Watchable>(
     reading: &Reading,
     check: impl FnOnce(&mut K) -> Result<(), String>,
 ) -> Result<Object, String> {
-    let mut object = K::deserialize(value).map_err(|error| {
-        let words = error.to_string();
-        words.replace("expected i32", "expected a whole number up to 2147483647")
-    })?;
+    let mut object = K::deserialize(value).map_err(|error| whole_numbers(&error))?;
     check(&mut object)?;
     object.exists(reading)
+}
+
+/// What could not be read, without the names of our types.
+fn whole_numbers(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    words.replace("expected i32", "expected a whole number up to 2147483647")
 }
 
 /// What is played where a watch would tell this.
@@ -312,6 +311,15 @@ fn testbed(value: &Value) -> Result<Played, String> {
     let found = crd::Testbed::deserialize(value).map_err(|error| error.to_string())?;
     crd::validate_testbed(&found).or_else(|problems| none(&problems))?;
     Ok(Played::Whole(Resource::Testbeds, Box::new(value.clone())))
+}
+
+/// A SchedulingSpec, of which a QueueJob may want the name.
+fn scheduling_spec(value: &Value) -> Result<Played, String> {
+    let found =
+        crd::JobSchedulingSpec::deserialize(value).map_err(|error| whole_numbers(&error))?;
+    crd::validate_scheduling_spec(&found).or_else(|problems| none(&problems))?;
+    let value = Box::new(value.clone());
+    Ok(Played::Whole(Resource::SchedulingSpecs, value))
 }
 
 /// A BatchJob: how far it is is found out anew.
