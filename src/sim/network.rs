@@ -7,8 +7,10 @@
 //! makes sure on a real API server; and a new scheduler starts only after the lease of the old
 //! one has run out, which is longer. Without these two nobody could know the outcome of a write.
 
+mod controllers;
 mod outage;
 
+pub use controllers::ToControllers;
 pub use outage::{Outage, OutageKind};
 
 use super::random::Random;
@@ -161,6 +163,8 @@ pub struct Rates {
     pub bind_slots: u64,
     /// When nothing comes of any request.
     pub outage: Outage,
+    /// What befalls controllers besides.
+    pub controllers: ToControllers,
 }
 
 impl Rates {
@@ -208,6 +212,7 @@ impl Rates {
                 let (from, span) = (some(20_000), some(28_000));
                 Outage::draw(Time(from), Millis(span), some(3))
             },
+            controllers: ToControllers::default(),
         }
     }
 }
@@ -269,6 +274,18 @@ pub struct Met {
     pub not_provisioned: u64,
     /// What was asked in vain, to be undone.
     pub undos: u64,
+    /// Writes of controllers refused for good.
+    pub writes_refused: u64,
+    /// Writes of controllers answered with a conflict that there was not.
+    pub conflicts: u64,
+    /// Pods for which a quota left no room.
+    pub over_quota: u64,
+    /// Controllers that died between two writes.
+    pub died_between_writes: u64,
+    /// Watches of controllers broken.
+    pub controllers_relists: u64,
+    /// Pods of controllers that failed by themselves.
+    pub pods_failed: u64,
 }
 
 /// The way between scheduler and API server.

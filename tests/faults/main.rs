@@ -13,6 +13,8 @@
 mod asker;
 mod by_pods;
 mod fits;
+mod job_rules;
+mod jobs;
 mod lifetimes;
 mod lives;
 mod oracle;
@@ -27,13 +29,14 @@ mod told;
 mod volumes;
 mod world;
 
+use job_rules::{Eyes, Lacking};
 use muster::core::engine::{MoveLimits, Policy, Priorities};
 use muster::core::framework::Remote;
 use muster::core::plugins::{join, registry};
 use muster::model::RemotePoint;
 use muster::model::units::{Millis, Time};
 use muster::sim::driver::Driver;
-use muster::sim::network::{Met, Network, Rates};
+use muster::sim::network::{Met, Network, Rates, ToControllers};
 use muster::sim::random::Random;
 use oracle::{at_rest, may_take_turns, nothing_is_lost, whole_or_nothing};
 use std::collections::BTreeMap;
@@ -119,15 +122,23 @@ struct Play {
     with_askers: bool,
     /// The books of queues keep some from starting that fit.
     has_limits: bool,
+    /// There are QueueJobs.
+    has_jobs: bool,
+    /// Look on while controllers write.
+    eyes: Eyes,
 }
 
 fn start(seed: u64, trace: bool) -> Play {
     let mut random = Random::new(seed);
+    let mut lots = jobs::lots(seed);
     let World {
         scenario,
         has_limits,
-    } = world::world(&mut random.split());
-    let rates = Rates::draw(&mut random.split());
+    } = world::world(&mut random.split(), lots.as_mut());
+    let mut rates = Rates::draw(&mut random.split());
+    if let Some(lots) = &mut lots {
+        rates.controllers = ToControllers::draw(lots);
+    }
     if trace {
         eprintln!("{rates:?}");
         for entry in &scenario.entries {
@@ -152,15 +163,21 @@ fn start(seed: u64, trace: bool) -> Play {
         policy.additions.push(asker::addition());
     }
     with_a_plugin(&mut policy, &mut random.split());
+    let eyes = Eyes::of(&scenario);
     let mut driver = Driver::new(scenario, policy, network);
     if standby {
         driver = driver.with_standby();
     }
     driver.set_trace(trace);
+    if lots.is_some() {
+        driver.set_witness(Box::new(eyes.clone()));
+    }
     Play {
         driver,
         with_askers,
         has_limits,
+        has_jobs: lots.is_some(),
+        eyes,
     }
 }
 
@@ -170,8 +187,11 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         mut driver,
         with_askers,
         has_limits,
+        eyes,
+        has_jobs,
     } = start(seed, trace);
     let until = FAULTS + CALM;
+    let mut lacking = Lacking::default();
     for step in 0.. {
         if !driver.step(until) {
             break;
@@ -179,7 +199,10 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         if let Some(violation) = driver.ledger().violations.first() {
             return Err(violation.clone());
         }
-        whole_or_nothing(&driver, FAULTS)?;
+        if has_jobs {
+            lacking.look(&driver);
+        }
+        whole_or_nothing(&driver, FAULTS, &lacking)?;
         let is_late = driver.now() > FAULTS + CALM_IN_TURNS && step % 64 == 0;
         if is_late && (has_limits || may_take_turns(&driver)) {
             break;
@@ -188,7 +211,7 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
             return Err(format!("no rest after {step} steps, at {:?}", driver.now()));
         }
     }
-    at_rest(&driver, has_limits, until)?;
+    at_rest(&driver, has_limits, until, &eyes)?;
     asker::nothing_is_left_behind(&driver, with_askers)?;
     let brain = driver.brain();
     let moves = brain.map_or(0, |brain| brain.scheduler().stats().moves.gangs);
@@ -196,6 +219,7 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
     let (runs, over) = plans::came_to_an_end(&driver);
     RUNS.fetch_add(runs, Ordering::Relaxed);
     PLANS_OVER.fetch_add(over, Ordering::Relaxed);
+    job_rules::count_ends(&driver);
     Ok(*driver.met())
 }
 
@@ -211,7 +235,7 @@ fn killed_after(binds: u32) -> (Vec<String>, bool) {
     let mut places: BTreeMap<String, String> = BTreeMap::new();
     while driver.step(Time(CALM.0)) {
         assert_eq!(driver.ledger().violations, Vec::<String>::new());
-        whole_or_nothing(&driver, Time::ZERO).unwrap();
+        whole_or_nothing(&driver, Time::ZERO, &Lacking::default()).unwrap();
         for pod in driver.server().pods() {
             if let Some(node) = &pod.spec.node {
                 let before = places.insert(pod.spec.key.name.clone(), node.clone());
@@ -300,12 +324,21 @@ fn every_seed_ends_whole_and_quiet() {
     println!("BatchJobs run: {runs}, Schedulings over: {over}");
     assert!(runs >= played / 40, "BatchJobs run: only {runs}");
     assert!(over >= played / 100, "Schedulings over: only {over}");
+    for (what, count) in [
+        ("complete", &job_rules::COMPLETE),
+        ("failed", &job_rules::FAILED),
+        ("made anew", &job_rules::RESTARTS),
+    ] {
+        let count = count.load(Ordering::Relaxed);
+        println!("QueueJobs {what}: {count}");
+        assert!(count >= played / 40, "QueueJobs {what}: only {count}");
+    }
 }
 
 /// A suite without faults would prove nothing: each kind must have been met often.
 fn assert_met(met: &[Met]) {
     type Count = fn(&Met) -> u64;
-    let kinds: [(&str, Count); 27] = [
+    let kinds: [(&str, Count); 33] = [
         ("refused", |met| met.refused),
         ("busy", |met| met.busy),
         ("broken", |met| met.broken),
@@ -333,6 +366,14 @@ fn assert_met(met: &[Met]) {
         ("answered twice", |met| met.said_twice),
         ("undone", |met| met.undos),
         ("volumes not made", |met| met.not_provisioned),
+        ("writes refused", |met| met.writes_refused),
+        ("conflicts", |met| met.conflicts),
+        ("over quota", |met| met.over_quota),
+        ("died between writes", |met| met.died_between_writes),
+        ("watches of controllers broken", |met| {
+            met.controllers_relists
+        }),
+        ("pods failed", |met| met.pods_failed),
     ];
     for (kind, count) in kinds {
         let sum: u64 = met.iter().map(count).sum();

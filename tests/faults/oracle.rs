@@ -2,6 +2,8 @@
 //! thinks.
 
 use crate::fits::what_fits_is_placed;
+use crate::job_rules::{Eyes, Lacking, jobs_are_in_order};
+use crate::jobs::may_be_made;
 use crate::plans::{made, plans_are_in_order};
 use crate::slots::slots_are_in_order;
 use muster::api::kinds::Subject;
@@ -38,12 +40,19 @@ pub(crate) fn running(driver: &Driver) -> (usize, usize) {
     (pods.iter().filter(runs).count(), pods.len())
 }
 
-/// From the time at which there are no faults, no gang is bound in part for long.
-pub(crate) fn whole_or_nothing(driver: &Driver, calm_from: Time) -> Result<(), String> {
+/// From the time at which there are no faults, and as many pods as it needs, no gang is bound in part for long.
+pub(crate) fn whole_or_nothing(
+    driver: &Driver,
+    calm_from: Time,
+    lacking: &Lacking,
+) -> Result<(), String> {
     for (key, line) in &driver.ledger().gangs {
         if let Some(since) = line.partly_since
             && let Some(spec) = driver.server().gang(key)
-            && driver.now().since(since.max(calm_from)) > patience_with(spec)
+            && driver
+                .now()
+                .since(since.max(calm_from).max(lacking.until(key)))
+                > patience_with(spec)
         {
             let total = line.total();
             return Err(format!(
@@ -79,7 +88,12 @@ pub(crate) fn may_take_turns(driver: &Driver) -> bool {
 
 /// What is so when nothing has happened for long. Where the books of queues keep some waiting, they may go
 /// on starting as flow and charges fall.
-pub(crate) fn at_rest(driver: &Driver, has_limits: bool, until: Time) -> Result<(), String> {
+pub(crate) fn at_rest(
+    driver: &Driver,
+    has_limits: bool,
+    until: Time,
+    eyes: &Eyes,
+) -> Result<(), String> {
     let brain = driver.brain().ok_or("the scheduler is dead")?;
     if has_limits || may_take_turns(driver) {
         brain.scheduler().audit()?;
@@ -97,6 +111,7 @@ pub(crate) fn at_rest(driver: &Driver, has_limits: bool, until: Time) -> Result<
     brain.scheduler().audit()?;
     slots_are_in_order(driver)?;
     plans_are_in_order(driver)?;
+    jobs_are_in_order(driver, eyes)?;
     nothing_is_lost(driver)?;
     every_word_is_true(driver)?;
     // Room may be kept for the head of a queue.
@@ -116,7 +131,7 @@ pub(crate) fn nothing_is_lost(driver: &Driver) -> Result<(), String> {
     let lasts = last.into_values();
     for line in lasts.filter(|line| line.ours && line.phase != done) {
         let Some(pod) = server.pod_named(&line.namespace, &line.name) else {
-            if line.finished_at.is_some() && made(&line.name) {
+            if line.finished_at.is_some() && made(&line.name) || may_be_made(&line.name) {
                 continue;
             }
             return Err(format!("pod {} does not exist", line.name));

@@ -39,7 +39,7 @@ pub(crate) fn plans(random: &mut Random, entries: &mut Vec<Entry>) {
 }
 
 /// An object that is made, perhaps edited, perhaps deleted, perhaps made again.
-fn life(
+pub(crate) fn life(
     random: &mut Random,
     entries: &mut Vec<Entry>,
     resource: Resource,

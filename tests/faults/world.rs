@@ -2,6 +2,7 @@
 //! and much is edited, deleted and made again on the way.
 
 use crate::by_pods;
+use crate::jobs;
 use crate::lives;
 use crate::pods::{db, duration, habits, pod};
 use crate::slots;
@@ -35,8 +36,8 @@ pub(crate) struct World {
     pub(crate) has_limits: bool,
 }
 
-/// A few nodes, queues, gangs and single pods.
-pub(crate) fn world(random: &mut Random) -> World {
+/// A few nodes, queues, gangs and single pods, and QueueJobs where there are lots of these.
+pub(crate) fn world(random: &mut Random, of_jobs: Option<&mut Random>) -> World {
     let mut entries = Vec::new();
     for index in 0..2 + random.below(5) {
         nodes(random, index, &mut entries);
@@ -82,6 +83,9 @@ pub(crate) fn world(random: &mut Random) -> World {
     }
     let sizes = slots::sizes(entries.len());
     by_pods::rewrite(&mut entries);
+    if let Some(random) = of_jobs {
+        jobs::jobs(random, &mut entries);
+    }
     World {
         scenario: Scenario {
             reading: Reading {

@@ -1,10 +1,10 @@
 //! The controllers of our kinds, on virtual time: the same machines as on a cluster, told what the simulated
-//! API server holds. While there are faults their news is late, their writes are refused and lost as all others
-//! are, and they die and start anew.
+//! API server holds. While there are faults their news is late or lost with its watch, their writes are refused and
+//! lost as all others are, and they die and start anew.
 
+use super::hearing::{Ears, Way};
 use super::written::{observed, pod, quantities};
 use super::{Driver, Happening};
-use crate::network::Request;
 use crate::server::{Pod, PodName, Stream};
 use crate::whole::Wholes;
 use muster_api::convert::Reading;
@@ -42,10 +42,10 @@ pub(super) struct Controllers {
     planned: Option<Time>,
     /// How often it started: what was on its way for another goes nowhere.
     starts: u64,
-    /// News arrives in its order, the last by then.
-    news_until: Time,
-    /// How much of it is on its way.
-    news_under_way: u64,
+    /// How it hears of what there is.
+    ears: Ears,
+    /// Names of pods that it found to be taken: of these it is told as well.
+    taken: BTreeSet<(String, String)>,
 }
 
 /// Something on its way to or from the controllers.
@@ -58,7 +58,8 @@ pub(super) struct Courier {
 
 #[derive(Debug)]
 enum Errand {
-    News(Observation),
+    /// With the watch of this generation.
+    News(u64, Observation),
     /// A write, and when its sender hears what came of it, if at all.
     Write(Write, Option<Time>),
     Answer(Ticket, Answer),
@@ -101,14 +102,26 @@ impl Controllers {
             version: 0,
             planned: None,
             starts: 0,
-            news_until: Time::ZERO,
-            news_under_way: 0,
+            ears: Ears::default(),
+            taken: BTreeSet::new(),
         }
     }
 
     /// Notes how a pod was made.
     pub(super) fn note(&mut self, name: PodName, value: Value) {
         self.made.insert(name, value);
+    }
+
+    /// Whether a QueueJob made the pod of this name: it makes it anew, and nobody else does.
+    pub(super) fn is_of_queue_job(&self, name: &PodName) -> bool {
+        let made = self.made.get(name);
+        made.is_some_and(|made| made["metadata"]["ownerReferences"][0]["kind"] == "QueueJob")
+    }
+
+    /// Hears a piece of news.
+    fn hear(&mut self, news: Observation, now: Time) {
+        self.ears.note(&news);
+        self.machine.observe(news, now);
     }
 
     /// What a watch would deliver.
@@ -118,6 +131,7 @@ impl Controllers {
                 let name = (spec.key.namespace.clone(), spec.key.name.clone());
                 let concerns = spec.ghost_of.is_some() || spec.shape.claim.is_some();
                 let concerns = concerns || self.made.contains_key(&name);
+                let concerns = concerns || self.taken.contains(&name);
                 if !concerns && !self.told.contains(&name) {
                     return None;
                 }
@@ -204,6 +218,19 @@ impl Driver {
         for at in self.network.deaths_of_controllers(self.now) {
             self.heap.push(at, Happening::RestartControllers);
         }
+        let needs = self.needs_of_controllers();
+        for (at, index) in self.network.breaks_of_watches(needs.len(), self.now) {
+            let broken = Happening::BreakWatchOfControllers(needs[index]);
+            self.heap.push(at, broken);
+        }
+        for at in self.network.failures_of_pods(self.now) {
+            self.heap.push(at, Happening::FailPod);
+        }
+    }
+
+    fn needs_of_controllers(&self) -> Vec<Resource> {
+        let controllers = self.controllers.as_ref();
+        controllers.map_or_else(Vec::new, |one| one.machine.needs())
     }
 
     /// Controllers start anew, and know nothing.
@@ -213,6 +240,7 @@ impl Driver {
             // What it made is a part of what is observed.
             anew.made = before.made;
             anew.to_go = before.to_go;
+            anew.taken = before.taken;
             anew.version = before.version;
             anew.starts = before.starts + 1;
             self.controllers = Some(anew);
@@ -222,23 +250,69 @@ impl Driver {
 
     /// Controllers that start are told what there is.
     fn list_for_controllers(&mut self) {
+        let list = self.list_of_controllers();
         let Some(controllers) = &mut self.controllers else {
             return;
         };
-        for told in Stream::ALL
-            .into_iter()
-            .flat_map(|stream| self.server.list(stream))
-        {
-            if let Some(news) = controllers.news(&told.event, self.server.wholes()) {
-                controllers.machine.observe(news, self.now);
-            }
-        }
-        for news in self.server.wholes().list() {
-            controllers.machine.observe(news, self.now);
+        for news in list {
+            controllers.hear(news, self.now);
         }
         for resource in controllers.machine.needs() {
             let synced = Observation::Synced(resource);
             controllers.machine.observe(synced, self.now);
+        }
+    }
+
+    /// All there is that concerns controllers.
+    fn list_of_controllers(&mut self) -> Vec<Observation> {
+        let Some(controllers) = &mut self.controllers else {
+            return Vec::new();
+        };
+        let wholes = self.server.wholes();
+        let told = Stream::ALL
+            .into_iter()
+            .flat_map(|stream| self.server.list(stream));
+        let told = told.filter_map(|told| controllers.news(&told.event, wholes));
+        told.chain(wholes.list()).collect()
+    }
+
+    /// A watch of controllers breaks, and a list follows.
+    pub(super) fn break_watch_of_controllers(&mut self, resource: Resource) {
+        let controllers = self.controllers.as_mut();
+        if controllers.is_some_and(|controllers| controllers.ears.cut(resource)) {
+            self.network.count(|met| met.controllers_relists += 1);
+            let at = self.now + self.network.pause();
+            self.heap.push(at, Happening::ListForControllers(resource));
+        }
+    }
+
+    /// A list follows a watch that broke.
+    pub(super) fn list_anew_for_controllers(&mut self, resource: Resource) {
+        let mut list = self.list_of_controllers();
+        list.retain(|news| news.resource() == resource);
+        let Some(controllers) = &mut self.controllers else {
+            return;
+        };
+        for news in controllers.ears.mend(resource, list).into_iter().flatten() {
+            controllers.hear(news, self.now);
+        }
+    }
+
+    /// A pod that a QueueJob made, and that runs, fails.
+    pub(super) fn fail_pod(&mut self) {
+        let Some(controllers) = &self.controllers else {
+            return;
+        };
+        let runs = self.server.pods().filter(|pod| pod.is_bound());
+        let ours = runs.filter(|pod| {
+            let key = &pod.spec.key;
+            controllers.is_of_queue_job(&(key.namespace.clone(), key.name.clone()))
+        });
+        let ours: Vec<PodKey> = ours.map(|pod| pod.spec.key.clone()).collect();
+        if let Some(key) = ours.get(self.network.pick(ours.len())) {
+            self.network.count(|met| met.pods_failed += 1);
+            self.server.change_pod(key, |pod| pod.run.fails = true);
+            self.finish(key);
         }
     }
 
@@ -270,20 +344,20 @@ impl Driver {
         let Some(controllers) = &mut self.controllers else {
             return;
         };
-        let at = self.now + self.network.lag(Stream::Others, self.now);
-        let at = at.max(controllers.news_until);
-        controllers.news_until = at;
-        // What is to arrive at this moment may not have arrived yet.
-        if at <= self.now && controllers.news_under_way == 0 {
-            return controllers.machine.observe(news, self.now);
+        let (resource, now) = (news.resource(), self.now);
+        let at = now + self.network.lag(Stream::Others, now);
+        match controllers.ears.way(resource, at, now) {
+            Way::Now => controllers.hear(news, now),
+            Way::At(at, generation) => {
+                let courier = Courier {
+                    starts: controllers.starts,
+                    what: Errand::News(generation, news),
+                };
+                self.heap
+                    .push(at, Happening::ForControllers(Box::new(courier)));
+            }
+            Way::Lost => {}
         }
-        controllers.news_under_way += 1;
-        let courier = Courier {
-            starts: controllers.starts,
-            what: Errand::News(news),
-        };
-        self.heap
-            .push(at, Happening::ForControllers(Box::new(courier)));
     }
 
     /// Has controllers say what they want now; whether that was anything.
@@ -299,6 +373,14 @@ impl Driver {
                 eprintln!("{:>9} controllers: {write:?}", self.now.0);
             }
             self.send_for_controllers(starts, write);
+            if self
+                .controllers
+                .as_ref()
+                .is_some_and(|one| one.starts != starts)
+            {
+                // They died between two writes.
+                return true;
+            }
         }
         if let Some(controllers) = &mut self.controllers
             && let Some(at) = controllers.machine.wakes_at().filter(|_| !acts)
@@ -315,8 +397,7 @@ impl Driver {
 
     /// Sends a write, of which anything may become while there are faults.
     fn send_for_controllers(&mut self, starts: u64, write: Write) {
-        let any = Request::Read(PodKey::default());
-        let fate = self.network.fate(&any, self.now);
+        let fate = self.network.fate_of_write(&write.on, self.now);
         let at = |span: Millis| self.now + span;
         let ticket = write.ticket;
         let (answers_at, instead) = (
@@ -360,11 +441,10 @@ impl Driver {
             // It is carried out, whoever sent it is dead.
             Errand::Write(write, answers) => {
                 let ticket = write.ticket;
-                let Some(mut controllers) = self.controllers.take() else {
-                    return;
-                };
-                let answer = self.carry_out_write(write, &mut controllers);
-                self.controllers = Some(controllers);
+                let answer = self.carry_out_for_controllers(write);
+                if same && self.network.dies_after_a_write(self.now) {
+                    return self.restart_controllers();
+                }
                 let Some(at) = answers else { return };
                 let what = Errand::Answer(ticket, answer);
                 let courier = Courier { starts, what };
@@ -374,10 +454,11 @@ impl Driver {
                 self.heap
                     .push(at, Happening::ForControllers(Box::new(courier)));
             }
-            Errand::News(news) => {
-                if let Some(controllers) = self.controllers.as_mut().filter(|_| same) {
-                    controllers.news_under_way -= 1;
-                    controllers.machine.observe(news, self.now);
+            Errand::News(generation, news) => {
+                if let Some(controllers) = self.controllers.as_mut().filter(|_| same)
+                    && controllers.ears.arrives(news.resource(), generation)
+                {
+                    controllers.hear(news, self.now);
                 }
             }
             Errand::Answer(ticket, answer) => {
@@ -385,6 +466,35 @@ impl Driver {
                     controllers.machine.answered(ticket, answer, self.now);
                 }
             }
+        }
+    }
+}
+
+impl Driver {
+    /// Carries out a write, before the eyes of whoever looks on.
+    fn carry_out_for_controllers(&mut self, write: Write) -> Answer {
+        let now = self.now;
+        self.witness(|witness, server| witness.before(&write, server, now));
+        let Some(mut controllers) = self.controllers.take() else {
+            return Answer::Lost;
+        };
+        let answer = self.carry_out_write(write.clone(), &mut controllers);
+        self.controllers = Some(controllers);
+        self.witness(|witness, server| witness.after(&write, &answer, server));
+        if matches!(answer, Answer::AlreadyExists) && write.on.resource == Resource::Pods {
+            self.tell_whose_a_name_is((write.on.namespace, write.on.name));
+        }
+        answer
+    }
+
+    /// Controllers wanted a name that a pod has: on a cluster they hear of all pods.
+    fn tell_whose_a_name_is(&mut self, name: PodName) {
+        let found = self.server.pod_named(&name.0, &name.1);
+        let found = found.map(|pod| Event::Is(Object::Pod(Box::new(pod.spec.clone()))));
+        if let (Some(controllers), Some(event)) = (&mut self.controllers, found)
+            && controllers.taken.insert(name)
+        {
+            self.tell_controllers(&event);
         }
     }
 }
@@ -416,6 +526,7 @@ fn heard(answer: attempt::Answer, now: Time) -> Answer {
         attempt::Answer::Status { code: 429, .. } => Answer::Throttled {
             until: now + Millis(1_000),
         },
+        attempt::Answer::Status { code: 409, .. } => Answer::Conflict,
         attempt::Answer::Status { code, message, .. } if code < 500 => Answer::Refused { message },
         _ => Answer::Lost,
     }

@@ -22,7 +22,10 @@ impl Driver {
             Mischief::DeletePod => {
                 if let Some(key) = self.pick_pod() {
                     self.network.count(|met| met.pods_deleted += 1);
-                    self.terminate(&key, true);
+                    let name = (key.namespace.clone(), key.name.clone());
+                    let controllers = self.controllers.as_ref();
+                    let is_made = controllers.is_some_and(|one| one.is_of_queue_job(&name));
+                    self.terminate(&key, !is_made);
                 }
             }
             Mischief::DeleteNode => {

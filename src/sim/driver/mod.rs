@@ -7,6 +7,7 @@
 mod asks;
 mod calls;
 mod controllers;
+mod hearing;
 mod mischief;
 mod objects;
 mod pods;
@@ -14,6 +15,7 @@ mod processes;
 mod volumes;
 mod watches;
 mod whole;
+mod witness;
 mod written;
 
 use super::lease::Lease;
@@ -31,6 +33,7 @@ use controllers::{Controllers, Courier};
 use muster_api::convert::Reading;
 use muster_cluster::attempt::Answer;
 use muster_cluster::lease::election::{self, Record};
+use muster_controllers::Resource;
 use muster_core::engine::Policy;
 use muster_core::plugins::registry::overcommits;
 use muster_model::units::{Millis, Time};
@@ -38,6 +41,7 @@ use muster_model::{Effect, Outcome};
 use muster_model::{Event, NodeSpec, PodKey, Question};
 use processes::{AskedLease, Process};
 use std::collections::{BTreeMap, BTreeSet};
+pub use witness::Witness;
 
 /// How long a pod that was on a node takes to leave it.
 pub const TERMINATION: Millis = Millis(100);
@@ -84,6 +88,12 @@ enum Happening {
     ForControllers(Box<Courier>),
     /// They die, and start anew.
     RestartControllers,
+    /// The watch that they have of this resource breaks.
+    BreakWatchOfControllers(Resource),
+    /// It is there again.
+    ListForControllers(Resource),
+    /// A pod that they made fails.
+    FailPod,
     /// The controllers of storage look at what changed.
     SettleStorage,
     /// Claims that a scheduler has bound may be, or it has waited for too long.
@@ -152,6 +162,8 @@ pub struct Driver {
     storage_is_looked_at: bool,
     /// Questions whose claims are not bound yet.
     claims_to_bind: Vec<asks::Inquiry>,
+    /// Who looks on while controllers write.
+    witness: Option<Box<dyn Witness>>,
     trace: bool,
 }
 
@@ -192,6 +204,7 @@ impl Driver {
             cycles_now: 0,
             storage_is_looked_at: false,
             claims_to_bind: Vec::new(),
+            witness: None,
             trace: false,
         };
         driver.server.set_sizes(driver.reading.sizes);
@@ -420,6 +433,11 @@ impl Driver {
             Happening::Control => {}
             Happening::ForControllers(courier) => self.run_for_controllers(*courier),
             Happening::RestartControllers => self.restart_controllers(),
+            Happening::BreakWatchOfControllers(resource) => {
+                self.break_watch_of_controllers(resource);
+            }
+            Happening::ListForControllers(resource) => self.list_anew_for_controllers(resource),
+            Happening::FailPod => self.fail_pod(),
             Happening::SettleStorage => {
                 self.storage_is_looked_at = false;
                 let (network, now) = (&mut self.network, self.now);

@@ -126,6 +126,9 @@ impl Driver {
         let Some(pod) = self.server.pod(key) else {
             return;
         };
+        if let (PodPhase::Failed, Some(witness)) = (pod.spec.phase, &mut self.witness) {
+            witness.failed(pod);
+        }
         self.ledger.finished(pod, &self.server, self.now);
         if let Some((job, next)) = self.jobs.finished(pod.line) {
             self.add_pod(next, Some(job));

@@ -3,6 +3,7 @@
 use super::Driver;
 use super::controllers::Controllers;
 use crate::scenario::made_pod;
+use crate::server::Pod;
 use crate::whole::Change;
 use muster_api::{convert, crd};
 use muster_controllers::{Answer, Deed, ObjectName, Observation, Resource, Write};
@@ -158,6 +159,14 @@ impl Driver {
         let name = (key.namespace.clone(), key.name.clone());
         if self.server.pod_named(&name.0, &name.1).is_some() {
             return Answer::AlreadyExists;
+        }
+        let in_namespace = |pod: &&Pod| {
+            let key = &pod.spec.key;
+            key.namespace == name.0 && !pod.spec.phase.is_terminal()
+        };
+        let there = || self.server.pods().filter(in_namespace).count();
+        if let Some(message) = self.network.over_quota(there, self.now) {
+            return Answer::Refused { message };
         }
         controllers.note(name.clone(), value);
         self.add_made(plan);
