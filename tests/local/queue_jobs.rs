@@ -158,13 +158,13 @@ fn accepted(driver: &Driver) -> (String, String) {
 
 #[test]
 fn a_name_that_a_scenario_gives_to_others_is_taken_as_on_a_cluster() {
-    let spec = "---
-apiVersion: muster.dev/v1alpha1
+    let spec = "apiVersion: muster.dev/v1alpha1
 kind: SchedulingSpec
 metadata: {name: train, namespace: default, annotations: {simulate.muster.dev/delete-at: 100s}}
 spec: {minAvailable: 1}
+---
 ";
-    let text = NODES.to_owned() + &job("", "Succeeded", "") + spec;
+    let text = NODES.to_owned() + spec + &job("", "Succeeded", "");
     let driver = played(&text, 60);
     let words = "SchedulingSpec train belongs to somebody else".to_owned();
     assert_eq!(accepted(&driver), ("NameTaken".to_owned(), words));
@@ -172,8 +172,7 @@ spec: {minAvailable: 1}
     let driver = played(&text, 130);
     assert_eq!(accepted(&driver).0, "Accepted");
     assert_eq!(driver.server().pods().count(), 3);
-    let pod = "---
-apiVersion: v1
+    let pod = "apiVersion: v1
 kind: Pod
 metadata: {name: train-worker-1, namespace: default}
 spec: {schedulerName: muster, containers: [{name: c, image: x}]}

@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 impl Driver {
     /// An object is created, or changed but for what controllers write.
     pub(super) fn put_whole(&mut self, resource: Resource, value: Value) {
-        self.begin_to_control();
+        // Alone it is nothing for controllers: where no QueueJob is, nobody misses its owner.
+        if resource != Resource::SchedulingSpecs {
+            self.begin_to_control();
+        }
         self.server.wholes_mut().put(resource, value, self.now);
         self.follow_wholes();
     }
