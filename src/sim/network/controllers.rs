@@ -38,7 +38,7 @@ impl ToControllers {
             conflicts: some(200),
             deaths: some(150),
             relists: some(8),
-            failures: some(25),
+            failures: some(60),
             quota: some(12),
         }
     }
