@@ -49,6 +49,7 @@ mod smoke;
 mod spark;
 mod tenants;
 mod testbed;
+mod training_runs;
 mod unreadable;
 mod upstream;
 mod upstream_jobs;
