@@ -7,14 +7,20 @@ HERE = "127.0.0.1"
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
-def command(args, env, spark_home):
-    """What the image's entry point makes of a container's arguments and environment."""
+def command(pod, args, env):
+    """What the image's entry point makes of a container's arguments and environment: a command, and more environment."""
+    own = {"SPARK_HOME": pod.home, "SPARK_LOCAL_IP": pod.address, "JAVA_TOOL_OPTIONS": QUICK}
+    return role(pod.address, args, env, pod.home), own
+
+
+def role(address, args, env, spark_home):
+    """The command of a driver or an executor."""
     kind, rest = args[0], args[1:]
     if kind == "driver":
         # A driver's Service has no address here, and drivers may be several on one machine.
         own = {
-            "spark.driver.bindAddress": HERE,
-            "spark.driver.host": HERE,
+            "spark.driver.bindAddress": address,
+            "spark.driver.host": address,
             "spark.driver.port": "0",
             "spark.driver.blockManager.port": "0",
         }
@@ -31,7 +37,7 @@ def command(args, env, spark_home):
             "--executor-id", env["SPARK_EXECUTOR_ID"],
             "--cores", env["SPARK_EXECUTOR_CORES"],
             "--app-id", env["SPARK_APPLICATION_ID"],
-            "--hostname", HERE,
+            "--hostname", address,
             "--resourceProfileId", env["SPARK_RESOURCE_PROFILE_ID"],
             "--podName", env["SPARK_EXECUTOR_POD_NAME"],
         ]

@@ -1,6 +1,8 @@
-"""A kubelet for all nodes that runs the pods of Spark as processes on loopback, without containers.
+"""A kubelet for all nodes that runs the pods of some images as processes on loopback, without containers.
 
-    kubelet.py --kubeconfig FILE --spark-home FOLDER --work FOLDER
+    kubelet.py --kubeconfig FILE --work FOLDER --image spark=FOLDER ...
+
+What an image's entry point does is in a file named after it; its programs are in the FOLDER. Each pod has an address.
 
 It waits until a pod is bound, as a kubelet does, and mounts its ConfigMaps as folders; where the pod names such a mount,
 it is given the folder. Pods of other images are said to run, and do nothing. What the processes print is in
@@ -13,10 +15,12 @@ import subprocess
 import threading
 import time
 
-import image
+import flink_image
+import spark_image
 from api import PASSING, Api, Refused, beside, now, pods
 
 PATIENCE = 60
+IMAGES = {"spark": spark_image, "flink": flink_image}
 
 
 class Pod:
@@ -28,6 +32,9 @@ class Pod:
         self.namespace, self.name, self.uid = meta["namespace"], meta["name"], meta["uid"]
         self.spec = pod["spec"]
         self.container = self.spec["containers"][0]
+        self.labels = meta.get("labels", {})
+        self.home = kubelet.images.get(self.container.get("image"))
+        self.address = kubelet.address()
         self.folder = os.path.join(kubelet.work, f"{self.namespace}_{self.name}")
         self.process = None
         self.going = False
@@ -42,11 +49,16 @@ class Pod:
     def run(self):
         """From its binding to its end."""
         try:
-            if self.container.get("image") != self.kubelet.image:
+            if self.home is None:
                 self.say("Running", {"running": {"startedAt": now()}})
             elif self.start():
                 self.say("Running", {"running": {"startedAt": now()}})
-                self.end(self.process.wait())
+                code = self.process.wait()
+                if self.spec.get("restartPolicy") == "Always" and not self.going:
+                    # It is as one that will be started again, in good time.
+                    print(f"{self.name} has ended with {code}, and waits", flush=True)
+                else:
+                    self.end(code)
         except (*PASSING, KeyError, Refused) as error:
             print(f"{self.name} cannot run: {error}", flush=True)
             self.end(128)
@@ -71,12 +83,8 @@ class Pod:
                         mounted.write(at_home(text))
         env = {one["name"]: at_home(self.value(one)) for one in self.container.get("env", [])}
         args = [at_home(word) for word in self.container.get("args", [])]
-        command = image.command(args, env, self.kubelet.spark_home)
-        own = {
-            "SPARK_HOME": self.kubelet.spark_home, "KUBECONFIG": self.kubelet.kubeconfig,
-            "SPARK_LOCAL_IP": image.HERE, "JAVA_TOOL_OPTIONS": image.QUICK,
-        }
-        env = os.environ | env | own
+        command, own = IMAGES[self.container["image"]].command(self, args, env)
+        env = os.environ | env | own | {"KUBECONFIG": self.kubelet.kubeconfig}
         with self.lock:
             if self.going:
                 return False
@@ -123,7 +131,7 @@ class Pod:
     def value(self, variable):
         """What a variable of its environment is."""
         field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
-        known = {"status.podIP": image.HERE, "metadata.name": self.name, "metadata.namespace": self.namespace}
+        known = {"status.podIP": self.address, "metadata.name": self.name, "metadata.namespace": self.namespace}
         return known.get(field, "") if field else variable.get("value", "")
 
     def stop(self, grace):
@@ -161,7 +169,7 @@ class Pod:
             "name": self.container["name"], "image": self.container.get("image", ""), "imageID": "",
             "ready": is_ready, "restartCount": 0, "state": state,
         }
-        status = {"phase": phase, "podIP": image.HERE, "containerStatuses": [container]}
+        status = {"phase": phase, "podIP": self.address, "containerStatuses": [container]}
         self.kubelet.say(self.path, self.uid, status, is_ready)
 
 
@@ -171,10 +179,15 @@ class Kubelet:
     def __init__(self, arguments):
         self.api = Api(arguments.kubeconfig)
         self.kubeconfig = os.path.abspath(arguments.kubeconfig)
-        self.spark_home = os.path.abspath(arguments.spark_home)
         self.work = os.path.abspath(arguments.work)
-        self.image = arguments.image
+        self.images = {name: os.path.abspath(home) for name, home in (one.split("=", 1) for one in arguments.image)}
         self.pods = {}
+        self.addresses = 0
+
+    def address(self):
+        """One that no other pod has had."""
+        self.addresses += 1
+        return f"127.0.{1 + self.addresses // 250}.{1 + self.addresses % 250}"
 
     def say(self, path, uid, status, is_ready):
         """Writes a pod's status, beside what others say of it."""
@@ -214,9 +227,9 @@ class Kubelet:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("kubeconfig", "spark-home", "work"):
+    for name in ("kubeconfig", "work"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--image", default="spark", help="the image whose pods are run")
+    parser.add_argument("--image", action="append", default=[], help="an image whose pods are run, and where it is")
     kubelet = Kubelet(parser.parse_args())
     signal.signal(signal.SIGTERM, kubelet.stop)
     # Who started it holds its standard input: it ends with that.

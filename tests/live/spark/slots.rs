@@ -1,27 +1,21 @@
-//! A real Spark application on its slots: `spark-submit` of PyPI's pyspark, its driver and its executors as processes.
+//! Spark applications of BatchJobs on their slots.
 //!
-//! Three programs stand in for what a cluster has beside Muster (`spark/`): an operator that runs spark-submit and keeps
-//! the status of SparkApplications, a kubelet that runs pods as processes on loopback, and the image's entry point.
-//! SparkApplications are defined as the operator defines them. Needs what `hack/build-control-plane` builds, Java, Python,
-//! and what `hack/spark` and `hack/operator-crds` fetch.
+//! A stand-in for the operator (`programs/spark_operator.py`) runs spark-submit and keeps the status of SparkApplications,
+//! which are defined as the operator defines them: needs what `hack/operator-crds` fetches, too.
 
 use crate::live::{Cluster, Muster, eventually, text, within};
 use crate::operators;
+use crate::programs::{self, PATIENCE, Program, spark_home};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-use std::{env, thread};
+use std::fs;
+use std::path::PathBuf;
 
 const BED: &str = "/apis/muster.dev/v1alpha1/testbeds/bed";
 const OURS: &str = "/apis/muster.dev/v1alpha1/namespaces/default";
 const APPLICATIONS: &str =
     "/apis/sparkoperator.k8s.io/v1beta2/namespaces/default/sparkapplications";
 const PODS: &str = "/api/v1/namespaces/default/pods";
-/// How long Spark may take on a busy machine to submit, to start or to end.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 const OBJECTS: &str = "
 apiVersion: scheduling.k8s.io/v1
@@ -34,63 +28,6 @@ kind: Testbed
 metadata: {name: bed}
 spec: {nodeLabel: bed, slotsPerNode: 2, resourcesPerSlot: {cpu: '1', memory: 1Gi}}
 ";
-
-/// Where Spark is.
-fn spark_home() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("target"),
-        PathBuf::from,
-    );
-    let home = env::var_os("SPARK_HOME").map_or_else(|| target.join("spark"), PathBuf::from);
-    let submit = home.join("bin/spark-submit");
-    assert!(
-        submit.is_file(),
-        "{} is not there: run hack/spark, or set SPARK_HOME to a folder with Spark 4",
-        submit.display()
-    );
-    home.canonicalize().unwrap()
-}
-
-/// A program of `spark/`. It ends, with all that it has started, when its standard input does.
-struct Program {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Program {
-    fn start(cluster: &Cluster, file: &str, work: &Path, more: &[&str]) -> Self {
-        let log = work.join(format!("{file}.log"));
-        let out = File::create(&log).unwrap();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/spark");
-        let child = Command::new("python3")
-            .arg(folder.join(file))
-            .arg("--kubeconfig")
-            .arg(cluster.plane.kubeconfig())
-            .arg("--spark-home")
-            .arg(spark_home())
-            .arg("--work")
-            .arg(work)
-            .args(more)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .stdin(Stdio::piped())
-            .stderr(out.try_clone().unwrap())
-            .stdout(out)
-            .spawn()
-            .unwrap();
-        Self { child, log }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        _ = self.child.wait();
-        if thread::panicking() {
-            let said = fs::read_to_string(&self.log).unwrap_or_default();
-            eprintln!("{}:\n{said}", self.log.display());
-        }
-    }
-}
 
 /// Two nodes with two slots each, Muster and its controllers with their own rights, and what Spark needs.
 struct Lab {
@@ -112,9 +49,11 @@ impl Lab {
         cluster.label(1, "1");
         let work = cluster.plane.dir().join("spark");
         fs::create_dir(&work).unwrap();
+        let home = spark_home();
+        let options = [&["--spark-home", home.to_str().unwrap()], operator].concat();
         let programs = [
-            Program::start(&cluster, "kubelet.py", &work, &[]),
-            Program::start(&cluster, "spark_operator.py", &work, operator),
+            Program::kubelet(&cluster, &work, "spark", &home),
+            Program::start(&cluster, "spark_operator.py", &work, &options),
         ];
         let controllers = cluster.controllers_by_their_rights("first");
         let muster = cluster.muster_with_ghosts();
@@ -142,7 +81,7 @@ impl Lab {
 
     /// A Scheduling that runs the application on two slots of different nodes.
     fn run(&self) {
-        let app = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/spark/sum.py");
+        let app = programs::file("spark_sum.py");
         let (go, result) = (self.work.join("go"), self.work.join("result"));
         let batch = json!({
             "apiVersion": "muster.dev/v1alpha1", "kind": "BatchJob", "metadata": {"name": "sum"},

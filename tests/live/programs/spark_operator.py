@@ -14,7 +14,7 @@ import subprocess
 import threading
 import uuid
 
-import image
+import spark_image as image
 from api import Api, beside, now, pods
 
 GROUP = "sparkoperator.k8s.io"

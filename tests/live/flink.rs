@@ -1,0 +1,262 @@
+//! Real Flink clusters in application mode: PyPI's Flink submits them, JobManagers and TaskManagers are processes.
+//!
+//! Deployments are those of Kubernetes' own controllers, and whatever Flink makes of them is its own: the template of a
+//! pod and annotations are all that it is told of Muster. Needs what `hack/build-control-plane` builds, a JDK, Python, and
+//! what `hack/flink` fetches.
+
+use crate::live::{Cluster, PODS, eventually, text, within};
+use crate::programs::{self, PATIENCE, Program, flink_home};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+const GROUPS: &str = "/apis/muster.dev/v1alpha1/namespaces/default/podgroups";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+/// What Flink is told of Muster, but for the name of the gang.
+const TEMPLATE: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: any}
+spec: {schedulerName: muster, containers: [{name: flink-main-container}]}
+";
+const LOGGING: &str = "
+rootLogger.level = INFO
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss,SSS} %-5p %-60c %x - %m%n
+";
+
+/// A cluster with kubelets that run Flink, and a job for it.
+struct Lab {
+    _kubelet: Program,
+    work: PathBuf,
+    home: PathBuf,
+    cluster: Cluster,
+}
+
+impl Lab {
+    /// With nodes of so many CPUs each.
+    fn start(nodes: usize, cpu: &str) -> Self {
+        let home = flink_home();
+        let cluster = Cluster::of(|builder| builder.kwok(false).controller_manager(true));
+        cluster.apply_folder("crds");
+        cluster.nodes(nodes, cpu);
+        let work = cluster.plane.dir().join("flink");
+        fs::create_dir_all(work.join("conf")).unwrap();
+        fs::write(work.join("conf/config.yaml"), "{}\n").unwrap();
+        fs::write(work.join("conf/log4j-console.properties"), LOGGING).unwrap();
+        fs::write(work.join("template.yaml"), TEMPLATE).unwrap();
+        let lab = Self {
+            _kubelet: Program::kubelet(&cluster, &work, "flink", &home),
+            work,
+            home,
+            cluster,
+        };
+        lab.compile();
+        lab
+    }
+
+    fn libraries(&self) -> String {
+        format!("{}/lib/*", self.home.display())
+    }
+
+    fn job(&self) -> PathBuf {
+        self.work.join("sum.jar")
+    }
+
+    fn compile(&self) {
+        let classes = self.work.join("classes");
+        let mut compile = Command::new("javac");
+        compile.arg("-d").arg(&classes);
+        compile.args(["-cp", &self.libraries()]);
+        compile.arg(programs::file("FlinkSum.java"));
+        let mut pack = Command::new("jar");
+        pack.arg("cf").arg(self.job()).arg("-C").arg(&classes);
+        pack.arg(".");
+        for mut step in [compile, pack] {
+            let done = step.output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "{said}");
+        }
+    }
+
+    /// Makes the gang, as a user does: its room is that of a JobManager and two TaskManagers.
+    fn gang(&self, name: &str) {
+        let group = json!({
+            "apiVersion": "muster.dev/v1alpha1", "kind": "PodGroup", "metadata": {"name": name},
+            "spec": {"minAvailable": 1, "minResources": {"cpu": "2500m", "memory": "3Gi"}},
+        });
+        eventually("the PodGroup is taken", || {
+            self.cluster.plane.post(GROUPS, &group).is_ok()
+        });
+    }
+
+    /// Submits the job as a cluster of this name.
+    fn submit(&self, name: &str) {
+        let conf = self.work.join("conf");
+        let template = self.work.join("template.yaml");
+        let kubeconfig = self.cluster.plane.kubeconfig();
+        let group = format!("scheduling.k8s.io/group-name:{name}");
+        let options = [
+            ("kubernetes.cluster-id", name.to_owned()),
+            ("kubernetes.config.file", kubeconfig.display().to_string()),
+            ("kubernetes.container.image.ref", "flink".to_owned()),
+            (
+                "kubernetes.pod-template-file.default",
+                template.display().to_string(),
+            ),
+            ("kubernetes.jobmanager.annotations", group.clone()),
+            ("kubernetes.taskmanager.annotations", group),
+            ("kubernetes.jobmanager.cpu.amount", "0.5".to_owned()),
+            ("kubernetes.taskmanager.cpu.amount", "1".to_owned()),
+            ("jobmanager.memory.process.size", "1g".to_owned()),
+            ("taskmanager.memory.process.size", "1g".to_owned()),
+            ("taskmanager.numberOfTaskSlots", "1".to_owned()),
+            ("parallelism.default", "2".to_owned()),
+        ];
+        let mut submit = Command::new("java");
+        submit.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]);
+        for opened in ["lang", "net", "util", "time"] {
+            submit.arg(format!("--add-opens=java.base/java.{opened}=ALL-UNNAMED"));
+        }
+        submit
+            .args(["-cp", &self.libraries()])
+            .args(["org.apache.flink.client.cli.CliFrontend", "run"])
+            .args(["-t", "kubernetes-application"])
+            .args(options.map(|(key, value)| format!("-D{key}={value}")))
+            .args(["-c", "FlinkSum"])
+            .arg(format!("local://{}", self.job().display()))
+            .args([self.go(name), self.result(name)])
+            .env("FLINK_CONF_DIR", &conf)
+            .env("FLINK_LIB_DIR", self.home.join("lib"))
+            .env("FLINK_PLUGINS_DIR", self.home.join("plugins"));
+        let done = submit.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{said}");
+    }
+
+    fn go(&self, name: &str) -> PathBuf {
+        self.work.join(format!("{name}.go"))
+    }
+
+    fn result(&self, name: &str) -> PathBuf {
+        self.work.join(format!("{name}.result"))
+    }
+
+    /// The pods of a cluster: whether each is a TaskManager, and the whole of it.
+    fn pods(&self, name: &str) -> Vec<(bool, Value)> {
+        let path = format!("{PODS}?labelSelector=app={name}");
+        let list = self.cluster.plane.get(&path).unwrap();
+        let pods = list["items"].as_array().cloned().unwrap();
+        pods.into_iter()
+            .map(|pod| {
+                (
+                    text(&pod, "/metadata/labels/component") == "taskmanager",
+                    pod,
+                )
+            })
+            .collect()
+    }
+
+    /// How many of its JobManagers and of its TaskManagers run.
+    fn running(&self, name: &str) -> (usize, usize) {
+        let pods = self.pods(name);
+        let count = |wanted: bool| {
+            let of = pods.iter().filter(|(worker, _)| *worker == wanted);
+            of.filter(|(_, pod)| text(pod, "/status/phase") == "Running")
+                .count()
+        };
+        (count(false), count(true))
+    }
+
+    /// What the JobManagers of a cluster have printed.
+    fn log(&self, name: &str) -> String {
+        let folders = fs::read_dir(&self.work).unwrap();
+        let mut all = String::new();
+        for folder in folders {
+            let folder = folder.unwrap();
+            let called = folder.file_name().into_string().unwrap();
+            if called.starts_with(&format!("default_{name}-")) && !called.contains("taskmanager") {
+                all += &fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+            }
+        }
+        all
+    }
+
+    /// Waits for the end of its job, and for that of everything that Flink has made.
+    fn has_finished(&self, name: &str) {
+        within(PATIENCE, "the job ends", || {
+            self.log(name).contains("reached terminal state FINISHED")
+        });
+        within(PATIENCE, "nothing is left of it", || {
+            let deployment = self.cluster.plane.get(&format!("{DEPLOYMENTS}/{name}"));
+            deployment.is_err() && self.pods(name).is_empty()
+        });
+        let result = fs::read_to_string(self.result(name)).unwrap();
+        let words: Vec<&str> = result.split(' ').collect();
+        assert_eq!(words[0], "500500");
+        assert_eq!(words.len(), 3, "both TaskManagers took part: {result}");
+    }
+}
+
+#[test]
+fn a_cluster_is_one_gang_and_its_job_finishes() {
+    let lab = Lab::start(2, "2");
+    let muster = lab.cluster.muster();
+    lab.gang("sum");
+    lab.submit("sum");
+    let took = within(PATIENCE, "all of it runs", || lab.running("sum") == (1, 2));
+    println!("running after {took:?}");
+    for (is_worker, pod) in lab.pods("sum") {
+        assert_eq!(pod["spec"]["schedulerName"], "muster");
+        let annotations = &pod["metadata"]["annotations"];
+        assert_eq!(annotations["scheduling.k8s.io/group-name"], "sum");
+        let owner = text(&pod, "/metadata/ownerReferences/0/kind");
+        let expected = if is_worker {
+            "Deployment"
+        } else {
+            "ReplicaSet"
+        };
+        assert_eq!(owner, expected);
+    }
+    eventually("its PodGroup has all of them", || {
+        let status = lab.cluster.status_of("sum");
+        status["bound"] == 3 && status["phase"] == "Running"
+    });
+    fs::write(lab.go("sum"), "").unwrap();
+    lab.has_finished("sum");
+    muster.stop();
+}
+
+#[test]
+fn of_two_clusters_with_room_for_one_each_runs_in_its_turn() {
+    // Room for one JobManager and three TaskManagers is that for two JobManagers with one TaskManager each.
+    let lab = Lab::start(2, "1500m");
+    for name in ["one", "two"] {
+        lab.gang(name);
+        lab.submit(name);
+    }
+    eventually("both JobManagers wait", || {
+        lab.pods("one").len() == 1 && lab.pods("two").len() == 1
+    });
+    let muster = lab.cluster.muster();
+    let all = || ["one", "two"].map(|name| (lab.running(name), name));
+    within(PATIENCE, "one of them runs as a whole", || {
+        all().iter().any(|(running, _)| *running == (1, 2))
+    });
+    let by_state: BTreeMap<(usize, usize), &str> = all().into();
+    let first = by_state[&(1, 2)];
+    let second = by_state[&(0, 0)];
+    let waits = lab.cluster.status_of(second);
+    assert_eq!(waits["bound"], 0, "{waits}");
+    fs::write(lab.go(first), "").unwrap();
+    fs::write(lab.go(second), "").unwrap();
+    lab.has_finished(first);
+    lab.has_finished(second);
+    muster.stop();
+}

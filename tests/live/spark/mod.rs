@@ -1,0 +1,5 @@
+//! Real Spark applications: `spark-submit` of PyPI's pyspark, drivers and executors as processes.
+//!
+//! Needs what `hack/build-control-plane` builds, Java, Python, and what `hack/spark` fetches.
+
+mod slots;
