@@ -2,4 +2,5 @@
 //!
 //! Needs what `hack/build-control-plane` builds, Java, Python, and what `hack/spark` fetches.
 
+mod applications;
 mod slots;
