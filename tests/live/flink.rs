@@ -1,27 +1,21 @@
 //! Real Flink clusters in application mode: PyPI's Flink submits them, JobManagers and TaskManagers are processes.
 //!
-//! Deployments are those of Kubernetes' own controllers, and whatever Flink makes of them is its own: the template of a
-//! pod and annotations are all that it is told of Muster. Needs what `hack/build-control-plane` builds, a JDK, Python, and
+//! They are submitted as `examples/workloads/flink` shows. Deployments are those of Kubernetes' own controllers, and
+//! whatever Flink makes of them is its own. Needs what `hack/build-control-plane` builds, a JDK, Python, and
 //! what `hack/flink` fetches.
 
 use crate::live::{Cluster, PODS, eventually, text, within};
 use crate::programs::{self, PATIENCE, Program, flink_home};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const GROUPS: &str = "/apis/muster.dev/v1alpha1/namespaces/default/podgroups";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
-/// What Flink is told of Muster, but for the name of the gang.
-const TEMPLATE: &str = "
-apiVersion: v1
-kind: Pod
-metadata: {name: any}
-spec: {schedulerName: muster, containers: [{name: flink-main-container}]}
-";
+/// What the client has Flink print.
 const LOGGING: &str = "
 rootLogger.level = INFO
 rootLogger.appenderRef.console.ref = Console
@@ -30,6 +24,12 @@ appender.console.type = CONSOLE
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss,SSS} %-5p %-60c %x - %m%n
 ";
+
+/// What a user is shown.
+fn example(file: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workloads/flink");
+    folder.join(file)
+}
 
 /// A cluster with kubelets that run Flink, and a job for it.
 struct Lab {
@@ -50,7 +50,6 @@ impl Lab {
         fs::create_dir_all(work.join("conf")).unwrap();
         fs::write(work.join("conf/config.yaml"), "{}\n").unwrap();
         fs::write(work.join("conf/log4j-console.properties"), LOGGING).unwrap();
-        fs::write(work.join("template.yaml"), TEMPLATE).unwrap();
         let lab = Self {
             _kubelet: Program::kubelet(&cluster, &work, "flink", &home),
             work,
@@ -85,54 +84,45 @@ impl Lab {
         }
     }
 
+    /// What `bin/flink` is in a distribution, which PyPI's has not.
+    fn client(&self) -> PathBuf {
+        let script = self.work.join("flink");
+        let opened = ["lang", "net", "util", "time"]
+            .map(|one| format!("--add-opens=java.base/java.{one}=ALL-UNNAMED"));
+        let text = format!(
+            "#!/bin/sh\nexec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC {} -cp '{}' \
+             org.apache.flink.client.cli.CliFrontend \"$@\"\n",
+            opened.join(" "),
+            self.libraries()
+        );
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        script
+    }
+
     /// Makes the gang, as a user does: its room is that of a JobManager and two TaskManagers.
     fn gang(&self, name: &str) {
-        let group = json!({
-            "apiVersion": "muster.dev/v1alpha1", "kind": "PodGroup", "metadata": {"name": name},
-            "spec": {"minAvailable": 1, "minResources": {"cpu": "2500m", "memory": "3Gi"}},
-        });
+        let group = fs::read_to_string(example("pod-group.yaml")).unwrap();
+        let group = group.replace("{name: wordcount}", &format!("{{name: {name}}}"));
         eventually("the PodGroup is taken", || {
-            self.cluster.plane.post(GROUPS, &group).is_ok()
+            self.cluster.plane.kubectl_apply_stdin(&group).is_ok()
         });
     }
 
     /// Submits the job as a cluster of this name.
     fn submit(&self, name: &str) {
-        let conf = self.work.join("conf");
-        let template = self.work.join("template.yaml");
         let kubeconfig = self.cluster.plane.kubeconfig();
-        let group = format!("scheduling.k8s.io/group-name:{name}");
-        let options = [
-            ("kubernetes.cluster-id", name.to_owned()),
-            ("kubernetes.config.file", kubeconfig.display().to_string()),
-            ("kubernetes.container.image.ref", "flink".to_owned()),
-            (
-                "kubernetes.pod-template-file.default",
-                template.display().to_string(),
-            ),
-            ("kubernetes.jobmanager.annotations", group.clone()),
-            ("kubernetes.taskmanager.annotations", group),
-            ("kubernetes.jobmanager.cpu.amount", "0.5".to_owned()),
-            ("kubernetes.taskmanager.cpu.amount", "1".to_owned()),
-            ("jobmanager.memory.process.size", "1g".to_owned()),
-            ("taskmanager.memory.process.size", "1g".to_owned()),
-            ("taskmanager.numberOfTaskSlots", "1".to_owned()),
-            ("parallelism.default", "2".to_owned()),
-        ];
-        let mut submit = Command::new("java");
-        submit.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]);
-        for opened in ["lang", "net", "util", "time"] {
-            submit.arg(format!("--add-opens=java.base/java.{opened}=ALL-UNNAMED"));
-        }
+        let mut submit = Command::new("bash");
         submit
-            .args(["-cp", &self.libraries()])
-            .args(["org.apache.flink.client.cli.CliFrontend", "run"])
-            .args(["-t", "kubernetes-application"])
-            .args(options.map(|(key, value)| format!("-D{key}={value}")))
+            .arg(example("run.sh"))
+            .arg(format!("-Dkubernetes.config.file={}", kubeconfig.display()))
             .args(["-c", "FlinkSum"])
             .arg(format!("local://{}", self.job().display()))
             .args([self.go(name), self.result(name)])
-            .env("FLINK_CONF_DIR", &conf)
+            .env("CLUSTER", name)
+            .env("IMAGE", "flink")
+            .env("FLINK", self.client())
+            .env("FLINK_CONF_DIR", self.work.join("conf"))
             .env("FLINK_LIB_DIR", self.home.join("lib"))
             .env("FLINK_PLUGINS_DIR", self.home.join("plugins"));
         let done = submit.output().unwrap();

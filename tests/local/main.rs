@@ -52,4 +52,5 @@ mod wire;
 mod wire_lease;
 mod wire_watch;
 mod wire_why;
+mod workloads;
 mod written;

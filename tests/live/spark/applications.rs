@@ -1,18 +1,32 @@
-//! Spark applications that somebody submits as Spark's documents say for Volcano, and names `muster` instead: no operator,
-//! and PodGroups that Spark makes itself, or does not.
+//! Spark applications without an operator, submitted as `examples/workloads/spark` shows: with PodGroups that Spark makes
+//! itself, or does not.
 
 use crate::live::{Cluster, PODS, text, within};
 use crate::programs::{self, PATIENCE, Program, spark_home};
 use muster::model::units::Millis;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
 const STEP: &str = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep";
+/// What all of them are told besides.
+const COMMON: &[&str] = &[
+    "spark.kubernetes.namespace=default",
+    "spark.ui.enabled=false",
+    // It does nothing before all of its executors are there.
+    "spark.scheduler.minRegisteredResourcesRatio=1",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime=1h",
+];
 /// How Spark writes the name of the group on pods.
 const MARK: &str = "/metadata/annotations/scheduling.k8s.io~1group-name";
+
+/// What a user is shown.
+fn example(file: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workloads/spark");
+    folder.join(file)
+}
 
 /// A cluster with kubelets that run Spark, and Volcano's kind of PodGroups.
 struct Lab {
@@ -50,53 +64,51 @@ impl Lab {
         self.home.join("examples/src/main/python/pi.py")
     }
 
-    /// Starts spark-submit for an application with a driver of half a CPU and executors of one each. What it prints is in
-    /// the file `NAME.log`.
-    fn submit(&self, name: &str, mode: &str, more: &[&str], app: &Path, args: &[&Path]) -> Child {
+    /// Submits an application in cluster mode, by the line that a user is shown.
+    fn run(&self, name: &str, more: &[&str], app: &Path, args: &[&Path]) {
         let server = self.cluster.plane.url();
+        let mut submit = Command::new("bash");
+        submit.arg(example("submit.sh")).args(["--name", name]);
         let driver = format!("spark.kubernetes.driver.pod.name={name}-driver");
         let master = format!("spark.kubernetes.driver.master={server}");
-        let steps = ["driver", "executor"]
-            .map(|role| format!("spark.kubernetes.{role}.pod.featureSteps={STEP}"));
-        let mut settings = vec![
-            "spark.kubernetes.namespace=default",
-            "spark.kubernetes.container.image=spark",
-            "spark.kubernetes.scheduler.name=muster",
-            "spark.kubernetes.driver.request.cores=500m",
-            "spark.kubernetes.submission.waitAppCompletion=false",
-            "spark.driver.memory=512m",
-            "spark.executor.memory=512m",
-            "spark.executor.cores=1",
-            "spark.ui.enabled=false",
-            // It does nothing before all of its executors are there.
-            "spark.scheduler.minRegisteredResourcesRatio=1",
-            "spark.scheduler.maxRegisteredResourcesWaitingTime=1h",
-            &master,
-            &steps[0],
-            &steps[1],
-        ];
-        if mode == "cluster" {
-            settings.push(&driver);
-        }
-        settings.extend(more);
-        let mut submit = Command::new(self.home.join("bin/spark-submit"));
-        submit.args(["--master", &format!("k8s://{server}")]).args([
-            "--deploy-mode",
-            mode,
-            "--name",
-            name,
-        ]);
+        let without_waiting = "spark.kubernetes.submission.waitAppCompletion=false";
+        let settings = [COMMON, &[&driver, &master, without_waiting], more].concat();
         for setting in settings {
             submit.args(["--conf", setting]);
         }
-        let app = match mode {
-            "cluster" => format!("local://{}", app.display()),
-            _ => app.display().to_string(),
-        };
-        let log = File::create(self.file(&format!("{name}.log"))).unwrap();
+        submit.arg(format!("local://{}", app.display()));
         submit
-            .arg(app)
             .args(args)
+            .env("SERVER", server)
+            .env("IMAGE", "spark");
+        let submitted = self.start_client(name, submit).wait();
+        let said = fs::read_to_string(self.file(&format!("{name}.log"))).unwrap();
+        assert!(submitted.unwrap().success(), "{said}");
+    }
+
+    /// Runs an application in client mode.
+    fn run_here(&self, name: &str, more: &[&str], app: &Path, args: &[&Path]) -> Child {
+        let mut submit = Command::new(self.home.join("bin/spark-submit"));
+        let server = format!("k8s://{}", self.cluster.plane.url());
+        submit.args(["--master", &server, "--deploy-mode", "client"]);
+        let executors = format!("spark.kubernetes.executor.pod.featureSteps={STEP}");
+        let own = [
+            "spark.kubernetes.scheduler.name=muster",
+            "spark.kubernetes.container.image=spark",
+            "spark.executor.memory=512m",
+            &executors,
+        ];
+        for setting in [COMMON, &own, more].concat() {
+            submit.args(["--conf", setting]);
+        }
+        submit.arg(app).args(args);
+        self.start_client(name, submit)
+    }
+
+    /// Starts Spark's client. What it prints is in the file `NAME.log`.
+    fn start_client(&self, name: &str, mut client: Command) -> Child {
+        let log = File::create(self.file(&format!("{name}.log"))).unwrap();
+        client
             .env("SPARK_HOME", &self.home)
             .env("KUBECONFIG", self.cluster.plane.kubeconfig())
             .env("SPARK_LOCAL_IP", "127.0.0.1")
@@ -109,24 +121,6 @@ impl Lab {
             .stdout(log)
             .spawn()
             .unwrap()
-    }
-
-    /// Submits an application in cluster mode, for whose PodGroup there has to be room for so much.
-    fn run(&self, name: &str, cpu: &str, more: &[&str], app: &Path, args: &[&Path]) {
-        let group = self.file(&format!("{name}.yaml"));
-        let template = json!({
-            "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-            "spec": {"minMember": 1, "minResources": {"cpu": cpu, "memory": "2Gi"}},
-        });
-        fs::write(&group, template.to_string()).unwrap();
-        let group = format!(
-            "spark.kubernetes.scheduler.volcano.podGroupTemplateFile={}",
-            group.display()
-        );
-        let more = [&[group.as_str()], more].concat();
-        let submitted = self.submit(name, "cluster", &more, app, args).wait();
-        let said = fs::read_to_string(self.file(&format!("{name}.log"))).unwrap();
-        assert!(submitted.unwrap().success(), "{said}");
     }
 
     fn driver(&self, name: &str) -> Value {
@@ -177,8 +171,7 @@ impl Lab {
 fn an_application_runs_with_the_pod_group_that_spark_makes() {
     let lab = Lab::start(2, "2");
     let muster = lab.cluster.muster();
-    let two = ["spark.executor.instances=2"];
-    lab.run("pi", "2500m", &two, &lab.pi(), &[Path::new("4")]);
+    lab.run("pi", &[], &lab.pi(), &[Path::new("4")]);
     let driver = lab.driver("pi");
     let group = text(&driver, MARK);
     let groups = lab.groups();
@@ -205,10 +198,9 @@ fn of_two_applications_with_room_for_one_each_runs_in_its_turn() {
     // Room for a driver and two executors, and not for another driver beside them that does not hold up anybody.
     let lab = Lab::start(2, "1500m");
     let (go, app) = (lab.file("go"), programs::file("spark_sum.py"));
-    let two = ["spark.executor.instances=2"];
     for name in ["one", "two"] {
         let result = lab.file(&format!("{name}.result"));
-        lab.run(name, "2500m", &two, &app, &[&go, &result]);
+        lab.run(name, &[], &app, &[&go, &result]);
     }
     let muster = lab.cluster.muster();
     let group = |name: &str| text(&lab.driver(name), MARK);
@@ -244,6 +236,7 @@ fn an_application_grows_and_shrinks_as_it_needs() {
     let [start, go, end] = ["start", "go", "end"].map(|name| lab.file(name));
     let app = programs::file("spark_waves.py");
     let dynamic = [
+        "spark.executor.instances=1",
         "spark.dynamicAllocation.enabled=true",
         "spark.dynamicAllocation.shuffleTracking.enabled=true",
         "spark.dynamicAllocation.minExecutors=1",
@@ -251,7 +244,7 @@ fn an_application_grows_and_shrinks_as_it_needs() {
         "spark.dynamicAllocation.executorIdleTimeout=3s",
         "spark.dynamicAllocation.schedulerBacklogTimeout=1s",
     ];
-    lab.run("waves", "1500m", &dynamic, &app, &[&start, &go, &end]);
+    lab.run("waves", &dynamic, &app, &[&start, &go, &end]);
     let group = text(&lab.driver("waves"), MARK);
     let counts = |wanted: usize| {
         let what = format!("it has {wanted} executors");
@@ -280,7 +273,7 @@ fn executors_of_client_mode_do_not_wait_for_ever_for_a_pod_group_that_nobody_mak
             options.reading.missing_pod_group_timeout = Some(Millis(5_000));
         });
     let two = ["spark.executor.instances=2"];
-    let mut client = lab.submit("pi", "client", &two, &lab.pi(), &[Path::new("4")]);
+    let mut client = lab.run_here("pi", &two, &lab.pi(), &[Path::new("4")]);
     let executors = || {
         let path = format!("{PODS}?labelSelector=spark-role=executor");
         let list = lab.cluster.plane.get(&path).unwrap();
