@@ -40,12 +40,14 @@ struct Lab {
 }
 
 impl Lab {
-    /// With nodes of so many CPUs each.
-    fn start(nodes: usize, cpu: &str) -> Self {
+    /// Without nodes; the rest may have Kubernetes' own scheduler.
+    fn start(kube_scheduler: bool) -> Self {
         let home = flink_home();
-        let cluster = Cluster::of(|builder| builder.kwok(false).controller_manager(true));
+        let cluster = Cluster::of(|builder| {
+            let builder = builder.kwok(false).controller_manager(true);
+            builder.kube_scheduler(kube_scheduler)
+        });
         cluster.apply_folder("crds");
-        cluster.nodes(nodes, cpu);
         let work = cluster.plane.dir().join("flink");
         fs::create_dir_all(work.join("conf")).unwrap();
         fs::write(work.join("conf/config.yaml"), "{}\n").unwrap();
@@ -109,13 +111,14 @@ impl Lab {
         });
     }
 
-    /// Submits the job as a cluster of this name.
-    fn submit(&self, name: &str) {
+    /// Submits the job as a cluster of this name, with more options.
+    fn submit(&self, name: &str, more: &[&str]) {
         let kubeconfig = self.cluster.plane.kubeconfig();
         let mut submit = Command::new("bash");
         submit
             .arg(example("run.sh"))
             .arg(format!("-Dkubernetes.config.file={}", kubeconfig.display()))
+            .args(more)
             .args(["-c", "FlinkSum"])
             .arg(format!("local://{}", self.job().display()))
             .args([self.go(name), self.result(name)])
@@ -196,10 +199,11 @@ impl Lab {
 
 #[test]
 fn a_cluster_is_one_gang_and_its_job_finishes() {
-    let lab = Lab::start(2, "2");
+    let lab = Lab::start(false);
+    lab.cluster.nodes(2, "2");
     let muster = lab.cluster.muster();
     lab.gang("sum");
-    lab.submit("sum");
+    lab.submit("sum", &[]);
     let took = within(PATIENCE, "all of it runs", || lab.running("sum") == (1, 2));
     println!("running after {took:?}");
     for (is_worker, pod) in lab.pods("sum") {
@@ -223,17 +227,27 @@ fn a_cluster_is_one_gang_and_its_job_finishes() {
     muster.stop();
 }
 
+/// Room for a JobManager and two TaskManagers; beside two JobManagers only for one.
+const ROOM: &str = "2750m";
+
+impl Lab {
+    /// Submits two clusters, which wait for a node.
+    fn submit_two(&self, more: &[&str]) {
+        for name in ["one", "two"] {
+            self.gang(name);
+            self.submit(name, more);
+        }
+        eventually("both JobManagers wait", || {
+            ["one", "two"].iter().all(|name| self.pods(name).len() == 1)
+        });
+        self.cluster.nodes(1, ROOM);
+    }
+}
+
 #[test]
 fn of_two_clusters_with_room_for_one_each_runs_in_its_turn() {
-    // Room for one JobManager and three TaskManagers is that for two JobManagers with one TaskManager each.
-    let lab = Lab::start(2, "1500m");
-    for name in ["one", "two"] {
-        lab.gang(name);
-        lab.submit(name);
-    }
-    eventually("both JobManagers wait", || {
-        lab.pods("one").len() == 1 && lab.pods("two").len() == 1
-    });
+    let lab = Lab::start(false);
+    lab.submit_two(&[]);
     let muster = lab.cluster.muster();
     let all = || ["one", "two"].map(|name| (lab.running(name), name));
     within(PATIENCE, "one of them runs as a whole", || {
@@ -249,4 +263,26 @@ fn of_two_clusters_with_room_for_one_each_runs_in_its_turn() {
     lab.has_finished(first);
     lab.has_finished(second);
     muster.stop();
+}
+
+#[test]
+fn kube_scheduler_starts_half_of_each_where_muster_starts_one() {
+    let lab = Lab::start(true);
+    let template = lab.work.join("template.yaml");
+    let ours = fs::read_to_string(example("pod-template.yaml")).unwrap();
+    let theirs = ours.replace("schedulerName: muster", "schedulerName: default-scheduler");
+    assert_ne!(theirs, ours);
+    fs::write(&template, theirs).unwrap();
+    let option = "-Dkubernetes.pod-template-file.default";
+    lab.submit_two(&[&format!("{option}={}", template.display())]);
+    // Two TaskManagers of each are wanted, and there is room for one of all four: nobody goes on.
+    within(
+        PATIENCE,
+        "all pods are there, and one TaskManager runs",
+        || {
+            let [one, two] = ["one", "two"].map(|name| (lab.running(name), lab.pods(name).len()));
+            let managers = (one.0.0, two.0.0) == (1, 1);
+            managers && (one.1, two.1) == (3, 3) && one.0.1 + two.0.1 == 1
+        },
+    );
 }

@@ -75,10 +75,11 @@ def command(pod, args, env):
     elif script.endswith("kubernetes-taskmanager.sh"):
         own = {"taskmanager.bind-host": pod.address, "taskmanager.host": pod.address}
         memory = env.get("FLINK_TM_JVM_MEM_OPTS", "").split()
-        start += [*memory, "-cp", path, ENTRY + "taskmanager.KubernetesTaskExecutorRunner"]
+        start += [*memory, "-cp", path, ENTRY + "taskmanager.KubernetesTaskExecutorRunner", "--configDir", conf]
     else:
         raise ValueError(f"a container of Flink that runs {script}")
-    start += ["--configDir", conf, *rest, *(f"-D{key}={value}" for key, value in own.items())]
+    # A JobManager has it from its environment, and heeds nothing that comes after an option that it does not know.
+    start += [*rest, *(f"-D{key}={value}" for key, value in own.items())]
     return start, {
         "FLINK_HOME": pod.home, "FLINK_CONF_DIR": conf, "FLINK_LIB_DIR": os.path.join(pod.home, "lib"),
         "FLINK_PLUGINS_DIR": os.path.join(pod.home, "plugins"), "HOSTNAME": pod.name,

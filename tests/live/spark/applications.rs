@@ -195,7 +195,7 @@ fn an_application_runs_with_the_pod_group_that_spark_makes() {
 
 #[test]
 fn of_two_applications_with_room_for_one_each_runs_in_its_turn() {
-    // Room for a driver and two executors, and not for another driver beside them that does not hold up anybody.
+    // Room for a driver and two executors: another driver would take that of an executor, and both would wait for ever.
     let lab = Lab::start(2, "1500m");
     let (go, app) = (lab.file("go"), programs::file("spark_sum.py"));
     for name in ["one", "two"] {
