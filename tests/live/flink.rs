@@ -1,17 +1,18 @@
-//! Real Flink clusters in application mode: PyPI's Flink submits them, JobManagers and TaskManagers are processes.
+//! Real Flink clusters, in application mode and in session mode: PyPI's Flink submits them, JobManagers and TaskManagers are processes.
 //!
 //! They are submitted as `examples/workloads/flink` shows. Deployments are those of Kubernetes' own controllers, and
 //! whatever Flink makes of them is its own. Needs what `hack/build-control-plane` builds, a JDK, Python, and
 //! what `hack/flink` fetches.
 
-use crate::live::{Cluster, PODS, eventually, text, within};
+use crate::live::{Cluster, PODS, condition, eventually, text, within};
 use crate::programs::{self, PATIENCE, Program, flink_home};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
@@ -58,6 +59,7 @@ impl Lab {
             home,
             cluster,
         };
+        lab.install();
         lab.compile();
         lab
     }
@@ -79,27 +81,69 @@ impl Lab {
         let mut pack = Command::new("jar");
         pack.arg("cf").arg(self.job()).arg("-C").arg(&classes);
         pack.arg(".");
-        for mut step in [compile, pack] {
-            let done = step.output().unwrap();
-            let said = String::from_utf8_lossy(&done.stderr);
-            assert!(done.status.success(), "{said}");
+        self.succeeds(compile);
+        self.succeeds(pack);
+    }
+
+    /// Makes the programs of `bin`, which PyPI's Flink has not.
+    fn install(&self) {
+        let opened = ["lang", "net", "util", "time"]
+            .map(|one| format!("--add-opens=java.base/java.{one}=ALL-UNNAMED"));
+        fs::create_dir(self.bin()).unwrap();
+        for (name, class) in [
+            ("flink", "org.apache.flink.client.cli.CliFrontend"),
+            (
+                "kubernetes-session.sh",
+                "org.apache.flink.kubernetes.cli.KubernetesSessionCli",
+            ),
+        ] {
+            let text = format!(
+                "#!/bin/sh\nexec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC {} -cp '{}' {class} \"$@\"\n",
+                opened.join(" "),
+                self.libraries()
+            );
+            let script = self.bin().join(name);
+            fs::write(&script, text).unwrap();
+            fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
         }
     }
 
-    /// What `bin/flink` is in a distribution, which PyPI's has not.
-    fn client(&self) -> PathBuf {
-        let script = self.work.join("flink");
-        let opened = ["lang", "net", "util", "time"]
-            .map(|one| format!("--add-opens=java.base/java.{one}=ALL-UNNAMED"));
-        let text = format!(
-            "#!/bin/sh\nexec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC {} -cp '{}' \
-             org.apache.flink.client.cli.CliFrontend \"$@\"\n",
-            opened.join(" "),
-            self.libraries()
-        );
-        fs::write(&script, text).unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        script
+    fn bin(&self) -> PathBuf {
+        self.work.join("bin")
+    }
+
+    /// A command of a user who has Flink.
+    fn command(&self, program: &Path) -> Command {
+        let path = env::var("PATH").unwrap();
+        let mut command = Command::new(program);
+        command
+            .env("PATH", format!("{}:{path}", self.bin().display()))
+            .env("FLINK_CONF_DIR", self.work.join("conf"))
+            .env("FLINK_LIB_DIR", self.home.join("lib"))
+            .env("FLINK_PLUGINS_DIR", self.home.join("plugins"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts a cluster of this name with the script that a user is shown.
+    fn run(&self, name: &str, options: &[&str]) {
+        let kubeconfig = self.cluster.plane.kubeconfig();
+        // The first says which mode it is, if it is no option.
+        let first = options.iter().take_while(|one| !one.starts_with('-'));
+        let mode = first.count();
+        let mut run = self.command(&example("run.sh"));
+        run.args(&options[..mode])
+            .arg(format!("-Dkubernetes.config.file={}", kubeconfig.display()))
+            .args(&options[mode..])
+            .env("CLUSTER", name)
+            .env("IMAGE", "flink");
+        self.succeeds(run);
+    }
+
+    fn succeeds(&self, mut command: Command) {
+        let done = command.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{said}");
     }
 
     /// Makes the gang, as a user does: its room is that of a JobManager and two TaskManagers.
@@ -113,24 +157,16 @@ impl Lab {
 
     /// Submits the job as a cluster of this name, with more options.
     fn submit(&self, name: &str, more: &[&str]) {
-        let kubeconfig = self.cluster.plane.kubeconfig();
-        let mut submit = Command::new("bash");
-        submit
-            .arg(example("run.sh"))
-            .arg(format!("-Dkubernetes.config.file={}", kubeconfig.display()))
-            .args(more)
-            .args(["-c", "FlinkSum"])
-            .arg(format!("local://{}", self.job().display()))
-            .args([self.go(name), self.result(name)])
-            .env("CLUSTER", name)
-            .env("IMAGE", "flink")
-            .env("FLINK", self.client())
-            .env("FLINK_CONF_DIR", self.work.join("conf"))
-            .env("FLINK_LIB_DIR", self.home.join("lib"))
-            .env("FLINK_PLUGINS_DIR", self.home.join("plugins"));
-        let done = submit.output().unwrap();
-        let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{said}");
+        let (go, result) = (self.go(name), self.result(name));
+        let job = format!("local://{}", self.job().display());
+        let arguments = [
+            "-c",
+            "FlinkSum",
+            &job,
+            go.to_str().unwrap(),
+            result.to_str().unwrap(),
+        ];
+        self.run(name, &[more, &arguments].concat());
     }
 
     fn go(&self, name: &str) -> PathBuf {
@@ -183,13 +219,22 @@ impl Lab {
 
     /// Waits for the end of its job, and for that of everything that Flink has made.
     fn has_finished(&self, name: &str) {
+        self.has_summed(name);
+        within(PATIENCE, "nothing is left of it", || self.is_gone(name));
+    }
+
+    fn is_gone(&self, name: &str) -> bool {
+        let deployment = self.cluster.plane.get(&format!("{DEPLOYMENTS}/{name}"));
+        deployment.is_err() && self.pods(name).is_empty()
+    }
+
+    /// Waits for the end of its job.
+    fn has_summed(&self, name: &str) {
         within(PATIENCE, "the job ends", || {
             self.log(name).contains("reached terminal state FINISHED")
         });
-        within(PATIENCE, "nothing is left of it", || {
-            let deployment = self.cluster.plane.get(&format!("{DEPLOYMENTS}/{name}"));
-            deployment.is_err() && self.pods(name).is_empty()
-        });
+        // The program goes on a little longer than its job.
+        within(PATIENCE, "it says so", || self.result(name).exists());
         let result = fs::read_to_string(self.result(name)).unwrap();
         let words: Vec<&str> = result.split(' ').collect();
         assert_eq!(words[0], "500500");
@@ -224,6 +269,53 @@ fn a_cluster_is_one_gang_and_its_job_finishes() {
     });
     fs::write(lab.go("sum"), "").unwrap();
     lab.has_finished("sum");
+    muster.stop();
+}
+
+#[test]
+fn the_room_of_a_session_is_its_own_before_there_is_a_job_and_the_job_finishes() {
+    let lab = Lab::start(false);
+    lab.cluster.nodes(1, ROOM);
+    let muster = lab.cluster.muster();
+    lab.gang("session");
+    lab.run("session", &["session"]);
+    within(PATIENCE, "its JobManager runs", || {
+        lab.running("session") == (1, 0)
+    });
+    // Another gang of as much would have room if nothing were kept for TaskManagers.
+    lab.gang("other");
+    lab.cluster.pods("other", 1, "500m");
+    eventually("the other gang waits", || {
+        let status = lab.cluster.status_of("other");
+        let scheduled = condition(&status, "Scheduled");
+        scheduled.is_some_and(|one| text(one, "/message").contains("2 cpu held for other gangs"))
+    });
+    let manager = lab.pods("session");
+    let address = text(&manager[0].1, "/status/podIP");
+    let mut client = lab.command(&lab.bin().join("flink"));
+    client.args([
+        "run",
+        "-m",
+        &format!("{address}:8081"),
+        "-p",
+        "2",
+        "-c",
+        "FlinkSum",
+    ]);
+    client.arg(lab.job());
+    client.args([lab.go("session"), lab.result("session")]);
+    let mut client = client.spawn().unwrap();
+    within(PATIENCE, "its TaskManagers run", || {
+        lab.running("session") == (1, 2)
+    });
+    assert_eq!(lab.cluster.bound("other"), 0);
+    fs::write(lab.go("session"), "").unwrap();
+    lab.has_summed("session");
+    assert!(client.wait().unwrap().success());
+    // As its user ends a session.
+    let end = ["delete", "deployment", "session", "--wait=false"];
+    lab.cluster.plane.kubectl(&end).unwrap();
+    within(PATIENCE, "nothing is left of it", || lab.is_gone("session"));
     muster.stop();
 }
 

@@ -24,7 +24,9 @@ public final class FlinkSum {
                 sum += Long.parseLong(part[1]);
             }
         }
-        Files.writeString(Path.of(args[1]), sum + " " + String.join(" ", who));
+        // It is there with all its words.
+        var written = Files.writeString(Path.of(args[1] + ".new"), sum + " " + String.join(" ", who));
+        Files.move(written, Path.of(args[1]));
     }
 
     /** Says of a number who has it. */
