@@ -1,8 +1,9 @@
 //! Kueue: ClusterQueues and cohorts as queues. Its flavours are one there, for queues count resources; and a share
 //! follows from a weight, so that nominal quotas become weights against each other.
 
-use crate::fields::{is_empty, said};
+use crate::fields::said;
 use crate::{Converted, name_of, queue as queue_of_ours};
+use muster_api::convert::says_nothing;
 use muster_model::units::Quantity;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ pub(crate) fn cluster_queue(object: &Value, out: &mut Converted) {
             "spec.namespaceSelector: without one Kueue lets nobody in, and Muster everybody";
         out.note(&subject, words);
     }
-    let alone = spec.get("parent").is_none_or(is_empty);
+    let alone = spec.get("parent").is_none_or(says_nothing);
     let mut limit = Map::new();
     let mut guaranteed = Map::new();
     for (resource, quota) in &quotas {

@@ -171,10 +171,7 @@ impl Rates {
     /// Draws rates; each kind of fault is absent from about every second draw.
     #[must_use]
     pub fn draw(random: &mut Random) -> Self {
-        let mut some = |most: u64| {
-            let rate = random.below(most + 1);
-            if random.per_mille(500) { rate } else { 0 }
-        };
+        let mut some = |most| random.rate(most);
         Self {
             refused_pods: some(150),
             refused_nodes: some(300),

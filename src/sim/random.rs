@@ -38,6 +38,12 @@ impl Random {
         rate > 0 && self.below(1000) < rate
     }
 
+    /// How often a kind of fault is met: never in about every second draw, else at most so often.
+    pub const fn rate(&mut self, most: u64) -> u64 {
+        let rate = self.below(most + 1);
+        if self.per_mille(500) { rate } else { 0 }
+    }
+
     /// A source of its own for another matter: drawing from it changes nothing here.
     pub const fn split(&mut self) -> Self {
         Self::new(self.bits())

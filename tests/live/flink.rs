@@ -26,12 +26,6 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss,SSS} %-5p %-60c %x - %m%n
 ";
 
-/// What a user is shown.
-fn example(file: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workloads/flink");
-    folder.join(file)
-}
-
 /// A cluster with kubelets that run Flink, and a job for it.
 struct Lab {
     _kubelet: Program,
@@ -131,7 +125,7 @@ impl Lab {
         // The first says which mode it is, if it is no option.
         let first = options.iter().take_while(|one| !one.starts_with('-'));
         let mode = first.count();
-        let mut run = self.command(&example("run.sh"));
+        let mut run = self.command(&programs::example("workloads/flink/run.sh"));
         run.args(&options[..mode])
             .arg(format!("-Dkubernetes.config.file={}", kubeconfig.display()))
             .args(&options[mode..])
@@ -148,7 +142,8 @@ impl Lab {
 
     /// Makes the gang, as a user does: its room is that of a JobManager and two TaskManagers.
     fn gang(&self, name: &str) {
-        let group = fs::read_to_string(example("pod-group.yaml")).unwrap();
+        let group =
+            fs::read_to_string(programs::example("workloads/flink/pod-group.yaml")).unwrap();
         let group = group.replace("{name: wordcount}", &format!("{{name: {name}}}"));
         eventually("the PodGroup is taken", || {
             self.cluster.plane.kubectl_apply_stdin(&group).is_ok()
@@ -361,7 +356,7 @@ fn of_two_clusters_with_room_for_one_each_runs_in_its_turn() {
 fn kube_scheduler_starts_half_of_each_where_muster_starts_one() {
     let lab = Lab::start(true);
     let template = lab.work.join("template.yaml");
-    let ours = fs::read_to_string(example("pod-template.yaml")).unwrap();
+    let ours = fs::read_to_string(programs::example("workloads/flink/pod-template.yaml")).unwrap();
     let theirs = ours.replace("schedulerName: muster", "schedulerName: default-scheduler");
     assert_ne!(theirs, ours);
     fs::write(&template, theirs).unwrap();

@@ -17,6 +17,12 @@ pub(crate) fn file(name: &str) -> PathBuf {
     folder.join(name)
 }
 
+/// A file of `examples`.
+pub(crate) fn example(path: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    folder.join(path)
+}
+
 /// Where something is that is fetched into `target`, or that a variable names; `proof` is a file of it.
 fn home(name: &str, variable: &str, proof: &str) -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(

@@ -3,21 +3,17 @@
 //! Needs what `hack/build-control-plane` builds, and Python.
 
 use crate::live::{Cluster, LIMIT, condition, eventually, text, within};
+use crate::programs;
 use muster_devcluster::ControlPlane;
 use serde_json::{Value, json};
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::thread;
 
 const RUNS: &str = "/apis/training.example.com/v1/namespaces/default/trainingruns";
 const SPECS: &str = "/apis/muster.dev/v1alpha1/namespaces/default/schedulingspecs";
 const ACCOUNT: &str = "system:serviceaccount:default:training-operator";
-
-fn example(file: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/operator");
-    folder.join(file)
-}
 
 /// The operator, as its ServiceAccount.
 struct Operator {
@@ -34,7 +30,7 @@ impl Operator {
         let log = plane.dir().join("operator.log");
         let out = File::create(&log).unwrap();
         let child = Command::new("python3")
-            .arg(example("operator.py"))
+            .arg(programs::example("operator/operator.py"))
             .args(["--server", plane.url()])
             .arg("--token-file")
             .arg(&token)
@@ -105,7 +101,7 @@ fn the_pods_of_an_operator_of_ones_own_are_one_gang_from_its_first_to_its_last()
     cluster.apply_folder("crds");
     cluster.nodes(2, "2");
     for file in ["crd.yaml", "rbac.yaml"] {
-        cluster.apply(&fs::read_to_string(example(file)).unwrap());
+        cluster.apply(&fs::read_to_string(programs::example(&format!("operator/{file}"))).unwrap());
     }
     let muster = cluster.muster();
     let operator = Operator::start(&cluster.plane);
@@ -167,8 +163,8 @@ fn the_pods_of_an_operator_of_ones_own_are_one_gang_from_its_first_to_its_last()
 #[test]
 fn the_run_that_the_example_shows_is_one_of_its_kind() {
     let cluster = Cluster::bare();
-    cluster.apply(&fs::read_to_string(example("crd.yaml")).unwrap());
-    let run = fs::read_to_string(example("run.yaml")).unwrap();
+    cluster.apply(&fs::read_to_string(programs::example("operator/crd.yaml")).unwrap());
+    let run = fs::read_to_string(programs::example("operator/run.yaml")).unwrap();
     eventually("it is taken", || {
         cluster.plane.kubectl_apply_stdin(&run).is_ok()
     });

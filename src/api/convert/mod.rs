@@ -31,7 +31,10 @@ pub use storage::{
 pub use testbed::{testbed, testbed_slice};
 pub use topologies::{hyper_node, name_of_others, topology_of_others};
 pub use topology::topology;
-pub use volcano_queue::{InOurWords, is_volcanos_root, volcano_queue, volcano_queue_in_our_words};
+pub use volcano_queue::{
+    InOurWords, amounts_of_queues, is_volcanos_root, says_nothing, volcano_queue,
+    volcano_queue_in_our_words,
+};
 
 use super::slices::Sizes;
 use super::{names, slim};

@@ -35,10 +35,7 @@ pub fn volcano_queue_in_our_words(said: &volcano::Queue) -> InOurWords {
             "parent" if value == ROOT => None,
             "parent" => Some(("parent", value.clone())),
             "capability" => Some(("limit", words.amounts(&path, value))),
-            "guarantee" => {
-                let path = format!("{path}.resource");
-                Some(("guaranteed", words.amounts(&path, &value["resource"])))
-            }
+            "guarantee" => Some(("guaranteed", words.amounts(&path, &value["resource"]))),
             "reclaimable" if value == true => None,
             other => {
                 words.without.push((path, without(other)));
@@ -77,22 +74,33 @@ pub fn volcano_queue(said: &volcano::Queue, reading: &Reading) -> Result<Volcano
 impl InOurWords {
     /// Amounts of resources, without those that are none for a queue of ours.
     fn amounts(&mut self, path: &str, value: &Value) -> Value {
-        let mut amounts = Map::new();
-        for (name, amount) in value.as_object().into_iter().flatten() {
-            if name.starts_with("deviceclass/") || name.contains(".deviceclass/") {
-                let path = format!("{path}.{name}");
-                self.without.push((path, BY_CLASS));
-            } else {
-                amounts.insert(name.clone(), amount.clone());
-            }
-        }
-        Value::Object(amounts)
+        Value::Object(amounts_of_queues(path, value, &mut self.without))
     }
+}
+
+/// Amounts of resources, those left out that are none for a queue of ours: these are noted.
+pub fn amounts_of_queues(
+    path: &str,
+    value: &Value,
+    without: &mut Vec<(String, &'static str)>,
+) -> Map<String, Value> {
+    let mut amounts = Map::new();
+    let all = value.as_object().into_iter().flatten();
+    for (name, amount) in all.filter(|(_, amount)| !says_nothing(amount)) {
+        if name.starts_with("deviceclass/") || name.contains(".deviceclass/") {
+            without.push((format!("{path}.{name}"), BY_CLASS));
+        } else {
+            amounts.insert(name.clone(), amount.clone());
+        }
+    }
+    amounts
 }
 
 const BY_CLASS: &str = "queues do not count devices by class";
 
-fn says_nothing(value: &Value) -> bool {
+/// Whether a field says nothing.
+#[must_use]
+pub fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),

@@ -2,6 +2,7 @@
 //! many names as he likes; and when a node comes that has one of them, who asks for it asks for that.
 
 use super::ClusterState;
+use super::gangs::Gang;
 use super::ids::{GangId, PodId};
 use muster_model::resources::{Dimension, Request};
 use std::collections::BTreeSet;
@@ -60,10 +61,24 @@ impl ClusterState {
         if self.dimensions.len() == before {
             return;
         }
-        for id in self.unknown.pods.clone() {
+        let is_new = |one: &(String, i64)| {
+            let known = self.dimensions.get(&one.0);
+            known.is_some_and(|dimension| dimension.index() >= before)
+        };
+        let pods = self.unknown.pods.iter().filter(|id| {
+            let shape = self.shape_of(**id);
+            shape.is_some_and(|shape| shape.unknown.iter().any(is_new))
+        });
+        let gangs = self.unknown.gangs.iter().filter(|id| {
+            let definition = self.gang(**id).and_then(Gang::definition);
+            definition.is_some_and(|spec| spec.min_resources.iter().any(is_new))
+        });
+        let (pods, gangs): (Vec<PodId>, Vec<GangId>) =
+            (pods.copied().collect(), gangs.copied().collect());
+        for id in pods {
             self.know_resources_of(id);
         }
-        for id in self.unknown.gangs.clone() {
+        for id in gangs {
             self.redefine(id);
         }
     }
@@ -81,10 +96,8 @@ impl ClusterState {
         self.leave_gang(id);
         self.list_for_queries(id, false);
         let shape = self.shapes.with_known(old, &self.dimensions);
-        if shape != old {
-            self.editions += 1;
-        }
-        if let Some(pod) = self.pods.get_mut(id).filter(|_| shape != old) {
+        self.editions += 1;
+        if let Some(pod) = self.pods.get_mut(id) {
             pod.shape = shape;
             pod.edition = self.editions;
         }
@@ -95,6 +108,6 @@ impl ClusterState {
             self.join_gang(id, gang, Some(gang));
         }
         self.note_unknown(id);
-        self.compare(id, before, shape != old);
+        self.compare(id, before, true);
     }
 }

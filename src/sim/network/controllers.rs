@@ -29,10 +29,7 @@ impl ToControllers {
     /// Draws; about every second kind is absent.
     #[must_use]
     pub fn draw(random: &mut Random) -> Self {
-        let mut some = |most: u64| {
-            let rate = random.below(most + 1);
-            if random.per_mille(500) { rate } else { 0 }
-        };
+        let mut some = |most| random.rate(most);
         Self {
             refused: some(250),
             conflicts: some(200),

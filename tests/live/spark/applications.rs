@@ -22,12 +22,6 @@ const COMMON: &[&str] = &[
 /// How Spark writes the name of the group on pods.
 const MARK: &str = "/metadata/annotations/scheduling.k8s.io~1group-name";
 
-/// What a user is shown.
-fn example(file: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workloads/spark");
-    folder.join(file)
-}
-
 /// A cluster with kubelets that run Spark, and Volcano's kind of PodGroups.
 struct Lab {
     _kubelet: Program,
@@ -68,7 +62,9 @@ impl Lab {
     fn run(&self, name: &str, more: &[&str], app: &Path, args: &[&Path]) {
         let server = self.cluster.plane.url();
         let mut submit = Command::new("bash");
-        submit.arg(example("submit.sh")).args(["--name", name]);
+        submit
+            .arg(programs::example("workloads/spark/submit.sh"))
+            .args(["--name", name]);
         let driver = format!("spark.kubernetes.driver.pod.name={name}-driver");
         let master = format!("spark.kubernetes.driver.master={server}");
         let without_waiting = "spark.kubernetes.submission.waitAppCompletion=false";

@@ -1,7 +1,7 @@
 //! In which order pods are made, and what a quota that runs out does.
 
 use super::world::{World, over_quota, task};
-use crate::{Answer, Deed, Machine, Resource};
+use crate::{Answer, Deed, Machine, Resource, Write};
 use serde_json::{Value, json};
 
 fn important(priority: i32, min: i32, replicas: i32) -> Value {
@@ -172,6 +172,19 @@ fn who_is_refused_for_another_reason_stops_nobody() {
     );
 }
 
+/// What is due is carried out, but what is of pods: that is on its way.
+fn carry_out_but_pods(world: &mut World) -> Vec<Write> {
+    let due = world.machine.due(world.now, 9);
+    let of_pods = |write: &Write| write.on.resource == Resource::Pods;
+    let (flying, others): (Vec<_>, Vec<_>) = due.into_iter().partition(of_pods);
+    for write in others {
+        let answer = world.carry_out(&write);
+        let now = world.now;
+        world.machine.answered(write.ticket, answer, now);
+    }
+    flying
+}
+
 #[test]
 fn who_is_less_important_waits_for_answers_to_who_is_more() {
     let mut world = World::new();
@@ -180,15 +193,7 @@ fn who_is_less_important_waits_for_answers_to_who_is_more() {
     let mut flying = Vec::new();
     for _ in 0..6 {
         world.hear_all();
-        for write in world.machine.due(world.now, 9) {
-            if write.on.resource == Resource::Pods {
-                flying.push(write);
-                continue;
-            }
-            let answer = world.carry_out(&write);
-            let now = world.now;
-            world.machine.answered(write.ticket, answer, now);
-        }
+        flying.extend(carry_out_but_pods(&mut world));
     }
     let names: Vec<&str> = flying.iter().map(|one| one.on.name.as_str()).collect();
     assert_eq!(names, ["high-a-0", "high-a-1"]);
@@ -233,26 +238,15 @@ fn what_an_edit_takes_back_while_it_is_made_is_waited_for() {
     let mut world = World::new();
     world.tasks("job", None, json!([task("a", 2)]));
     let mut flying = Vec::new();
-    let mut turn = |world: &mut World, hears_of_pods: bool| {
+    let mut turn = |world: &mut World| {
         world.hear(Resource::QueueJobs);
         world.hear(Resource::SchedulingSpecs);
-        if hears_of_pods {
-            world.hear_all();
-        }
-        for write in world.machine.due(world.now, 9) {
-            if write.on.resource == Resource::Pods {
-                flying.push(write);
-                continue;
-            }
-            let answer = world.carry_out(&write);
-            let now = world.now;
-            world.machine.answered(write.ticket, answer, now);
-        }
+        flying.extend(carry_out_but_pods(world));
         flying.clone()
     };
-    (0..4).for_each(|_| _ = turn(&mut world, false));
+    (0..4).for_each(|_| _ = turn(&mut world));
     world.edit_job("job", |spec| spec["taskSpecs"] = json!([task("b", 2)]));
-    let sent = (0..4).map(|_| turn(&mut world, false)).last().unwrap();
+    let sent = (0..4).map(|_| turn(&mut world)).last().unwrap();
     let names: Vec<&str> = sent.iter().map(|one| one.on.name.as_str()).collect();
     assert_eq!(names, ["job-a-0", "job-a-1"], "both are on their way");
     for write in &sent[..2] {
@@ -261,11 +255,7 @@ fn what_an_edit_takes_back_while_it_is_made_is_waited_for() {
         world.machine.answered(write.ticket, answer, now);
     }
     assert_eq!(
-        (0..4)
-            .map(|_| turn(&mut world, false))
-            .last()
-            .unwrap()
-            .len(),
+        (0..4).map(|_| turn(&mut world)).last().unwrap().len(),
         2,
         "nor before they are told"
     );

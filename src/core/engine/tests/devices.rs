@@ -3,9 +3,9 @@
 use super::*;
 use muster_model::NodeSpec;
 
-const GPU: &str = "example.com/gpu";
+pub(super) const GPU: &str = "example.com/gpu";
 
-fn with_gpus(name: &str, cpus: i64, gpus: i64) -> NodeSpec {
+pub(super) fn with_gpus(name: &str, cpus: i64, gpus: i64) -> NodeSpec {
     let mut spec = node(name, cpus);
     spec.allocatable.push((GPU.to_owned(), gpus));
     spec

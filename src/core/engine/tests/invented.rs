@@ -1,15 +1,7 @@
 //! Names of resources that somebody invents stand in nobody's way.
 
+use super::devices::{GPU, with_gpus};
 use super::*;
-use muster_model::NodeSpec;
-
-const GPU: &str = "example.com/gpu";
-
-fn with_gpus(name: &str, cpus: i64, gpus: i64) -> NodeSpec {
-    let mut spec = node(name, cpus);
-    spec.allocatable.push((GPU.to_owned(), gpus));
-    spec
-}
 
 fn asking(name: &str, group: Option<&str>, resource: &str, amount: i64) -> PodSpec {
     let mut spec = pod(name, group, 1);
