@@ -7,7 +7,7 @@ use muster::model::resources::CORE;
 use muster::model::units::{Millis, Time};
 use muster::model::{
     BindOutcome, Effect, Event, EvictOutcome, GangKey, GangRef, GangSpace, GangSpec, GrantedTerms,
-    Lifetime, NodeSpec, ObjectKey, Plan, PodKey, PodPhase, PodSpec, QueueSpec, ShapeSpec,
+    Lifetime, NodeSpec, ObjectKey, Plan, PodKey, PodPhase, PodSpec, QueueSpec, Recalled, ShapeSpec,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -219,7 +219,9 @@ impl World {
                         || format!("{index}-{}", self.births),
                         |before| before.uid.clone(),
                     ),
-                    granted: before.and_then(|before| before.granted.clone()),
+                    recalled: before
+                        .map(|before| before.recalled.clone())
+                        .unwrap_or_default(),
                     min_available: asked.min,
                     queue: Some(LEAVES[asked.queue].into()),
                     lifetime: asked.lifetime.map(Millis),
@@ -337,7 +339,10 @@ impl World {
                     let mut groups = self.groups.values_mut();
                     if let Some(group) = groups.find(|one| one.uid == status.uid) {
                         // What is written comes back.
-                        group.granted.clone_from(&status.granted);
+                        group.recalled = Recalled {
+                            granted: status.granted,
+                            succeeded: status.succeeded,
+                        };
                         let spec = group.clone();
                         self.tell(Event::is(spec));
                     }
@@ -480,7 +485,7 @@ proptest! {
             }
         }
         let granted = world.groups.values().filter_map(|group| {
-            let GrantedTerms { queue, lifetime } = group.granted.clone()?;
+            let GrantedTerms { queue, lifetime } = group.recalled.granted.clone()?;
             Some((group.key.name.clone(), (queue, lifetime)))
         });
         let granted: BTreeMap<String, Terms> = granted.collect();

@@ -4,6 +4,7 @@
 
 use super::network::Request;
 use super::server::Told;
+use muster_api::convert::said_of_gang;
 use muster_api::kinds::Subject;
 use muster_cluster::attempt::{Answer, Protocol, Step};
 use muster_cluster::clock::wall;
@@ -238,7 +239,9 @@ impl Brain {
             ),
             Call::Say(write) => {
                 let said = write.outcome(wall(now));
-                Step::Send(Request::Say(write.subject.clone(), said))
+                let recalled = write.status(wall(now)).as_ref().map(said_of_gang);
+                let recalled = recalled.unwrap_or_default();
+                Step::Send(Request::Say(write.subject.clone(), said, recalled))
             }
         };
         match step {

@@ -19,7 +19,7 @@ use muster_api::kinds::Subject;
 use muster_api::said::Said;
 use muster_cluster::attempt::{Answer, PodRequest, Target};
 use muster_model::units::{Millis, Time};
-use muster_model::{PodKey, Question};
+use muster_model::{PodKey, Question, Recalled};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ pub enum Request {
     Read(PodKey),
     /// `PATCH` the pod's condition `DisruptionTarget`.
     Tell(PodKey),
-    /// `PATCH` what an object says.
-    Say(Subject, Said),
+    /// `PATCH` what an object says, with what of it a process that comes later reads.
+    Say(Subject, Said, Recalled),
 }
 
 impl Request {
@@ -528,7 +528,7 @@ impl Network {
     }
 
     fn refuses_words(&self, request: &Request) -> bool {
-        let Request::Say(subject, _) = request else {
+        let Request::Say(subject, ..) = request else {
             return false;
         };
         let lot = self.salt ^ hash(&format!("{subject:?}"));

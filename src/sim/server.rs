@@ -17,7 +17,7 @@ use muster_core::implied::ImpliedGangs;
 use muster_model::units::Time;
 use muster_model::{
     ClaimRef, ClaimSpec, Event, GangKey, GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, Object,
-    ObjectKey, ObjectKind, Objects, PodKey, PodSpec, QueueSpec, Source, TopologySpec,
+    ObjectKey, ObjectKind, Objects, PodKey, PodSpec, QueueSpec, Recalled, Source, TopologySpec,
 };
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -245,12 +245,15 @@ impl Server {
     }
 
     /// `PATCH` of a status: what an object says from now on.
-    pub fn say(&mut self, subject: &Subject, said: Said) -> Answer {
+    pub fn say(&mut self, subject: &Subject, said: Said, recalled: Recalled) -> Answer {
         let uid = uid_of(subject);
         let Some(key) = self.by_uid.get(uid).cloned() else {
             return status(404, "not found".to_owned());
         };
         self.said.insert(subject.clone(), said);
+        if let Some(Object::Gang(gang)) = self.objects.get_mut(&key) {
+            gang.recalled = recalled;
+        }
         let told = match &key {
             ObjectKey::Pod(key) => self
                 .pod_named(&key.namespace, &key.name)
@@ -407,9 +410,9 @@ impl Server {
         };
         match object {
             Object::Gang(gang) => {
-                gang.created = match before {
-                    Some(Object::Gang(before)) => before.created,
-                    _ => now,
+                (gang.created, gang.recalled) = match before {
+                    Some(Object::Gang(before)) => (before.created, before.recalled.clone()),
+                    _ => (now, Recalled::default()),
                 };
                 (gang.uid, gang.generation) = (uid, generation);
             }

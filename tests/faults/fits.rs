@@ -18,6 +18,8 @@ struct Members<'a> {
     waiting: Vec<&'a PodSpec>,
     placed: BTreeMap<Option<&'a str>, u32>,
     succeeded: u32,
+    /// Those who succeeded and are gone.
+    retired: u32,
 }
 
 impl<'a> Members<'a> {
@@ -41,7 +43,7 @@ impl<'a> Members<'a> {
             }
         }
         let min = spec.map_or(1, |spec| spec.min_available);
-        let placed = self.all_placed() + u32::try_from(needed.len()).unwrap();
+        let placed = self.all_placed() + self.retired + u32::try_from(needed.len()).unwrap();
         let more = min.saturating_sub(placed);
         let more = if needed.is_empty() { more.max(1) } else { more };
         for _ in 0..more {
@@ -51,8 +53,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Nothing waits that has room. Where members ended well and are gone nothing is said: a scheduler that
-/// started later cannot know them, and waits for them.
+/// Nothing waits that has room. Where members ended well and are gone, and the status does not say so yet, nothing
+/// is said: a scheduler that started later cannot know them, and waits for them.
 pub(crate) fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
     let (server, ledger) = (driver.server(), driver.ledger());
     let mut gangs: BTreeMap<GangKey, Members<'_>> = BTreeMap::new();
@@ -71,19 +73,28 @@ pub(crate) fn what_fits_is_placed(driver: &Driver) -> Result<(), String> {
         return Ok(());
     }
     let everywhere = all_told(server, &[]);
-    for (key, members) in gangs {
+    for (key, mut members) in gangs {
         let held = held_for_others(driver, &key);
         let without = (!held.is_empty()).then(|| all_told(server, &held));
         let linter = without.as_ref().unwrap_or(&everywhere);
         let total = ledger.gangs.get(&key).map(GangLine::total);
-        if total.unwrap_or_default().succeeded > members.succeeded {
+        let spec = server.gang(&key);
+        members.retired = total
+            .unwrap_or_default()
+            .succeeded
+            .saturating_sub(members.succeeded);
+        let said = spec.map_or(0, |spec| spec.recalled.succeeded);
+        let is_said = members.succeeded + members.retired <= said;
+        let in_subgroups = spec.is_some_and(|spec| !spec.subgroups.is_empty());
+        if members.retired > 0 && (!is_said || in_subgroups) {
             continue;
         }
-        let spec = server.gang(&key);
         if spec.is_none() && !matches!(members.waiting[0].gang, GangRef::Own) {
             continue;
         }
-        if spec.is_some_and(|spec| !spec.min_resources.is_empty()) && members.all_placed() == 0 {
+        if spec.is_some_and(|spec| !spec.min_resources.is_empty())
+            && members.all_placed() + members.retired == 0
+        {
             // What is set aside for others may keep it out.
             continue;
         }

@@ -3,10 +3,13 @@
 use super::{Reading, created, filled, topologies, topology};
 use crate::requests::{Reader, in_core_units};
 use crate::slim::{Text, Texts};
+use crate::status::Status;
 use crate::{coscheduling, crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
-use muster_model::{Amounts, GangKey, GangSpec, GrantedTerms, Lifetime, Source, SubgroupSpec};
+use muster_model::{
+    Amounts, GangKey, GangSpec, GrantedTerms, Lifetime, Recalled, Source, SubgroupSpec,
+};
 use std::collections::BTreeMap;
 
 /// Our own PodGroup.
@@ -50,7 +53,7 @@ pub fn muster_gang(group: &crd::PodGroup) -> GangSpec {
             .replicas
             .map(|most| count("spec.replicas", most, &mut problems)),
         repair_for: repair_for(spec.disruption.as_ref(), &mut problems),
-        granted: granted(group.status.as_ref()),
+        recalled: recalled(group.status.as_ref()),
         invalid: joined(&problems),
         ..identity(&group.metadata, Source::Muster)
     }
@@ -75,15 +78,43 @@ pub fn scheduling_spec_gang(object: &crd::JobSchedulingSpec) -> GangSpec {
         priority: spec.priority,
         priority_class: filled(spec.priority_class_name.as_ref()),
         node_selector: spec.node_selector.clone(),
-        granted: granted(object.status.as_ref()),
+        recalled: recalled(object.status.as_ref()),
         invalid: joined(&problems),
         ..identity(meta, Source::SchedulingSpec)
     }
 }
 
-/// On what terms the status says that it was granted what it holds. Who may write it is Muster.
-fn granted(status: Option<&crd::PodGroupStatus>) -> Option<GrantedTerms> {
-    let granted = status?.granted.as_ref()?;
+/// What a status says that was written of a gang; as a process that begins reads it.
+#[must_use]
+pub fn said_of_gang(status: &Status) -> Recalled {
+    match status {
+        Status::PodGroup(status) => recalled(Some(status)),
+        Status::Volcano(status) => have_succeeded(status.succeeded),
+        Status::Coscheduling(status) => have_succeeded(status.succeeded),
+        _ => Recalled::default(),
+    }
+}
+
+/// What our own status keeps. Who may write it is Muster.
+fn recalled(status: Option<&crd::PodGroupStatus>) -> Recalled {
+    let succeeded = status.and_then(|status| status.succeeded).unwrap_or(0);
+    Recalled {
+        granted: status.and_then(granted),
+        ..have_succeeded(u32::try_from(succeeded).unwrap_or(0))
+    }
+}
+
+/// What the status of a kind that has no more to say keeps.
+const fn have_succeeded(succeeded: u32) -> Recalled {
+    Recalled {
+        granted: None,
+        succeeded,
+    }
+}
+
+/// On what terms the status says that it was granted what it holds.
+fn granted(status: &crd::PodGroupStatus) -> Option<GrantedTerms> {
+    let granted = status.granted.as_ref()?;
     let lifetime = granted.lifetime.as_deref().map(duration::parse);
     Some(GrantedTerms {
         queue: filled(granted.queue.as_ref())?,
@@ -118,6 +149,7 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
         queue: filled(spec.queue.as_ref()),
         priority_class: filled(spec.priority_class_name.as_ref()),
         min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
+        recalled: have_succeeded(group.status.succeeded),
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Volcano, reading)
     }
@@ -170,6 +202,7 @@ pub fn coscheduling_gang(group: &coscheduling::PodGroup, reading: &Reading) -> G
         ),
         queue: queue_by_label(&group.metadata),
         min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
+        recalled: have_succeeded(group.status.succeeded),
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Coscheduling, reading)
     }
@@ -398,6 +431,27 @@ mod tests {
             invalid.contains("spec.disruption.deadline: \"soon\""),
             "{invalid}"
         );
+    }
+
+    #[test]
+    fn who_has_succeeded_is_read_from_the_status_of_each_kind_that_says_it() {
+        let of = |status: Value| {
+            json!({
+                "apiVersion": "muster.dev/v1alpha1", "kind": "PodGroup",
+                "metadata": {"name": "g", "namespace": "n"}, "spec": {}, "status": status,
+            })
+        };
+        let told = of(json!({"succeeded": 2}));
+        let ours = |value: &Value| muster_gang(&serde_json::from_value(value.clone()).unwrap());
+        let reading = Reading::default();
+        let volcanos = volcano_gang(&serde_json::from_value(told.clone()).unwrap(), &reading);
+        let others = coscheduling_gang(&serde_json::from_value(told.clone()).unwrap(), &reading);
+        for gang in [ours(&told), volcanos, others] {
+            assert_eq!(gang.recalled, have_succeeded(2), "{:?}", gang.source);
+        }
+        for nothing in [json!({}), json!({"succeeded": -1})] {
+            assert_eq!(ours(&of(nothing)).recalled, Recalled::default());
+        }
     }
 
     #[test]

@@ -21,7 +21,9 @@ mod volcano_queue;
 mod volumes;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
-pub use gang::{coscheduling_gang, muster_gang, scheduling_spec_gang, upstream_gang, volcano_gang};
+pub use gang::{
+    coscheduling_gang, muster_gang, said_of_gang, scheduling_spec_gang, upstream_gang, volcano_gang,
+};
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;

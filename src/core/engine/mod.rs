@@ -250,6 +250,7 @@ impl Scheduler {
             claims: &mut self.claims,
             orders: Orders::default(),
         };
+        cycle.state.recall_the_retired();
         let outbox = cycle.claims.questions.take_outbox();
         cycle.orders.asks = outbox.into_iter().map(Inquiry::Ask).collect();
         fire_timers(&mut cycle);

@@ -55,7 +55,6 @@ pub(super) fn status(
     let why = why(state, agenda, id);
     let gang = &state[id];
     let counts = gang.counts();
-    let retired: u32 = gang.subgroups.iter().map(|one| one.retired).sum();
     let definition = gang.definition();
     GangStatus {
         gang: gang.key.clone(),
@@ -66,7 +65,7 @@ pub(super) fn status(
         min_available: gang.min_available(),
         bound: counts.holding(),
         running: counts.of(Standing::Running),
-        succeeded: counts.of(Standing::Succeeded) + retired,
+        succeeded: counts.of(Standing::Succeeded) + gang.all_retired(),
         failed: counts.of(Standing::Failed),
         position,
         estimated_start: estimated_start(state, claims, id),

@@ -42,6 +42,7 @@ pub type Note = String;
 pub struct Linter {
     account: Account,
     exempt: Exemptions,
+    has_begun: bool,
 }
 
 impl Linter {
@@ -50,7 +51,11 @@ impl Linter {
     pub fn of(exempt: Exemptions) -> Self {
         let mut account = Account::default();
         account.leave_unchecked(&exempt.unchecked);
-        Self { account, exempt }
+        Self {
+            account,
+            exempt,
+            has_begun: false,
+        }
     }
 
     /// Takes one piece of news, before or after the scheduler does.
@@ -61,13 +66,20 @@ impl Linter {
     /// A trial of places on what is known so far; nothing that is tried is taken down here.
     #[must_use]
     pub fn trial(&self) -> Trial {
-        Trial::new(self.account.clone(), self.exempt.clone())
+        let mut account = self.account.clone();
+        if !self.has_begun {
+            account.gangs.recall();
+        }
+        Trial::new(account, self.exempt.clone())
     }
 
     /// Looks at the plan that the scheduler made of all news so far, and takes its orders down as
     /// given.
     #[must_use]
     pub fn look(&mut self, plan: &Plan, now: Time) -> Vec<Note> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.account.gangs.recall();
+        }
         checks::look(&mut self.account, plan, &self.exempt, now)
     }
 }

@@ -215,9 +215,19 @@ pub struct GangSpec {
     pub goes_whole: bool,
     /// Why the object cannot be valid, in words; the gang waits while there is a reason.
     pub invalid: Option<String>,
-    /// On what terms its status says that it was granted what it holds. Read by a process that begins, and not
-    /// part of what the object asks for.
+    /// What its status says that only the process knew which wrote it. Read by one that begins, and not part of
+    /// what the object asks for.
+    pub recalled: Recalled,
+}
+
+/// What the status of a gang keeps for the process that comes after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Recalled {
+    /// On what terms it was granted what it holds.
     pub granted: Option<GrantedTerms>,
+    /// How many of its members have ended well, those that are gone included.
+    pub succeeded: u32,
 }
 
 /// On what terms a gang was granted what it holds.

@@ -27,6 +27,11 @@ impl Objects {
         self.0.get(&key.kind())?.get(&key.clone().of_name())
     }
 
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, key: &ObjectKey) -> Option<&mut Object> {
+        self.0.get_mut(&key.kind())?.get_mut(&key.clone().of_name())
+    }
+
     /// What is told of the object of a name; `None` also where the name is one of another kind.
     #[must_use]
     pub fn spec<S: Spec>(&self, key: &ObjectKey) -> Option<&S> {

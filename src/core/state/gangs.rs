@@ -7,7 +7,7 @@ use super::terms::Terms;
 use muster_model::resources::{Request, Tally};
 use muster_model::units::{Millis, Time};
 use muster_model::{
-    GangKey, GangSpace, GangSpec, GrantedTerms, Housemates, Labels, Lifetime, Rank, SubgroupSpec,
+    GangKey, GangSpace, GangSpec, Housemates, Labels, Lifetime, Rank, Recalled, SubgroupSpec,
     TopologyWish,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -222,8 +222,9 @@ pub struct Gang {
     pub granted: bool,
     /// The terms that it asks for, where they are others than it was granted.
     pub asks: Option<Terms>,
-    /// Those that it was granted by the process before, until it is known whether it holds anything.
-    pub recalled: Option<GrantedTerms>,
+    /// What the process before left in its status, until this one has begun; the terms until it is known whether
+    /// it holds anything.
+    pub recalled: Recalled,
     /// The queue and the lifetime under which what it holds is counted.
     pub account: Option<(QueueId, Lifetime)>,
     /// Its priority, resolved.
@@ -349,14 +350,6 @@ impl Gang {
             all = all.saturating_add(has);
         }
         minima.max(self.min_available().saturating_sub(all))
-    }
-
-    /// A member that ended well is gone: it stays available.
-    pub fn retire(&mut self, subgroup: Option<usize>, label: Option<String>) {
-        *self.retired.entry(label).or_default() += 1;
-        if let Some(subgroup) = subgroup.and_then(|index| self.subgroups.get_mut(index)) {
-            subgroup.retired += 1;
-        }
     }
 
     /// Notes that a member that counted is lost.

@@ -14,7 +14,6 @@
 use super::ClusterState;
 use super::ids::{GangId, NodeId};
 use super::kept::View;
-use super::pods::Standing;
 use muster_model::resources::{Dimension, Request, Tally};
 use muster_model::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -254,7 +253,7 @@ impl ClusterState {
     #[must_use]
     pub fn room_wanted(&self, id: GangId) -> Tally {
         let mut wanted = Tally::default();
-        let asks = |gang: &&super::Gang| !gang.min_resources.is_empty() && !has_ended(gang);
+        let asks = |gang: &&super::Gang| !gang.min_resources.is_empty() && !gang.has_ended();
         let Some(gang) = self.gangs.get(id).filter(asks) else {
             return wanted;
         };
@@ -355,12 +354,4 @@ impl ClusterState {
         let held = gangs.filter_map(|gang| self.held_for(*gang)?.on.get(&node));
         held.map(|amounts| amounts.get(dimension)).sum()
     }
-}
-
-/// Whether all members that a gang had have ended.
-fn has_ended(gang: &super::Gang) -> bool {
-    let counts = gang.counts();
-    let ended = counts.of(Standing::Succeeded) + counts.of(Standing::Failed);
-    let retired: u32 = gang.retired.values().sum();
-    counts.all() == ended && ended + retired > 0
 }

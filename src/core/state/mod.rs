@@ -37,6 +37,7 @@ mod pod_rules;
 mod pods;
 mod priorities;
 mod queues;
+mod retired;
 mod settle;
 mod shapes;
 mod slots;
@@ -93,7 +94,7 @@ use muster_model::resources::{Dimensions, Tally, Weights, Worth};
 use muster_model::units::{Millis, Time};
 use muster_model::{
     Answer, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, ProfileId,
-    QuestionId, RemotePoint, Source,
+    QuestionId, Recalled, RemotePoint, Source,
 };
 use nodes::{NodeChange, Occupant};
 use others::{Others, define};
@@ -464,7 +465,7 @@ impl ClusterState {
     }
 
     fn upsert_definition(&mut self, mut spec: GangSpec) {
-        let (key, granted) = (spec.key.clone(), spec.granted.take());
+        let (key, recalled) = (spec.key.clone(), std::mem::take(&mut spec.recalled));
         let gang = match self.find_gang(&spec.key) {
             Some(id) => {
                 self.define(id, spec);
@@ -475,7 +476,11 @@ impl ClusterState {
         };
         if let Some(gang) = gang.and_then(|id| self.gangs.get_mut(id)) {
             // What is said of it later we say ourselves.
-            gang.recalled = granted.filter(|_| !self.has_begun);
+            gang.recalled = if self.has_begun {
+                Recalled::default()
+            } else {
+                recalled
+            };
         }
     }
 

@@ -281,7 +281,7 @@ impl ClusterState {
             if before.standing == Standing::Succeeded
                 && let Some((gang, (index, label))) = gang.zip(subgroup)
             {
-                gang.retire(index, label);
+                gang.retire(index, label, 1);
             }
             self.give_up_if_not_ours(gang_id);
         }

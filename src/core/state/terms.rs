@@ -94,7 +94,7 @@ impl ClusterState {
     /// The terms of a gang that nobody was seen to give room to: those that the process before granted it; what
     /// it asks for, if that may have done so; and none that protect it, if somebody else put it there.
     fn terms_found(&mut self, id: GangId, asked: Terms) -> Terms {
-        match self.gangs[id].recalled.take() {
+        match self.gangs[id].recalled.granted.take() {
             Some(recalled) => Terms {
                 queue: self.queues.join(&recalled.queue, id),
                 lifetime: recalled.lifetime,

@@ -245,9 +245,9 @@ impl Driver {
                 }
                 other => other,
             },
-            Request::Say(subject, said) => {
+            Request::Say(subject, said, recalled) => {
                 self.last_word = self.now;
-                self.server.say(subject, said.clone())
+                self.server.say(subject, said.clone(), recalled.clone())
             }
             Request::Bind(pod, target) => self.bind(pod, &target.node, target.slot),
             Request::Ask(question) => Answer::Outside(match question.about.places() {

@@ -3,7 +3,7 @@
 use super::{Driver, Happening};
 use crate::network::Mischief;
 use muster_api::said::Said;
-use muster_model::PodKey;
+use muster_model::{PodKey, Recalled};
 
 impl Driver {
     pub(super) fn foresee_mischief(&mut self) {
@@ -74,7 +74,8 @@ impl Driver {
         let subjects = self.server.subjects();
         if let Some(subject) = subjects.get(self.network.pick(subjects.len())) {
             self.network.count(|met| met.overwritten += 1);
-            self.server.say(&subject.clone(), Said::default());
+            self.server
+                .say(&subject.clone(), Said::default(), Recalled::default());
         }
     }
 }

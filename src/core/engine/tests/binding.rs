@@ -4,27 +4,6 @@ use super::*;
 use crate::state::MAX_SETBACKS;
 
 #[test]
-fn succeeded_members_count_even_when_they_are_deleted() {
-    let mut story = Story::new();
-    story.node("n", 2);
-    story.group("g", 2);
-    let first = story.pod("p0", Some("g"));
-    story.pod("p1", Some("g"));
-    story.run();
-    let ended = PodSpec {
-        phase: PodPhase::Succeeded,
-        node: Some("n".into()),
-        ..pod("p0", Some("g"), 1)
-    };
-    story.submit(ended);
-    story.tell(Event::Gone(ObjectKey::Pod(first)));
-    story.step();
-    story.pass(60_000);
-    assert_eq!(story.step().1, []);
-    assert_eq!(story.status("g").succeeded, 1);
-}
-
-#[test]
 fn a_member_that_is_refused_is_tried_on_another_node() {
     let mut story = Story::new();
     story.node("n1", 1);
@@ -496,42 +475,4 @@ fn a_release_is_over_when_no_member_holds_a_node() {
         2,
         "after the back-off, which begins now"
     );
-}
-
-#[test]
-fn a_podgroup_made_again_under_its_name_has_nothing_of_the_former_one() {
-    let mut story = Story::new();
-    story.node("n", 4);
-    let of_uid = |uid: &str| GangSpec {
-        uid: uid.into(),
-        min_available: 4,
-        ..group("g")
-    };
-    story.define(of_uid("former"));
-    for name in ["p0", "p1", "p2", "p3"] {
-        story.pod(name, Some("g"));
-    }
-    assert_eq!(story.run().len(), 4);
-    for name in ["p0", "p1", "p2"] {
-        let ended = PodSpec {
-            phase: PodPhase::Succeeded,
-            node: Some("n".into()),
-            ..pod(name, Some("g"), 1)
-        };
-        let key = story.submit(ended);
-        story.tell(Event::Gone(ObjectKey::Pod(key)));
-    }
-    // The last one takes its time to leave; meanwhile the PodGroup goes and comes, seen as one change.
-    story.submit(PodSpec {
-        terminating: true,
-        node: Some("n".into()),
-        ..pod("p3", Some("g"), 1)
-    });
-    story.step();
-    story.define(of_uid("later"));
-    story.pod("q0", Some("g"));
-    story.pod("q1", Some("g"));
-    assert_eq!(story.binds(), []);
-    let status = story.status("g");
-    assert_eq!((status.succeeded, status.phase), (0, GangPhase::Scheduling));
 }

@@ -1,7 +1,7 @@
 //! What a gang that holds something is granted, and what it only asks for.
 
 use super::*;
-use muster_model::{GrantedTerms, Lifetime, QueueSpec};
+use muster_model::{GrantedTerms, Lifetime, QueueSpec, Recalled};
 
 /// Eight CPUs, of which each of two queues has a share of four and no more for ever.
 fn halves(story: &mut Story) {
@@ -32,6 +32,14 @@ fn on_the_node(name: &str, cpus: i64) -> PodSpec {
         phase: PodPhase::Running,
         bound_at: Some(Time::ZERO),
         ..pod(name, Some(name), cpus)
+    }
+}
+
+/// What a status keeps that says this.
+fn kept(granted: Option<GrantedTerms>) -> Recalled {
+    Recalled {
+        granted,
+        ..Recalled::default()
     }
 }
 
@@ -83,7 +91,7 @@ fn a_process_that_begins_finds_who_runs_on_the_terms_that_the_status_says() {
     halves(&mut story);
     for (name, granted) in [("edited", lent.clone()), ("silent", None)] {
         story.define(GangSpec {
-            granted,
+            recalled: kept(granted),
             ..of_queue(name, "a", None)
         });
         story.submit(on_the_node(name, 4));
@@ -97,7 +105,7 @@ fn a_process_that_begins_finds_who_runs_on_the_terms_that_the_status_says() {
     assert!(words.contains(says), "{words}");
     // What a status says later is what this process said, or nobody.
     story.define(GangSpec {
-        granted: lent,
+        recalled: kept(lent),
         ..of_queue("silent", "a", None)
     });
     story.step();

@@ -28,6 +28,7 @@ mod promises;
 mod racks;
 mod ranks;
 mod remote;
+mod retired;
 mod slots;
 mod sparing;
 mod volumes;

@@ -120,6 +120,29 @@ impl Gang {
         sum
     }
 
+    /// Members that ended well before anybody here looked, by what the status says, and are gone. Whoever lacks some
+    /// has them.
+    fn recall(&mut self) {
+        let Some(spec) = self.definition().cloned() else {
+            return;
+        };
+        let all = self.everybody();
+        let said = spec.recalled.succeeded.min(self.minimum());
+        let mut left = i64::from(said) - all.of(Count::Succeeded) - all.of(Count::Retired);
+        let label = |one: &SubgroupSpec| Some(one.name.clone()).filter(|name| !name.is_empty());
+        let lacking = spec
+            .subgroups
+            .iter()
+            .map(|one| (label(one), i64::from(one.min)));
+        let all = (spec.subgroups.first().and_then(label), i64::MAX);
+        for (label, wanted) in lacking.chain([all]) {
+            let counts = self.subgroups.entry(label).or_default();
+            let more = (wanted - counts.available()).min(left).max(0);
+            *counts.0.entry(Count::Retired).or_default() += more;
+            left -= more;
+        }
+    }
+
     fn has(&self, subgroup: Option<&str>) -> bool {
         let subgroups = self.definition().map_or(&[][..], |spec| &spec.subgroups);
         let takes = |one: &SubgroupSpec| one.name.is_empty() || Some(one.name.as_str()) == subgroup;
@@ -187,6 +210,11 @@ impl Gangs {
     pub(crate) fn define(&mut self, spec: &GangSpec) {
         let gang = self.change(&spec.key);
         gang.redefine(|definitions| _ = definitions.insert(spec.source, spec.clone()));
+    }
+
+    /// Before the first look, when all was told.
+    pub(crate) fn recall(&mut self) {
+        self.known.values_mut().for_each(Gang::recall);
     }
 
     pub(crate) fn undefine(&mut self, key: &GangKey, source: Source) {
