@@ -1,4 +1,4 @@
-//! Who may have a bind on the wire: a namespace whose binds come to nothing while those of others are judged has one at
+//! Who may have a bind, or a word, on the wire: a namespace whose binds come to nothing while those of others are judged has one at
 //! a time, and one whose binds take long has some. So a webhook that hangs for one tenant holds up nobody else.
 //! Otherwise all share what there is, first come, first served: gangs get whole one after the other. No I/O and no
 //! clock.
@@ -32,19 +32,27 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// What an outcome says that was known after so long.
+    /// What the outcome of a bind says that was known after so long.
     #[must_use]
     pub const fn of(outcome: &BindOutcome, took: Millis) -> Self {
         match outcome {
             BindOutcome::Bound { .. } | BindOutcome::Refused { .. } | BindOutcome::Gone => {
-                if took.0 > LATE.0 {
-                    Self::Late
-                } else {
-                    Self::Judged
-                }
+                Self::after(true, took)
             }
-            BindOutcome::Failed { .. } => Self::Badly,
+            BindOutcome::Failed { .. } => Self::after(false, took),
             BindOutcome::Unsent => Self::Unsent,
+        }
+    }
+
+    /// How a write did that took so long.
+    #[must_use]
+    pub const fn after(is_judged: bool, took: Millis) -> Self {
+        if !is_judged {
+            Self::Badly
+        } else if took.0 > LATE.0 {
+            Self::Late
+        } else {
+            Self::Judged
         }
     }
 }

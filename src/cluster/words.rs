@@ -27,6 +27,9 @@ const HEAL: Doubling = Doubling {
     longest: Millis(60_000),
 };
 
+/// What may not be written yet for the sake of others is looked at again after so long.
+const HELD: Millis = Millis(500);
+
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
@@ -49,6 +52,16 @@ impl Word {
             Self::Queue(status) => Subject::Queue(status.uid.clone()),
             Self::Topology(status) => Subject::Topology(status.uid.clone()),
             Self::Pod(order) => Subject::Pod(order.pod.uid.clone()),
+        }
+    }
+
+    /// The namespace of what it is about; empty if that has none.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        match self {
+            Self::Gang(status) => &status.gang.namespace,
+            Self::Pod(order) => &order.pod.namespace,
+            Self::Queue(_) | Self::Topology(_) => "",
         }
     }
 
@@ -99,9 +112,8 @@ impl Write {
     pub fn answered(&self, answer: &Answer, now: Timestamp) -> Written {
         match answer {
             Answer::Accepted => Written::Done(self.outcome(now)),
-            Answer::Status {
-                code: 404 | 409, ..
-            } => Written::Gone,
+            Answer::Status { code: 404, .. } => Written::Gone,
+            // A conflict (409) is another writer, or another object of that name: of the second the watch tells.
             _ => Written::Failed,
         }
     }
@@ -123,7 +135,7 @@ impl Write {
 pub enum Written {
     /// The object says this now.
     Done(Said),
-    /// The object is gone, or another one has its name.
+    /// The object is gone.
     Gone,
     /// It was not written; it is tried again.
     Failed,
@@ -207,23 +219,33 @@ impl Words {
         self.plan(&subject, now);
     }
 
-    /// The next word that may be written now; [`Words::written`] must follow.
-    pub fn take(&mut self, now: Time) -> Option<Write> {
-        let is_ready = |due: &&mut BTreeSet<(Time, Subject)>| {
-            let first = due.first();
-            first.is_some_and(|(at, _)| *at <= now)
-        };
-        let (_, subject) = self.due.iter_mut().find(is_ready)?.pop_first()?;
-        let entry = self.entries.get_mut(&subject)?;
-        entry.due = None;
-        (entry.being_written, entry.seen_meanwhile) = (true, false);
-        let (word, said) = entry.wanted.clone()?;
-        Some(Write {
-            subject,
-            word,
-            is_news: entry.held.kind != said.kind,
-            held: entry.held.clone(),
-        })
+    /// The next word that may be written now; [`Words::written`] must follow. Those of namespaces that may not begin
+    /// another write wait for a moment, behind the others.
+    pub fn take(&mut self, now: Time, may_begin: impl Fn(&str) -> bool) -> Option<Write> {
+        loop {
+            let is_ready = |due: &&mut BTreeSet<(Time, Subject)>| {
+                let first = due.first();
+                first.is_some_and(|(at, _)| *at <= now)
+            };
+            let due = self.due.iter_mut().find(is_ready)?;
+            let (_, subject) = due.pop_first()?;
+            let entry = self.entries.get_mut(&subject)?;
+            let (word, said) = entry.wanted.as_ref()?;
+            if !may_begin(word.namespace()) {
+                entry.due = Some(now + HELD);
+                due.insert((now + HELD, subject));
+                continue;
+            }
+            let write = Write {
+                word: word.clone(),
+                is_news: entry.held.kind != said.kind,
+                held: entry.held.clone(),
+                subject,
+            };
+            entry.due = None;
+            (entry.being_written, entry.seen_meanwhile) = (true, false);
+            return Some(write);
+        }
     }
 
     /// What became of a write that was taken.
@@ -326,7 +348,7 @@ mod tests {
     }
 
     fn write(words: &mut Words, now: Time) -> Write {
-        let write = words.take(now).expect("a word is due");
+        let write = words.take(now, |_| true).expect("a word is due");
         let said = write.outcome(Timestamp::UNIX_EPOCH);
         words.written(&write.subject, Written::Done(said), now);
         write
@@ -357,9 +379,9 @@ mod tests {
         words.want(waits("a"), Time(0));
         let (mut now, mut gaps) = (Time(0), Vec::new());
         for _ in 0..8 {
-            let write = words.take(now).unwrap();
+            let write = words.take(now, |_| true).unwrap();
             assert_eq!(
-                words.take(now + HEAL.longest),
+                words.take(now + HEAL.longest, |_| true),
                 None,
                 "never in two writes at once"
             );
@@ -372,6 +394,49 @@ mod tests {
             gaps,
             [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]
         );
+    }
+
+    #[test]
+    fn a_word_that_met_another_writer_is_written_again() {
+        let mut words = Words::default();
+        let conflict = |code| Answer::Status {
+            code,
+            message: String::new(),
+            retry_after: None,
+        };
+        for (code, is_tried_again) in [(409, true), (404, false)] {
+            words.want(waits("a"), Time(0));
+            let write = words.take(Time(0), |_| true).unwrap();
+            let written = write.answered(&conflict(code), Timestamp::UNIX_EPOCH);
+            words.written(&write.subject, written, Time(0));
+            assert_eq!(words.next_due().is_some(), is_tried_again, "{code}");
+            words.forget(&subject());
+        }
+    }
+
+    #[test]
+    fn who_may_not_begin_waits_behind_the_others() {
+        let of = |namespace: &str, uid: &str| {
+            let Word::Pod(mut order) = waits("a") else {
+                unreachable!()
+            };
+            (order.pod.namespace, order.pod.uid) = (namespace.to_owned(), uid.to_owned());
+            Word::Pod(order)
+        };
+        let mut words = Words::default();
+        for uid in 0..3 {
+            words.want(of("held", &format!("a-{uid}")), Time(0));
+        }
+        words.want(of("free", "b"), Time(0));
+        let may = |namespace: &str| namespace != "held";
+        let first = words.take(Time(0), may).map(|write| write.subject);
+        assert_eq!(first, Some(Subject::Pod("b".to_owned())));
+        assert_eq!(words.take(Time(0), may), None);
+        assert_eq!(
+            (words.waiting(), words.next_due()),
+            (3, Some(Time(0) + HELD))
+        );
+        assert!(words.take(Time(0) + HELD, |_| true).is_some());
     }
 
     #[test]
@@ -390,7 +455,7 @@ mod tests {
     fn what_was_overwritten_before_the_answer_came_is_said_again() {
         let mut words = Words::default();
         words.want(waits("a"), Time(0));
-        let taken = words.take(Time(0)).unwrap();
+        let taken = words.take(Time(0), |_| true).unwrap();
         words.seen(&subject(), taken.outcome(Timestamp::UNIX_EPOCH), Time(5));
         words.seen(&subject(), Said::default(), Time(6));
         let said = taken.outcome(Timestamp::UNIX_EPOCH);
@@ -450,6 +515,6 @@ mod tests {
         let mut words = Words::default();
         words.want(waits("a"), Time(0));
         words.forget(&subject());
-        assert_eq!((words.take(Time(9)), words.waiting()), (None, 0));
+        assert_eq!((words.take(Time(9), |_| true), words.waiting()), (None, 0));
     }
 }

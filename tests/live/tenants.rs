@@ -1,6 +1,6 @@
 //! What one tenant's namespace meets keeps nobody else waiting.
 
-use crate::live::{Cluster, eventually, hang, text, within};
+use crate::live::{Cluster, condition, eventually, hang, text, within};
 use serde_json::{Value, json};
 use std::thread::sleep;
 use std::time::Duration;
@@ -19,7 +19,24 @@ fn bound(cluster: &Cluster, namespace: &str) -> usize {
     pods.iter().filter(has_node).count()
 }
 
-fn submit(cluster: &Cluster, namespace: &str) {
+/// How many have heard why they wait.
+fn told(cluster: &Cluster, namespace: &str) -> usize {
+    let pods = cluster.plane.get(&pods_of(namespace)).unwrap();
+    let pods = pods["items"].as_array().unwrap();
+    let is_told = |pod: &&Value| condition(&pod["status"], "PodScheduled").is_some();
+    pods.iter().filter(is_told).count()
+}
+
+fn make_namespaces(cluster: &Cluster) {
+    for namespace in ["deaf", "calm", "free"] {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace},
+        });
+        cluster.plane.post("/api/v1/namespaces", &object).unwrap();
+    }
+}
+
+fn submit(cluster: &Cluster, namespace: &str, cpu: &str) {
     for index in 0..PODS {
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
@@ -27,7 +44,7 @@ fn submit(cluster: &Cluster, namespace: &str) {
             "spec": {
                 "schedulerName": "muster",
                 "containers": [{
-                    "name": "main", "image": "none", "resources": {"requests": {"cpu": "1m"}},
+                    "name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}},
                 }],
             },
         });
@@ -39,22 +56,17 @@ fn submit(cluster: &Cluster, namespace: &str) {
 fn a_webhook_that_hangs_for_binds_of_one_namespace_holds_up_no_other() {
     let cluster = Cluster::start();
     cluster.nodes(8, "64");
-    for namespace in ["deaf", "calm", "free"] {
-        let object = json!({
-            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace},
-        });
-        cluster.plane.post("/api/v1/namespaces", &object).unwrap();
-    }
+    make_namespaces(&cluster);
     let deaf = "request.namespace == 'deaf'";
     let hook = hang(&cluster, "deaf", "CREATE", "pods/binding", deaf);
     let muster = cluster.muster();
-    submit(&cluster, "calm");
+    submit(&cluster, "calm", "1m");
     eventually("it schedules", || bound(&cluster, "calm") == PODS);
 
-    submit(&cluster, "deaf");
+    submit(&cluster, "deaf", "1m");
     // Every bind that may be on the wire is one that hangs.
     sleep(Duration::from_secs(4));
-    submit(&cluster, "free");
+    submit(&cluster, "free", "1m");
     let took = within(Duration::from_secs(10), "the others are bound", || {
         bound(&cluster, "free") == PODS
     });
@@ -66,6 +78,38 @@ fn a_webhook_that_hangs_for_binds_of_one_namespace_holds_up_no_other() {
     drop(hook);
     within(Duration::from_secs(30), "then those are bound, too", || {
         bound(&cluster, "deaf") == PODS
+    });
+    muster.stop();
+}
+
+#[test]
+fn a_webhook_that_hangs_for_statuses_of_pods_of_one_namespace_keeps_no_other_from_hearing_why_it_waits()
+ {
+    let cluster = Cluster::start();
+    cluster.nodes(1, "8");
+    make_namespaces(&cluster);
+    let deaf = "request.namespace == 'deaf'";
+    let hook = hang(&cluster, "deaf", "UPDATE", "pods/status", deaf);
+    let muster = cluster.muster();
+    // No node is as large.
+    submit(&cluster, "calm", "9");
+    eventually("it says why they wait", || told(&cluster, "calm") == PODS);
+
+    submit(&cluster, "deaf", "9");
+    // Every word that may be on the wire is one that hangs.
+    sleep(Duration::from_secs(4));
+    submit(&cluster, "free", "9");
+    let took = within(Duration::from_secs(20), "the others hear it", || {
+        told(&cluster, "free") == PODS
+    });
+    eprintln!("{PODS} pods beside it: the last heard why it waits {took:?} after it was made");
+    assert_eq!(told(&cluster, "deaf"), 0);
+
+    let webhook = ["delete", "validatingwebhookconfiguration", "deaf"];
+    cluster.plane.kubectl(&webhook).unwrap();
+    drop(hook);
+    within(Duration::from_secs(90), "then those hear it, too", || {
+        told(&cluster, "deaf") == PODS
     });
     muster.stop();
 }

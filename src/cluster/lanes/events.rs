@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// Events that may wait; what comes beyond is dropped and counted.
 const BOUND: usize = 20_000;
 
+/// Of so many it is looked at whether one may be posted.
+const LOOKED_AT: usize = 1_000;
+
 /// What is to be said in an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
@@ -67,9 +70,17 @@ impl Events {
         fits
     }
 
-    /// Takes the first one.
-    pub(super) fn take(&mut self) -> Option<Event> {
-        self.0.pop_front()
+    /// Takes the first one of a namespace that may begin another write. Those before it go to the end, so many at
+    /// most as are looked at in one go.
+    pub(super) fn take(&mut self, may_begin: impl Fn(&str) -> bool) -> Option<Event> {
+        for _ in 0..self.0.len().min(LOOKED_AT) {
+            let event = self.0.pop_front()?;
+            if may_begin(&event.about.namespace) {
+                return Some(event);
+            }
+            self.0.push_back(event);
+        }
+        None
     }
 
     pub(super) fn len(&self) -> usize {
@@ -101,7 +112,7 @@ mod tests {
         }
         assert!(!events.put(event()));
         assert_eq!(events.len(), BOUND);
-        events.take();
+        events.take(|_| true);
         assert!(events.put(event()));
     }
 

@@ -12,6 +12,7 @@ use super::requests::{self, EventText, NewEvent};
 use super::send::{write, write_in};
 use crate::attempt::{Answer, is_transient};
 use crate::clock::wall;
+use crate::shares::{Ended, Shares};
 use crate::words::{Word, Words, Write, Written};
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
@@ -48,6 +49,8 @@ fn rest(answer: &Answer) -> Duration {
 struct Inner {
     words: Words,
     events: Events,
+    /// What each namespace has on the wire; what has none counts as one more.
+    shares: Shares,
     /// Pods whose eviction was not taken, and the answer that was said of it.
     refused: BTreeMap<String, Arc<str>>,
     serial: u64,
@@ -60,6 +63,15 @@ struct Inner {
 enum Item {
     Word(Box<Write>),
     Event(Event),
+}
+
+impl Item {
+    fn namespace(&self) -> &str {
+        match self {
+            Self::Word(write) => write.word.namespace(),
+            Self::Event(event) => &event.about.namespace,
+        }
+    }
 }
 
 /// The lane's intake. Clones put into the same memory.
@@ -203,24 +215,31 @@ impl SlowLane {
             if let Some(item) = self.take() {
                 return item;
             }
+            // Those that wait may not begin yet, or there are none. What comes first is of no interest.
+            let _ = timeout(TRICKLE, self.moved.notified()).await;
         }
     }
 
-    /// Takes the next thing that is due, words before events.
+    /// Takes the next thing that is due, words before events, of those whose namespace may begin another write.
     fn take(&self) -> Option<Item> {
         let now = self.context.clock.now();
         let mut inner = self.inner();
+        let inner = &mut *inner;
+        let may_begin = |namespace: &str| inner.shares.may_begin(namespace, now);
         let word = if inner.closing {
             None
         } else {
-            inner.words.take(now)
+            inner.words.take(now, may_begin)
         };
         let word = word.map(|write| Item::Word(Box::new(write)));
-        let item = word.or_else(|| inner.events.take().map(Item::Event));
+        let item = word.or_else(|| inner.events.take(may_begin).map(Item::Event));
         let waiting = inner.words.waiting() + inner.events.len();
         let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
         self.context.metrics.notes_waiting.set(waiting);
-        inner.writing += usize::from(item.is_some());
+        if let Some(item) = &item {
+            inner.writing += 1;
+            inner.shares.begin(item.namespace());
+        }
         item
     }
 
@@ -265,11 +284,21 @@ impl SlowLane {
     }
 
     async fn carry_out(&self, item: Item) {
+        let namespace = item.namespace().to_owned();
+        let begun = self.context.clock.now();
         let rest = match item {
             Item::Event(event) => self.post(&event).await,
             Item::Word(word) => self.say(*word).await,
         };
-        if let Some(rest) = rest {
+        let now = self.context.clock.now();
+        let how = Ended::after(rest.is_none(), now.since(begun));
+        let alone = {
+            let mut inner = self.inner();
+            inner.shares.end(&namespace, how, now);
+            inner.shares.is_in_trouble(&namespace, now)
+        };
+        // What fails in one namespace alone says nothing of the API server.
+        if let Some(rest) = rest.filter(|_| !alone) {
             // The rest holds back a slot of the lane: who is overloaded is asked less.
             sleep(rest).await;
         }
@@ -345,10 +374,9 @@ impl SlowLane {
 fn judge(answer: &Answer) -> (&'static str, Option<Duration>) {
     match answer {
         Answer::Accepted => ("written", None),
-        // The object is gone, or another one has its name.
-        Answer::Status {
-            code: 404 | 409, ..
-        } => ("gone", None),
+        Answer::Status { code: 404, .. } => ("gone", None),
+        // Another writer came between, or another object has the name.
+        Answer::Status { code: 409, .. } => ("retried", None),
         Answer::Status { code, .. } if !is_transient(*code) => ("failed", None),
         _ => ("retried", Some(rest(answer))),
     }

@@ -71,6 +71,13 @@ impl Breaker {
         }
     }
 
+    /// A request that was let pass was not sent after all: the next one is the try.
+    pub fn withdrew(&mut self, now: Time) {
+        if self.state == State::Trying {
+            self.state = State::Open(now);
+        }
+    }
+
     /// Whether requests are held back.
     #[must_use]
     pub const fn is_open(&self) -> bool {
@@ -113,6 +120,18 @@ mod tests {
         assert!(!breaker.lets_pass(Time(RESTS.first.0)));
         breaker.succeeded();
         assert!(breaker.lets_pass(Time(RESTS.first.0)) && !breaker.is_open());
+    }
+
+    #[test]
+    fn a_try_that_was_not_sent_leaves_it_to_the_next() {
+        let mut breaker = opened();
+        assert!(breaker.lets_pass(Time(RESTS.first.0)));
+        breaker.withdrew(Time(RESTS.first.0 + 5));
+        assert!(breaker.is_open(), "nothing was heard of it");
+        assert!(breaker.lets_pass(Time(RESTS.first.0 + 5)));
+        breaker.succeeded();
+        breaker.withdrew(Time(RESTS.first.0 + 9));
+        assert!(!breaker.is_open());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use muster_model::{AskedNode, PodKey, RemoteAnswer, RemotePoint, RemoteQuestion}
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::task::spawn_blocking;
 
 /// What is appended to an extender's URL; none where it does not do that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl Extender {
         };
         let node = pod.node.as_deref().ok_or("the pod has no node")?;
         let arguments = Binding::of(&pod.key, node);
-        let body = serde_json::to_vec(&arguments).map_err(|error| error.to_string())?;
+        let body = async { serde_json::to_vec(&arguments).map_err(|error| error.to_string()) };
         let checked = |answer: &Bytes| read_binding(answer).map_err(|wrong| wrong.to_string());
         self.line
             .ask(question.point.as_str(), url, body, checked)
@@ -102,26 +103,21 @@ impl Extender {
         let url = verb.ok_or(NO_VERB)?;
         // Those of a question are equal in all that Muster looks at.
         let pod = question.pods.first().ok_or("no pod is asked about")?;
-        let pod = read_pod(client, &pod.key).await?;
         let nodes = &question.nodes;
-        let known = if self.node_cache_capable {
-            None
-        } else {
-            Some(read_nodes(client).await?)
+        let body = async {
+            let texts = Texts {
+                pod: get(client, &path_of(&pod.key)).await?,
+                nodes: if self.node_cache_capable {
+                    None
+                } else {
+                    Some(get(client, NODES).await?)
+                },
+            };
+            let (key, nodes) = (pod.key.clone(), Arc::clone(nodes));
+            // With thousands of nodes this takes long, and the Lease is renewed on this thread.
+            let made = spawn_blocking(move || texts.arguments(&key, &nodes)).await;
+            made.map_err(|error| error.to_string())?
         };
-        let arguments = Arguments {
-            pod: &pod,
-            nodes: known.as_ref().map(|known| NodeList {
-                items: nodes
-                    .iter()
-                    .filter_map(|node| known.get(&node.name))
-                    .collect(),
-            }),
-            node_names: known
-                .is_none()
-                .then(|| nodes.iter().map(|node| node.name.as_str()).collect()),
-        };
-        let body = serde_json::to_vec(&arguments).map_err(|error| error.to_string())?;
         let checked = |answer: &Bytes| read(nodes, answer).map_err(|wrong| wrong.to_string());
         let point = question.point.as_str();
         self.line.ask(point, url, body, checked).await
@@ -130,25 +126,43 @@ impl Extender {
 
 const NO_VERB: &str = "it has no verb for that";
 
-async fn read_pod(client: &Client, key: &PodKey) -> Result<Value, String> {
-    let PodKey {
-        namespace,
-        name,
-        uid,
-    } = key;
-    let path = format!("/api/v1/namespaces/{namespace}/pods/{name}");
-    let pod = get(client, &path).await?;
-    let same = pod.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
-    if same {
-        Ok(pod)
-    } else {
-        Err(format!("pod {key} is gone"))
+/// All nodes, as the API server's cache has them.
+const NODES: &str = "/api/v1/nodes?resourceVersion=0";
+
+fn path_of(pod: &PodKey) -> String {
+    format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name)
+}
+
+/// What the API server answered.
+struct Texts {
+    pod: String,
+    /// `None`: names are enough.
+    nodes: Option<String>,
+}
+
+impl Texts {
+    /// What is sent.
+    fn arguments(&self, key: &PodKey, asked: &[AskedNode]) -> Result<Vec<u8>, String> {
+        let pod = parse(&self.pod, "the pod")?;
+        if pod.pointer("/metadata/uid").and_then(Value::as_str) != Some(&key.uid) {
+            return Err(format!("pod {key} is gone"));
+        }
+        let known = self.nodes.as_deref().map(by_name).transpose()?;
+        let names = asked.iter().map(|node| node.name.as_str());
+        let arguments = Arguments {
+            pod: &pod,
+            nodes: known.as_ref().map(|known| NodeList {
+                items: names.clone().filter_map(|name| known.get(name)).collect(),
+            }),
+            node_names: known.is_none().then(|| names.collect()),
+        };
+        serde_json::to_vec(&arguments).map_err(|error| error.to_string())
     }
 }
 
-/// The nodes by name, as the API server's cache has them.
-async fn read_nodes(client: &Client) -> Result<BTreeMap<String, Value>, String> {
-    let mut list = get(client, "/api/v1/nodes?resourceVersion=0").await?;
+/// The nodes of a list.
+fn by_name(list: &str) -> Result<BTreeMap<String, Value>, String> {
+    let mut list = parse(list, "the list of nodes")?;
     let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else {
         return Err("the list of nodes has no items".to_owned());
     };
@@ -159,9 +173,13 @@ async fn read_nodes(client: &Client) -> Result<BTreeMap<String, Value>, String> 
     Ok(named.collect())
 }
 
-async fn get(client: &Client, path: &str) -> Result<Value, String> {
+fn parse(text: &str, what: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("{what} cannot be read: {error}"))
+}
+
+async fn get(client: &Client, path: &str) -> Result<String, String> {
     let request = http::Request::get(path).body(Vec::new());
     let request = request.map_err(|error| error.to_string())?;
-    let answer = client.request::<Value>(request).await;
+    let answer = client.request_text(request).await;
     answer.map_err(|error| format!("GET {path}: {}", error_text::request(&error)))
 }

@@ -111,12 +111,14 @@ impl Line {
         self.clock.now()
     }
 
-    /// Asks, and has the answer read; counts what became of it.
+    /// Asks, and has the answer read; counts what became of it. What is sent is made only for a question that is
+    /// let pass, at its turn: so one that fails costs nothing, and no more of them are in memory than turns. The time
+    /// of the making is not its own, nor is a failure of it.
     async fn ask<T>(
         &self,
         point: &'static str,
         url: &Uri,
-        body: Vec<u8>,
+        body: impl Future<Output = Result<Vec<u8>, String>> + Send,
         read: impl FnOnce(&Bytes) -> Result<T, String>,
     ) -> Result<T, String> {
         let begun = Instant::now();
@@ -137,7 +139,14 @@ impl Line {
             return self.note(point, begun, Outcome::LeftAlone, Err(words));
         }
         // Whoever drops this future in between has not heard of an answer.
-        let mut pass = Pass(Some(self));
+        let mut pass = Pass {
+            line: Some(self),
+            is_sent: false,
+        };
+        let making = Instant::now();
+        let body = body.await?;
+        let end = end + making.elapsed();
+        pass.is_sent = true;
         let (outcome, answer) = match self.exchange(url, body, end).await {
             Ok(answer) => match read(&answer) {
                 Ok(answer) => (Outcome::Answered, Ok(answer)),
@@ -149,7 +158,7 @@ impl Line {
                 (outcome, Err(failure.to_string()))
             }
         };
-        pass.0 = None;
+        pass.line = None;
         if outcome == Outcome::Answered {
             self.breaker().succeeded();
         } else {
@@ -219,13 +228,21 @@ impl Line {
     }
 }
 
-/// A question under way. One that is dropped did not succeed: the breaker would wait for it for ever.
-struct Pass<'a>(Option<&'a Line>);
+/// A question under way. One that is dropped did not succeed, if it was sent: the breaker would wait for it for ever.
+struct Pass<'a> {
+    line: Option<&'a Line>,
+    is_sent: bool,
+}
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        if let Some(line) = self.0.take() {
-            line.breaker().failed(line.now());
+        if let Some(line) = self.line.take() {
+            let now = line.now();
+            if self.is_sent {
+                line.breaker().failed(now);
+            } else {
+                line.breaker().withdrew(now);
+            }
         }
     }
 }

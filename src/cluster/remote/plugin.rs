@@ -90,9 +90,9 @@ impl Plugin {
     }
 
     async fn ask_as(&self, id: String, question: &RemoteQuestion) -> RemoteAnswer {
-        let body = match serde_json::to_vec(&write(id, question)) {
-            Ok(body) => body,
-            Err(error) => return RemoteAnswer::Failed(error.to_string()),
+        let body = async {
+            let body = serde_json::to_vec(&write(id, question));
+            body.map_err(|error| error.to_string())
         };
         let (point, nodes) = (question.point, &question.nodes);
         let checked =

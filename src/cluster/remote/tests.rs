@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 mod decisions;
+mod extenders;
 mod tls;
 
 /// What a server does with a connection.
