@@ -120,6 +120,16 @@ impl Shares {
         most.is_none_or(|most| in_flight < most)
     }
 
+    /// The same where there are few slots and others may not have had one: who may be in trouble alone has at most half
+    /// of them until that is known.
+    #[must_use]
+    pub fn may_begin_among(&self, slots: usize, namespace: &str, now: Time) -> bool {
+        let share = self.by_namespace.get(namespace);
+        let leaves_some =
+            share.is_none_or(|share| share.trouble(now).is_none() || share.in_flight < slots / 2);
+        leaves_some && self.may_begin(namespace, now)
+    }
+
     /// How many it may have, if it is in trouble.
     fn most(&self, namespace: &str, now: Time) -> Option<usize> {
         let most = self.by_namespace.get(namespace)?.trouble(now)?;
@@ -182,6 +192,23 @@ mod tests {
         assert!(!shares.may_begin("slow", Time(1_500)));
         shares.end("slow", late, Time(1_500));
         assert!(shares.may_begin("slow", Time(1_500)));
+    }
+
+    #[test]
+    fn who_fails_leaves_some_of_few_slots_to_others_before_these_are_known_to_do_better() {
+        let mut shares = Shares::default();
+        for _ in 0..3 {
+            shares.begin("bad");
+        }
+        assert!(
+            shares.may_begin_among(4, "bad", Time(0)),
+            "it has not failed"
+        );
+        shares.end("bad", Ended::Badly, Time(1_000));
+        assert!(!shares.may_begin_among(4, "bad", Time(1_000)));
+        assert!(shares.may_begin_among(4, "good", Time(1_000)));
+        shares.end("bad", Ended::Badly, Time(1_000));
+        assert!(shares.may_begin_among(4, "bad", Time(1_000)));
     }
 
     #[test]

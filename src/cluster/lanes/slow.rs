@@ -225,7 +225,7 @@ impl SlowLane {
         let now = self.context.clock.now();
         let mut inner = self.inner();
         let inner = &mut *inner;
-        let may_begin = |namespace: &str| inner.shares.may_begin(namespace, now);
+        let may_begin = |namespace: &str| inner.shares.may_begin_among(IN_FLIGHT, namespace, now);
         let word = if inner.closing {
             None
         } else {
@@ -297,10 +297,12 @@ impl SlowLane {
             inner.shares.end(&namespace, how, now);
             inner.shares.is_in_trouble(&namespace, now)
         };
-        // What fails in one namespace alone says nothing of the API server.
+        // What fails in one namespace alone says nothing of the API server. Else who is overloaded is asked less: the
+        // rest holds back a slot of the lane, and of the namespace.
         if let Some(rest) = rest.filter(|_| !alone) {
-            // The rest holds back a slot of the lane: who is overloaded is asked less.
+            self.inner().shares.begin(&namespace);
             sleep(rest).await;
+            self.inner().shares.end(&namespace, Ended::Unsent, now);
         }
         self.inner().writing -= 1;
         self.moved.notify_one();
