@@ -26,6 +26,7 @@ mod process;
 mod tables;
 
 mod bench;
+mod chart;
 mod deploy;
 mod deployed;
 mod examples;

@@ -24,6 +24,7 @@ mod tables;
 
 mod api_crds;
 mod architecture;
+mod chart;
 mod config_commands;
 mod config_docs;
 mod config_file;
