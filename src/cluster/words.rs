@@ -219,9 +219,9 @@ impl Words {
         self.plan(&subject, now);
     }
 
-    /// The next word that may be written now; [`Words::written`] must follow. Those of namespaces that may not begin
-    /// another write wait for a moment, behind the others.
-    pub fn take(&mut self, now: Time, may_begin: impl Fn(&str) -> bool) -> Option<Write> {
+    /// The next word that may be written now; [`Words::written`] must follow. Those that may not begin wait for a
+    /// moment, behind the others.
+    pub fn take(&mut self, now: Time, may_begin: impl Fn(&Word) -> bool) -> Option<Write> {
         loop {
             let is_ready = |due: &&mut BTreeSet<(Time, Subject)>| {
                 let first = due.first();
@@ -231,7 +231,7 @@ impl Words {
             let (_, subject) = due.pop_first()?;
             let entry = self.entries.get_mut(&subject)?;
             let (word, said) = entry.wanted.as_ref()?;
-            if !may_begin(word.namespace()) {
+            if !may_begin(word) {
                 entry.due = Some(now + HELD);
                 due.insert((now + HELD, subject));
                 continue;
@@ -428,7 +428,7 @@ mod tests {
             words.want(of("held", &format!("a-{uid}")), Time(0));
         }
         words.want(of("free", "b"), Time(0));
-        let may = |namespace: &str| namespace != "held";
+        let may = |word: &Word| word.namespace() != "held";
         let first = words.take(Time(0), may).map(|write| write.subject);
         assert_eq!(first, Some(Subject::Pod("b".to_owned())));
         assert_eq!(words.take(Time(0), may), None);

@@ -18,6 +18,7 @@ use muster_api::kinds::Subject;
 use muster_api::said::Said;
 use muster_model::PodKey;
 use muster_model::{Evict, EvictCause};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,6 +28,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// Writes under way at once.
 const IN_FLIGHT: usize = 8;
+/// An event, as the metrics call it.
+const EVENT: &str = "event";
 /// Writes a second, and at once.
 const RATE: (u32, u32) = (200, 400);
 /// While binds or evictions are under way, one write in this time.
@@ -49,7 +52,7 @@ fn rest(answer: &Answer) -> Duration {
 struct Inner {
     words: Words,
     events: Events,
-    /// What each namespace has on the wire; what has none counts as one more.
+    /// What each namespace has on the wire of each kind: a webhook hangs for one, and the others are written.
     shares: Shares,
     /// Pods whose eviction was not taken, and the answer that was said of it.
     refused: BTreeMap<String, Arc<str>>,
@@ -66,11 +69,28 @@ enum Item {
 }
 
 impl Item {
-    fn namespace(&self) -> &str {
+    fn share(&self) -> String {
         match self {
-            Self::Word(write) => write.word.namespace(),
-            Self::Event(event) => &event.about.namespace,
+            Self::Word(write) => share_of_word(&write.word),
+            Self::Event(event) => share(EVENT, &event.about.namespace),
         }
+    }
+}
+
+/// What counts together in [`Shares`]. What has no namespace counts as one more.
+fn share(kind: &str, namespace: &str) -> String {
+    format!("{kind} {namespace}")
+}
+
+fn share_of_word(word: &Word) -> String {
+    share(kind_of(word), word.namespace())
+}
+
+/// As the metrics call it.
+const fn kind_of(word: &Word) -> &'static str {
+    match word {
+        Word::Gang(_) | Word::Queue(_) | Word::Topology(_) => "status",
+        Word::Pod(_) => "condition",
     }
 }
 
@@ -176,7 +196,7 @@ impl SlowLane {
 
     fn event(&self, event: Event) {
         if !self.inner().events.put(event) {
-            self.count("event", "dropped");
+            self.count(EVENT, "dropped");
         }
         self.moved.notify_one();
     }
@@ -225,20 +245,26 @@ impl SlowLane {
         let now = self.context.clock.now();
         let mut inner = self.inner();
         let inner = &mut *inner;
-        let may_begin = |namespace: &str| inner.shares.may_begin_among(IN_FLIGHT, namespace, now);
+        // There may be many words of few shares.
+        let known = RefCell::new(BTreeMap::new());
+        let may_begin = |share: String| {
+            let find = |share: &String| inner.shares.may_begin_among(IN_FLIGHT, share, now);
+            *known.borrow_mut().entry(share).or_insert_with_key(find)
+        };
         let word = if inner.closing {
             None
         } else {
-            inner.words.take(now, may_begin)
+            inner.words.take(now, |word| may_begin(share_of_word(word)))
         };
         let word = word.map(|write| Item::Word(Box::new(write)));
-        let item = word.or_else(|| inner.events.take(may_begin).map(Item::Event));
+        let may_post = |namespace: &str| may_begin(share(EVENT, namespace));
+        let item = word.or_else(|| inner.events.take(may_post).map(Item::Event));
         let waiting = inner.words.waiting() + inner.events.len();
         let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
         self.context.metrics.notes_waiting.set(waiting);
         if let Some(item) = &item {
             inner.writing += 1;
-            inner.shares.begin(item.namespace());
+            inner.shares.begin(&item.share());
         }
         item
     }
@@ -284,7 +310,7 @@ impl SlowLane {
     }
 
     async fn carry_out(&self, item: Item) {
-        let namespace = item.namespace().to_owned();
+        let share = item.share();
         let begun = self.context.clock.now();
         let rest = match item {
             Item::Event(event) => self.post(&event).await,
@@ -294,15 +320,15 @@ impl SlowLane {
         let how = Ended::after(rest.is_none(), now.since(begun));
         let alone = {
             let mut inner = self.inner();
-            inner.shares.end(&namespace, how, now);
-            inner.shares.is_in_trouble(&namespace, now)
+            inner.shares.end(&share, how, now);
+            inner.shares.is_in_trouble(&share, now)
         };
         // What fails in one namespace alone says nothing of the API server. Else who is overloaded is asked less: the
-        // rest holds back a slot of the lane, and of the namespace.
+        // rest holds back a slot of the lane, and of the share.
         if let Some(rest) = rest.filter(|_| !alone) {
-            self.inner().shares.begin(&namespace);
+            self.inner().shares.begin(&share);
             sleep(rest).await;
-            self.inner().shares.end(&namespace, Ended::Unsent, now);
+            self.inner().shares.end(&share, Ended::Unsent, now);
         }
         self.inner().writing -= 1;
         self.moved.notify_one();
@@ -331,16 +357,13 @@ impl SlowLane {
         };
         let answer = write_in(context, |encoding| requests::event(new, encoding)).await;
         let (result, rest) = judge(&answer);
-        self.count("event", result);
+        self.count(EVENT, result);
         rest
     }
 
     /// Writes a word on its object.
     async fn say(&self, word: Write) -> Option<Duration> {
-        let kind = match word.word {
-            Word::Gang(_) | Word::Queue(_) | Word::Topology(_) => "status",
-            Word::Pod(_) => "condition",
-        };
+        let kind = kind_of(&word.word);
         let at = wall(self.context.clock.now());
         let answer = write(&self.context, requests::word(&word, at)).await;
         let (result, rest) = judge(&answer);
@@ -381,5 +404,45 @@ fn judge(answer: &Answer) -> (&'static str, Option<Duration>) {
         Answer::Status { code: 409, .. } => ("retried", None),
         Answer::Status { code, .. } if !is_transient(*code) => ("failed", None),
         _ => ("retried", Some(rest(answer))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_model::units::Time;
+    use muster_model::{GangKey, GangStatus, PodWaits, Source};
+
+    #[test]
+    fn that_another_kind_of_word_of_a_namespace_is_written_says_nothing_of_those_that_hang() {
+        let condition = Word::Pod(PodWaits {
+            pod: PodKey {
+                namespace: "deaf".to_owned(),
+                ..PodKey::default()
+            },
+            reason: "Unschedulable".into(),
+            message: "0/1 nodes are available".into(),
+            nominated: None,
+        });
+        let status = Word::Gang(Box::new(GangStatus {
+            source: Source::Muster,
+            gang: GangKey {
+                namespace: "deaf".to_owned(),
+                ..GangKey::default()
+            },
+            ..GangStatus::default()
+        }));
+        let shares = &mut Shares::default();
+        let (hangs, well) = (share_of_word(&condition), share_of_word(&status));
+        shares.begin(&hangs);
+        shares.end(&hangs, Ended::Badly, Time(2_000));
+        for other in [&well, &share(EVENT, "deaf")] {
+            shares.begin(other);
+            shares.end(other, Ended::Judged, Time(2_010));
+        }
+        assert!(shares.is_in_trouble(&hangs, Time(2_020)));
+        shares.begin(&hangs);
+        assert!(!shares.may_begin(&hangs, Time(2_020)), "one at a time");
+        assert!(shares.may_begin(&well, Time(2_020)));
     }
 }
