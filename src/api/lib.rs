@@ -16,6 +16,7 @@ pub mod crd;
 pub mod creation;
 pub mod duration;
 pub mod kinds;
+pub mod mpi_job;
 pub mod names;
 pub mod protobuf;
 pub mod ranks;

@@ -153,6 +153,7 @@ const LISTED: [ObjectKind; ObjectKind::ALL.len()] = [
     ObjectKind::Testbed,
     ObjectKind::TestbedSlice,
     ObjectKind::VolcanoQueue,
+    ObjectKind::MpiJob,
 ];
 
 /// The uid of what something is said of.

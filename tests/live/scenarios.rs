@@ -75,13 +75,19 @@ fn play(controllers: bool, next: impl Fn() -> Option<PathBuf>, tell: impl Fn(Vec
     cluster.apply(include_str!("../support/volcano.yaml"));
     cluster.apply_folder("deploy/compat");
     cluster.apply(include_str!("../support/topologies-of-others.yaml"));
+    cluster.apply(include_str!("../support/mpi-jobs.yaml"));
     let admin = Admin::of(&cluster.plane);
     while let Some(path) = next() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let found = play_file(&cluster, &admin, &path, &name).unwrap_or_else(|error| vec![error]);
-        let verdict = if found.is_empty() { "ok   " } else { "WRONG" };
-        eprintln!("{verdict} {name}");
-        tell(found.iter().map(|line| format!("{name}: {line}")).collect());
+        let wrong: Vec<String> = found.iter().map(|line| format!("{name}: {line}")).collect();
+        if wrong.is_empty() {
+            eprintln!("ok    {name}");
+        }
+        for line in &wrong {
+            eprintln!("WRONG {line}");
+        }
+        tell(wrong);
     }
 }
 
@@ -594,6 +600,7 @@ fn path(object: &Value) -> String {
         "PodGroup" => scoped("podgroups"),
         "SchedulingSpec" => scoped("schedulingspecs"),
         "BatchJob" => scoped("batchjobs"),
+        "MPIJob" => scoped("mpijobs"),
         "Scheduling" => scoped("schedulings"),
         "PodDisruptionBudget" => scoped("poddisruptionbudgets"),
         "PersistentVolumeClaim" => scoped("persistentvolumeclaims"),

@@ -200,6 +200,7 @@ fn gang() -> GangExplanation {
         priority: -5,
         lifetime: Lifetime::Limited(Millis(7_200_500)),
         not_granted: Some("it asks for an unlimited lifetime".to_owned()),
+        read_otherwise: vec!["minMember 3 counts the launcher".to_owned()],
         submitted_at: Some(NOW),
         members: Members {
             minimum: 1,

@@ -142,14 +142,16 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
         spec.min_member.unwrap_or(0),
         &mut problems,
     );
+    let (texts, read_otherwise) = as_others_mean(&spec.min_resources);
     GangSpec {
         topology: wish,
         min_available,
         subgroups: tasks(&spec.min_task_member, min_available, &mut problems),
         queue: filled(spec.queue.as_ref()),
         priority_class: filled(spec.priority_class_name.as_ref()),
-        min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
+        min_resources: min_resources(&texts, &mut problems),
         recalled: have_succeeded(group.status.succeeded),
+        read_otherwise,
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Volcano, reading)
     }
@@ -194,6 +196,7 @@ fn tasks(
 pub fn coscheduling_gang(group: &coscheduling::PodGroup, reading: &Reading) -> GangSpec {
     let spec = &group.spec;
     let mut problems = Vec::new();
+    let (texts, read_otherwise) = as_others_mean(&spec.min_resources);
     GangSpec {
         min_available: count(
             "spec.minMember",
@@ -201,8 +204,9 @@ pub fn coscheduling_gang(group: &coscheduling::PodGroup, reading: &Reading) -> G
             &mut problems,
         ),
         queue: queue_by_label(&group.metadata),
-        min_resources: min_resources(&of_quota_keys(&spec.min_resources), &mut problems),
+        min_resources: min_resources(&texts, &mut problems),
         recalled: have_succeeded(group.status.succeeded),
+        read_otherwise,
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Coscheduling, reading)
     }
@@ -255,8 +259,10 @@ fn joined(problems: &[String]) -> Option<String> {
 
 /// The identity of a PodGroup that is not of our own kind.
 fn of_another_kind(meta: &ObjectMeta, source: Source, reading: &Reading) -> GangSpec {
+    let controller = names::controller(meta).map(|one| (one.kind.as_str(), &one.name));
     GangSpec {
         stands_in: reading.stands_in_for(source) || reading.is_claimed(meta),
+        of_mpi_job: controller == meta.name.as_ref().map(|name| ("MPIJob", name)),
         ..identity(meta, source)
     }
 }
@@ -288,6 +294,29 @@ fn min_resources(texts: &Texts, problems: &mut Vec<String>) -> Amounts {
     let bag = reader.bag("spec.minResources", texts);
     problems.extend(reader.finish());
     in_core_units(&bag)
+}
+
+/// `minResources` as the controllers of other projects mean them, and what is not so written: under the names of
+/// resources, and memory in Java's words. spark-operator adds up Spark's `512m`, which are mebibytes there and
+/// thousandths of a byte in a quantity.
+fn as_others_mean(texts: &Texts) -> (Texts, Vec<String>) {
+    let mut resources = of_quota_keys(texts);
+    let mut read_otherwise = Vec::new();
+    if let Some(memory) = resources.get_mut("memory")
+        && let Some(mebibytes) = memory
+            .0
+            .strip_suffix('m')
+            .and_then(|text| text.parse::<u32>().ok())
+        && mebibytes > 0
+    {
+        let meant = format!("{mebibytes}Mi");
+        read_otherwise.push(format!(
+            "minResources of {} memory are thousandths of a byte: {meant} are held",
+            memory.0,
+        ));
+        memory.0 = meant;
+    }
+    (resources, read_otherwise)
 }
 
 /// Keys of resource quotas as resources: `requests.cpu` is `cpu`, and `count/pods` is `pods` (Volcano's
@@ -472,15 +501,35 @@ mod tests {
     fn volcanos_fields_are_read_with_their_quota_keys() {
         let gang = volcano(json!({
             "minMember": 2, "queue": "q", "priorityClassName": "high",
-            "minResources": {"requests.cpu": "3", "limits.cpu": "9", "memory": "1536m", "requests.memory": 9},
+            "minResources": {"requests.cpu": "3", "limits.cpu": "9", "memory": "2Mi", "requests.memory": 9},
         }));
         assert_eq!((gang.min_available, gang.source), (2, Source::Volcano));
         assert_eq!(gang.key.space, GangSpace::Named);
-        assert_eq!(gang.min_resources, amounts(&[("cpu", 3000), ("memory", 2)]));
+        assert_eq!(
+            gang.min_resources,
+            amounts(&[("cpu", 3000), ("memory", 2 << 20)])
+        );
         assert_eq!(
             (gang.queue.as_deref(), gang.priority_class.as_deref()),
             (Some("q"), Some("high"))
         );
+    }
+
+    #[test]
+    fn memory_in_thousandths_of_a_byte_is_in_mebibytes_and_that_is_said() {
+        let read = |memory: &str| {
+            let gang = volcano(json!({"minResources": {"memory": memory}}));
+            (gang.min_resources, gang.read_otherwise.concat())
+        };
+        let mebibytes = |count: i64| amounts(&[("memory", count << 20)]);
+        let said = "minResources of 1536m memory are thousandths of a byte: 1536Mi are held";
+        assert_eq!(read("1536m"), (mebibytes(1536), said.to_owned()));
+        for (as_written, bytes) in [("1536Mi", 1536 << 20), ("2", 2), ("1.5m", 1)] {
+            let found = read(as_written);
+            assert_eq!(found, (amounts(&[("memory", bytes)]), String::new()));
+        }
+        let ours = muster(json!({"minResources": {"memory": "1536m"}}));
+        assert_eq!(ours.min_resources, amounts(&[("memory", 2)]));
     }
 
     #[test]

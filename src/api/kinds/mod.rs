@@ -13,7 +13,7 @@ pub use super::version::is_older;
 pub use identity::{Identity, Subject};
 pub use watchable::{Known, Watchable};
 
-use super::{coscheduling, crd, slim, topologies, upstream, volcano};
+use super::{coscheduling, crd, mpi_job, slim, topologies, upstream, volcano};
 use k8s_openapi::api::{core, policy, scheduling, storage};
 use kube::core::{DeserializeGuard, NamespaceResourceScope};
 use schemars::JsonSchema;
@@ -136,6 +136,8 @@ watched_kinds! {
     /// `scheduling.x-k8s.io/v1alpha1` PodGroup, where it is served.
     CoschedulingPodGroups, "podgroups.scheduling.x-k8s.io", optional,
         guarded coscheduling::PodGroup, Value;
+    /// `kubeflow.org/v2beta1` MPIJob, where it is served.
+    MpiJobs, "mpijobs.kubeflow.org", optional, guarded mpi_job::MpiJob, Value;
     /// `topology.volcano.sh/v1alpha1` HyperNode, where it is served.
     HyperNodes, "hypernodes.topology.volcano.sh", optional, guarded topologies::HyperNode, Value;
     /// `kueue.x-k8s.io/v1beta2` Topology, where it is served.

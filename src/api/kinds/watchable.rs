@@ -4,7 +4,7 @@ use super::{Identity, Kind, Subject};
 use crate::protobuf::{Decode, FromProtobuf};
 use crate::said::Said;
 use crate::status::Status;
-use crate::{Reading, convert, coscheduling, crd, slim, topologies, upstream, volcano};
+use crate::{Reading, convert, coscheduling, crd, mpi_job, slim, topologies, upstream, volcano};
 use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -355,6 +355,18 @@ impl Watchable for coscheduling::PodGroup {
 
     fn subject(uid: &str) -> Option<Subject> {
         Some(Subject::Gang(Source::Coscheduling, uid.to_owned()))
+    }
+}
+
+impl Watchable for mpi_job::MpiJob {
+    const KIND: Kind = Kind::MpiJobs;
+
+    fn exists(self, _: &Reading) -> Result<Object, String> {
+        Ok(self.read().into())
+    }
+
+    fn gone(object: Identity) -> ObjectKey {
+        ObjectKey::MpiJob(object.namespace, object.name)
     }
 }
 

@@ -85,6 +85,9 @@ fn head(page: &mut Page, gang: &GangExplanation, clock: Clock) {
     if let Some(words) = &gang.not_granted {
         page.more(words);
     }
+    for words in &gang.read_otherwise {
+        page.more(words);
+    }
     page.line("Members", &members(gang.members));
 }
 

@@ -1,12 +1,14 @@
-//! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines, and
-//! queues of Volcano's.
+//! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines, minima
+//! without those who are made later, and queues of Volcano's.
 //!
 //! This stands before everybody who hears of events: for them a gang and a queue are defined, by whatever.
 
 mod gangs;
+mod launchers;
 mod queues;
 
 pub use gangs::ImpliedGangs;
+use launchers::LateLaunchers;
 use muster_model::units::Time;
 use muster_model::{Event, GangKey};
 use queues::ImpliedQueues;
@@ -15,6 +17,7 @@ use queues::ImpliedQueues;
 #[derive(Clone, Debug, Default)]
 pub struct Implied {
     gangs: ImpliedGangs,
+    launchers: LateLaunchers,
     queues: ImpliedQueues,
 }
 
@@ -22,7 +25,8 @@ impl Implied {
     /// Takes what news implies out of it; returns what is news besides, to be heard after it.
     pub fn hear(&mut self, event: &mut Event, now: Time) -> Vec<Event> {
         let queue = self.queues.hear(event);
-        let mut events = self.gangs.hear(event, now);
+        let mut events = self.launchers.hear(event);
+        events.extend(self.gangs.hear(event, now));
         events.extend(queue);
         events
     }

@@ -187,6 +187,8 @@ pub struct GangSpec {
     /// Whether it is for us before it has pods: we stand in for the scheduler of its kind, or its label
     /// `muster.dev/scheduler-name` claims it. Of no account for our own kind.
     pub stands_in: bool,
+    /// Whether an MPIJob of its name controls it, which says when one of its members is made: [`MpiJobSpec`](super::MpiJobSpec).
+    pub of_mpi_job: bool,
     /// How many pods must run, over all subgroups.
     pub min_available: u32,
     /// The subgroups; without any, all pods are one group with `min_available`.
@@ -213,6 +215,8 @@ pub struct GangSpec {
     pub repair_for: Option<Millis>,
     /// Nobody of its queue takes members of it one by one, not even those beyond its minimum.
     pub goes_whole: bool,
+    /// What is read otherwise than it is written, and why, in words.
+    pub read_otherwise: Vec<String>,
     /// Why the object cannot be valid, in words; the gang waits while there is a reason.
     pub invalid: Option<String>,
     /// What its status says that only the process knew which wrote it. Read by one that begins, and not part of

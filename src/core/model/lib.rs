@@ -16,6 +16,7 @@ mod features;
 mod gang;
 mod hyper_node;
 mod image;
+mod mpi_job;
 mod name_pattern;
 mod natural;
 mod node;
@@ -59,6 +60,7 @@ pub use gang::{
 };
 pub use hyper_node::{HYPER_NODES, HyperNodeSpec, MAX_TIERS, NodeChoice, level_of_tier};
 pub use image::NodeImage;
+pub use mpi_job::MpiJobSpec;
 pub use name_pattern::NamePattern;
 pub use natural::natural;
 pub use node::NodeSpec;

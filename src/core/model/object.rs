@@ -4,9 +4,9 @@
 
 use super::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, DisruptionBudgetSpec, GangKey,
-    GangSpec, HyperNodeSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec, PriorityClassSpec,
-    QueueSpec, SliceSpec, Source, StorageCapacitySpec, StorageClassSpec, TestbedSpec, TopologySpec,
-    VolcanoQueueSpec, VolumeSpec,
+    GangSpec, HyperNodeSpec, MpiJobSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec,
+    PriorityClassSpec, QueueSpec, SliceSpec, Source, StorageCapacitySpec, StorageClassSpec,
+    TestbedSpec, TopologySpec, VolcanoQueueSpec, VolumeSpec,
 };
 
 /// What the core is told of objects of one kind.
@@ -109,6 +109,8 @@ kinds! {
     Queue(QueueSpec) by (String), |one| (one.name.clone());
     /// A queue of Volcano's.
     VolcanoQueue(VolcanoQueueSpec) by (String), |one| (one.queue.name.clone());
+    /// An MPIJob, by namespace and name.
+    MpiJob(MpiJobSpec) by (String, String), |one| (one.namespace.clone(), one.name.clone());
     /// A testbed.
     Testbed(TestbedSpec) by (String), |one| (one.name.clone());
     /// A part of the slots of a testbed.

@@ -17,8 +17,8 @@ impl ClusterState {
                 self.know_more_resources(known);
                 self.queue_changed(changed);
             }
-            // What it means was told as a queue.
-            Object::VolcanoQueue(_) => {}
+            // What they mean was told as a queue, or a gang.
+            Object::VolcanoQueue(_) | Object::MpiJob(_) => {}
             Object::Testbed(spec) => self.upsert_testbed(*spec),
             Object::TestbedSlice(spec) => self.upsert_slice(*spec),
             Object::Topology(spec) => {
@@ -78,7 +78,7 @@ impl ClusterState {
                 let changed = self.queues.remove(name);
                 self.queue_changed(changed);
             }
-            ObjectKey::VolcanoQueue(_) => {}
+            ObjectKey::VolcanoQueue(_) | ObjectKey::MpiJob(..) => {}
             ObjectKey::Testbed(name) => self.remove_testbed(name),
             ObjectKey::TestbedSlice(name) => self.remove_slice(name),
             ObjectKey::Topology(name) => {

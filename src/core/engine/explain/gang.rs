@@ -40,6 +40,10 @@ pub(super) fn explain(eyes: &mut Eyes<'_>, id: GangId, at_most: u32) -> GangExpl
             .not_granted
             .as_ref()
             .map(|refusal| refusal.why.message.to_string()),
+        read_otherwise: gang
+            .definition()
+            .map(|spec| spec.read_otherwise.clone())
+            .unwrap_or_default(),
         submitted_at: gang.submitted,
         members: Members {
             minimum: gang.min_available(),

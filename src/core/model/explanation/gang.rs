@@ -41,6 +41,8 @@ pub struct GangExplanation {
     pub lifetime: Lifetime,
     /// What it asks for while it runs and was not granted, and why not.
     pub not_granted: Option<String>,
+    /// What of it is read otherwise than it is written, and why.
+    pub read_otherwise: Vec<String>,
     /// When it was submitted.
     #[cfg_attr(feature = "serde", serde(with = "super::seconds"))]
     pub submitted_at: Option<Time>,
