@@ -49,8 +49,7 @@ pub(super) fn standings(known: &Known, namespace: &str) -> BTreeMap<Name, Standi
 
 fn standing(known: &Known, name: &Name, plan: &Plan, wanted: &BTreeMap<Name, Name>) -> Standing {
     let claimed = known.claimed_by(name);
-    if !plan.is_bound() {
-        // Before it has its finalizer there is nothing to give, unless somebody took that away.
+    if plan.terminating || known.not_bound.contains(name) {
         return Standing {
             give: claimed.cloned().collect(),
             has_all: true,
@@ -66,6 +65,16 @@ fn standing(known: &Known, name: &Name, plan: &Plan, wanted: &BTreeMap<Name, Nam
     let waits = need
         .iter()
         .find_map(|job| in_the_way(job, &phases, wanted.get(&name.beside(job))));
+    if !plan.is_bound() {
+        // It claims nothing before it has its finalizer, and nobody that comes after it goes before it. There is
+        // nothing to give, unless somebody took the finalizer away.
+        return Standing {
+            give: claimed.cloned().collect(),
+            to_start,
+            waits,
+            ..Standing::default()
+        };
+    }
     let can_take = waits.is_none();
     let lacks = !can_take
         || phases

@@ -17,12 +17,12 @@ pub(super) struct Dealt {
     pub(super) waits: BTreeMap<Name, String>,
 }
 
-/// Deals the slots of a Testbed to those that have all of their BatchJobs.
+/// Deals the slots of a Testbed to those that have all of their BatchJobs, or are about to: nobody is in their way.
 pub(super) fn deal(known: &Known, bed: &str, standings: &BTreeMap<Name, Standing>) -> Dealt {
     let mut dealt = Dealt::default();
     let mut free = known.free_slots(bed);
     for (name, plan) in known.on_bed(bed) {
-        let Some(standing) = standings.get(name).filter(|one| one.has_all) else {
+        let Some(standing) = standings.get(name).filter(|one| one.waits.is_none()) else {
             continue;
         };
         let mut waits = None;

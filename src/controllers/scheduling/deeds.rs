@@ -307,13 +307,17 @@ impl Schedulings {
                 }
             }
             Answer::Throttled { until } => self.flights.wait_until(target, until),
+            Answer::Refused { .. } | Answer::Lost => {
+                let plan = self.known.plans.get(name);
+                if plan.is_some_and(|plan| !plan.is_bound()) {
+                    self.known.not_bound.insert(name.clone());
+                }
+                self.flights.failed(target, now);
+            }
             // News ends the wait.
-            Answer::Done(_)
-            | Answer::Conflict
-            | Answer::NotFound
-            | Answer::AlreadyExists
-            | Answer::Refused { .. }
-            | Answer::Lost => _ = self.flights.failed(target, now),
+            Answer::Done(_) | Answer::Conflict | Answer::NotFound | Answer::AlreadyExists => {
+                self.flights.failed(target, now);
+            }
         }
     }
 }

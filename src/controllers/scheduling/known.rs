@@ -11,6 +11,8 @@ pub(super) struct Known {
     pub(super) beds: BTreeMap<String, Bed>,
     /// BatchJobs whose claim or start the API server has refused, and why.
     pub(super) refused: BTreeMap<Name, String>,
+    /// Schedulings to which the API server did not give the finalizer: they are in nobody's way until it does.
+    pub(super) not_bound: BTreeSet<Name>,
     /// Of each namespace the Schedulings that have something to do, in their order.
     live: BTreeMap<String, BTreeSet<Rank>>,
     /// The same, of each Testbed.
@@ -28,6 +30,9 @@ impl Known {
             let rank = before.rank(name);
             take_out(&mut self.live, &name.namespace, &rank);
             take_out(&mut self.on_bed, &before.testbed, &rank);
+        }
+        if plan.as_ref().is_none_or(Plan::is_bound) {
+            self.not_bound.remove(name);
         }
         if let Some(plan) = plan {
             self.plans.insert(name.clone(), plan);

@@ -3,7 +3,7 @@
 use super::world::{World, bed_key, job_key, plan_key, queue, slots};
 use crate::{Answer, Deed, Machine, Resource};
 use muster_model::units::Millis;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn a_scheduling_claims_starts_and_gives_back_what_has_ended() {
@@ -244,6 +244,63 @@ fn schedulings_whose_slots_meet_wait_in_order_and_others_do_not() {
     assert_eq!(world.says("third"), "Confirmation: c InQueue");
     world.rest_and_end();
     assert_eq!(world.started(), ["a", "d", "b", "c"]);
+}
+
+/// Has two Schedulings come at once, of which the finalizer of the second is there before that of the first.
+fn the_second_is_answered_first(jobs: &[&str], first: Value, second: Value) -> World {
+    let mut world = World::with(2, jobs);
+    world.plan("first", first);
+    world.plan("second", second);
+    world.hear_all();
+    let writes = world.due();
+    assert_eq!(writes.len(), 2, "a finalizer each: {writes:?}");
+    for write in writes.iter().rev() {
+        world.answer(write);
+        world.hear_all();
+        for next in world.due() {
+            world.answer(&next);
+        }
+    }
+    world
+}
+
+#[test]
+fn of_two_that_come_at_once_the_first_has_what_both_want_whoever_is_answered_first() {
+    let both = [queue(&[("a", 2), ("b", 2)]), queue(&[("b", 2), ("a", 2)])];
+    let [first, second] = both;
+    let mut world = the_second_is_answered_first(&["a", "b"], first, second);
+    world.rest();
+    assert_eq!(world.claim_of("a").as_deref(), Some("first"));
+    assert_eq!(world.claim_of("b").as_deref(), Some("first"));
+    let [first, second] = [queue(&[("a", 2)]), queue(&[("b", 2)])];
+    let mut world = the_second_is_answered_first(&["a", "b"], first, second);
+    world.rest();
+    assert_eq!(world.started(), ["a"]);
+    world.rest_and_end();
+    assert_eq!(world.started(), ["a", "b"]);
+}
+
+#[test]
+fn one_that_is_not_given_its_finalizer_is_in_nobodys_way() {
+    let message = "no finalizers here".to_owned();
+    for answer in [Answer::Lost, Answer::Refused { message }] {
+        let mut world = World::with(1, &["a"]);
+        world.plan("first", queue(&[("a", 1)]));
+        world.plan("second", queue(&[("a", 1)]));
+        world.hear_all();
+        let writes = world.due();
+        let now = world.now;
+        world.machine.answered(writes[0].ticket, answer, now);
+        world.answer(&writes[1]);
+        for _ in 0..9 {
+            world.hear_all();
+            for write in world.due() {
+                assert!(write.on.name != "first", "it is tried again at once");
+                world.answer(&write);
+            }
+        }
+        assert_eq!(world.claim_of("a").as_deref(), Some("second"));
+    }
 }
 
 #[test]
