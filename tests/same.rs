@@ -173,11 +173,11 @@ impl World {
             // Pods say nothing of racks.
             Written::ByItsPods if spec.topology.is_some() => {}
             Written::ByItsPods => {
-                spec.source = Source::Pods;
-                spec.key.space = Source::Pods.space();
+                spec.source = Source::Implied;
+                spec.key.space = Source::Implied.space();
             }
         }
-        let implied = (spec.source == Source::Pods).then(|| Implied {
+        let implied = (spec.source == Source::Implied).then(|| Implied {
             min_available: spec.min_available,
             queue: spec.queue.clone(),
             lifetime: spec.lifetime,

@@ -310,7 +310,9 @@ PodDisruptionBudget
   status 3 PodDisruptionBudgetStatus
 
 PodDisruptionBudgetSpec
+  minAvailable 1 *IntOrString
   selector 2 *LabelSelector
+  maxUnavailable 3 *IntOrString
   unhealthyPodEvictionPolicy 4 *string
 
 LabelSelector
@@ -675,6 +677,13 @@ fn put_one(out: &mut Vec<u8>, field: Field, value: &Value, style: Style) {
             let text = json!({"string": value});
             put_bytes(out, field.tag, &encode("Quantity", &text, style));
         }
+        "IntOrString" => {
+            let mut either = Vec::new();
+            put_varint(&mut either, 1, i64::from(value.is_string()));
+            put_varint(&mut either, 2, value.as_i64().unwrap_or(0));
+            put_bytes(&mut either, 3, value.as_str().unwrap_or("").as_bytes());
+            put_bytes(out, field.tag, &either);
+        }
         message => put_bytes(out, field.tag, &encode(message, value, style)),
     }
 }
@@ -783,6 +792,7 @@ fn any_value(kind: &'static str) -> BoxedStrategy<Value> {
     match kind {
         "string" | "Quantity" => select(&TEXTS[..]).prop_map(Value::from).boxed(),
         "int32" => any::<i32>().prop_map(Value::from).boxed(),
+        "IntOrString" => prop_oneof![any_value("int32"), any_value("string")].boxed(),
         "int64" => any::<i64>().prop_map(Value::from).boxed(),
         "bool" => any::<bool>().prop_map(Value::from).boxed(),
         "time" => (-1_i64 << 31..1 << 33)

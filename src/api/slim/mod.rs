@@ -33,7 +33,8 @@ pub use pod::{
     SchedulingGroup, SpreadConstraint, WeightedPodTerm,
 };
 pub use policy::{
-    LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus,
+    IntOrString, LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec,
+    PodDisruptionBudgetStatus,
 };
 pub use selection::{
     NodeAffinity, NodeSelector, PodTerm, PreferredTerm, Requirement, Term, Toleration,

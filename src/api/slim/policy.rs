@@ -25,13 +25,60 @@ pub struct PodDisruptionBudget {
 
 decoded_from_object!(PodDisruptionBudget);
 
-/// `spec` of a PodDisruptionBudget; how many must stay is the disruption controller's business.
+/// `spec` of a PodDisruptionBudget; how many may go now is the disruption controller's business.
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PodDisruptionBudgetSpec {
+    /// How many must stay.
+    #[prost(message, optional, tag = "1")]
+    pub min_available: Option<IntOrString>,
     /// The pods it is about.
     #[prost(message, optional, tag = "2")]
     pub selector: Option<LabelSelector>,
+}
+
+/// A number, or a share of all in words: `50%`.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(from = "Either")]
+pub struct IntOrString {
+    #[prost(int64, tag = "1")]
+    is_text: i64,
+    #[prost(int32, tag = "2")]
+    number: i32,
+    #[prost(string, tag = "3")]
+    text: String,
+}
+
+/// The two in JSON.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Either {
+    Number(i32),
+    Text(String),
+}
+
+impl From<Either> for IntOrString {
+    fn from(either: Either) -> Self {
+        match either {
+            Either::Number(number) => Self {
+                number,
+                ..Self::default()
+            },
+            Either::Text(text) => Self {
+                is_text: 1,
+                text,
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl IntOrString {
+    /// The number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<i32> {
+        (self.is_text == 0).then_some(self.number)
+    }
 }
 
 /// A `metav1.LabelSelector`.

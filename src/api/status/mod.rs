@@ -57,7 +57,7 @@ impl Status {
             Source::Volcano => Some(Self::Volcano(status.into())),
             Source::Upstream => upstream::wanted(status).map(Self::Upstream),
             Source::Coscheduling => Some(Self::Coscheduling(status.into())),
-            Source::Pods => None,
+            Source::Implied => None,
         }
     }
 

@@ -99,7 +99,7 @@ fn read(source: Source, object: Value) -> Option<Status> {
             let read: crd::JobSchedulingSpec = serde_json::from_value(object).unwrap();
             read.status.map(Status::PodGroup)
         }
-        Source::Pods => None,
+        Source::Implied => None,
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) const fn plural(source: Source) -> &'static str {
 /// The group and version in which a kind of PodGroups is written. Of a gang that its pods define nothing is.
 pub(super) const fn api_version(source: Source) -> &'static str {
     match source {
-        Source::Muster | Source::SchedulingSpec | Source::Pods => "muster.dev/v1alpha1",
+        Source::Muster | Source::SchedulingSpec | Source::Implied => "muster.dev/v1alpha1",
         Source::Volcano => "scheduling.volcano.sh/v1beta1",
         Source::Upstream => "scheduling.k8s.io/v1beta1",
         Source::Coscheduling => "scheduling.x-k8s.io/v1alpha1",

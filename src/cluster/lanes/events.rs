@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn other_podgroups_say_it_by_conditions_alone() {
-        for source in [Source::Muster, Source::Upstream, Source::Pods] {
+        for source in [Source::Muster, Source::Upstream, Source::Implied] {
             assert_eq!(of_gang(source, false), None);
         }
     }

@@ -128,9 +128,10 @@ pub(super) fn word(write: &Write, now: Timestamp) -> Made {
             let (subresource, kind_of_patch) = match one.source {
                 Source::Volcano => ("", MERGE_PATCH),
                 Source::Upstream => ("/status", STRATEGIC_PATCH),
-                Source::Muster | Source::Coscheduling | Source::SchedulingSpec | Source::Pods => {
-                    ("/status", MERGE_PATCH)
-                }
+                Source::Muster
+                | Source::Coscheduling
+                | Source::SchedulingSpec
+                | Source::Implied => ("/status", MERGE_PATCH),
             };
             let (group, plural) = (api_version(one.source), plural(one.source));
             let GangKey {

@@ -212,7 +212,7 @@ impl Scheduler {
     pub fn has_podgroup(&self, gang: &GangKey) -> bool {
         let id = self.state.find_gang(gang);
         let definition = id.and_then(|id| self.state.gang(id)?.definition());
-        definition.is_some_and(|spec| spec.source != Source::Pods)
+        definition.is_some_and(|spec| spec.source != Source::Implied)
     }
 
     /// Whether something since the last cycle could make a difference. Time may too: see

@@ -1,5 +1,5 @@
 //! Gangs that no PodGroup defines: of what their pods say of them a definition is made, of
-//! [`Source::Pods`], which counts where there is no other.
+//! [`Source::Implied`], which counts where there is no other.
 //!
 //! ```text
 //!  news of pods ──► hear ──► the same news, then Is or Gone of a definition
@@ -205,7 +205,7 @@ impl ImpliedGangs {
         let counts = first.filter(|(_, implied)| group.counts || implied.after.is_none());
         let wanted = counts.map(|((_, created, _), implied)| GangSpec {
             key: key.clone(),
-            source: Source::Pods,
+            source: Source::Implied,
             created: *created,
             min_available: implied.min_available,
             queue: implied.queue.clone(),
@@ -220,7 +220,7 @@ impl ImpliedGangs {
         group.told.clone_from(&wanted);
         Some(match wanted {
             Some(spec) => Event::is(spec),
-            None => Event::Gone(ObjectKey::Gang(key.clone(), Source::Pods)),
+            None => Event::Gone(ObjectKey::Gang(key.clone(), Source::Implied)),
         })
     }
 }
@@ -294,10 +294,10 @@ mod tests {
     fn words(event: &Event) -> String {
         match event {
             Event::Is(Object::Gang(spec)) => {
-                assert_eq!(spec.source, Source::Pods);
+                assert_eq!(spec.source, Source::Implied);
                 format!("{} of {}", spec.key, spec.min_available)
             }
-            Event::Gone(ObjectKey::Gang(key, Source::Pods)) => format!("{key} gone"),
+            Event::Gone(ObjectKey::Gang(key, Source::Implied)) => format!("{key} gone"),
             other => panic!("{other:?}"),
         }
     }

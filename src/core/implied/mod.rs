@@ -1,12 +1,14 @@
-//! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines, minima
-//! without those who are made later, and queues of Volcano's.
+//! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines but
+//! their pods or a PodDisruptionBudget, minima without those who are made later, and queues of Volcano's.
 //!
 //! This stands before everybody who hears of events: for them a gang and a queue are defined, by whatever.
 
+mod budgets;
 mod gangs;
 mod launchers;
 mod queues;
 
+use budgets::BudgetsOfGangs;
 pub use gangs::ImpliedGangs;
 use launchers::LateLaunchers;
 use muster_model::units::Time;
@@ -17,6 +19,7 @@ use queues::ImpliedQueues;
 #[derive(Clone, Debug, Default)]
 pub struct Implied {
     gangs: ImpliedGangs,
+    budgets: BudgetsOfGangs,
     launchers: LateLaunchers,
     queues: ImpliedQueues,
 }
@@ -25,9 +28,10 @@ impl Implied {
     /// Takes what news implies out of it; returns what is news besides, to be heard after it.
     pub fn hear(&mut self, event: &mut Event, now: Time) -> Vec<Event> {
         let queue = self.queues.hear(event);
+        let by_budgets = self.budgets.hear(event);
         let mut events = self.launchers.hear(event);
         events.extend(self.gangs.hear(event, now));
-        events.extend(queue);
+        events.extend(queue.into_iter().chain(by_budgets));
         events
     }
 

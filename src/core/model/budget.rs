@@ -1,6 +1,7 @@
 //! PodDisruptionBudgets, and the labels of pods that they are matched with.
 
 use super::{LabelSelector, Labels};
+use crate::units::Time;
 use std::collections::BTreeSet;
 
 /// A `policy/v1` PodDisruptionBudget.
@@ -13,10 +14,24 @@ pub struct DisruptionBudgetSpec {
     pub name: String,
     /// `spec.selector`; one without requirements chooses nobody, as in kube-scheduler.
     pub selector: LabelSelector,
+    /// The gang that it defines.
+    pub gang: Option<BudgetOfGang>,
     /// `status.disruptionsAllowed`.
     pub allowed: u32,
     /// The names in `status.disruptedPods`: pods whose eviction is counted already.
     pub disrupted: BTreeSet<String>,
+}
+
+/// What a PodDisruptionBudget says that has a controller: of its pods so many run, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BudgetOfGang {
+    /// The name of what controls it and the pods.
+    pub controller: String,
+    /// `spec.minAvailable`.
+    pub min_available: u32,
+    /// `metadata.creationTimestamp`.
+    pub created: Time,
 }
 
 /// Labels of a pod as one text, `key=value` with commas between; neither may be in a key or a value.

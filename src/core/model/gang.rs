@@ -79,8 +79,8 @@ pub enum Source {
     Coscheduling,
     /// `muster.dev/v1alpha1` SchedulingSpec.
     SchedulingSpec,
-    /// No object: what its pods say of it, as [`Implied`].
-    Pods,
+    /// No object that is made for that: what its pods say of it, as [`Implied`], or a PodDisruptionBudget.
+    Implied,
 }
 
 impl Source {
@@ -101,7 +101,7 @@ impl Source {
             Self::Upstream => GangSpace::Upstream,
             Self::Coscheduling => GangSpace::Coscheduling,
             Self::SchedulingSpec => GangSpace::SchedulingSpec,
-            Self::Pods => GangSpace::Pods,
+            Self::Implied => GangSpace::Pods,
         }
     }
 }

@@ -45,7 +45,7 @@ mod volumes;
 mod whose;
 mod why;
 
-pub use budget::{DisruptionBudgetSpec, PodLabels, label_in};
+pub use budget::{BudgetOfGang, DisruptionBudgetSpec, PodLabels, label_in};
 pub use code::Code;
 pub use constraints::{
     Constraints, Housemates, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term,

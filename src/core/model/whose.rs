@@ -9,7 +9,7 @@ impl Source {
     #[must_use]
     pub const fn scheduler(self) -> Option<&'static str> {
         match self {
-            Self::Muster | Self::SchedulingSpec | Self::Pods => None,
+            Self::Muster | Self::SchedulingSpec | Self::Implied => None,
             Self::Volcano => Some("volcano"),
             Self::Upstream => Some("default-scheduler"),
             Self::Coscheduling => Some("scheduler-plugins-scheduler"),
