@@ -59,7 +59,7 @@ pub struct PodGroupSpec {
     pub min_resources: Texts,
     /// How close together its pods have to be, or should.
     pub network_topology: Option<NetworkTopology>,
-    /// Groups inside of it, of which only is read what cannot be honoured.
+    /// Groups inside of it, which are not honoured: what is read is what is said of that.
     #[serde(deserialize_with = "nullable")]
     pub sub_group_policy: Vec<SubGroupPolicy>,
 }
@@ -68,6 +68,8 @@ pub struct PodGroupSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SubGroupPolicy {
+    /// How many of its groups have to run; zero: no group has to.
+    pub min_sub_groups: Option<i32>,
     /// How close together the pods of each of its groups have to be, or should.
     pub network_topology: Option<NetworkTopology>,
 }

@@ -142,7 +142,14 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
         spec.min_member.unwrap_or(0),
         &mut problems,
     );
-    let (texts, read_otherwise) = as_others_mean(&spec.min_resources);
+    let (texts, mut read_otherwise) = as_others_mean(&spec.min_resources);
+    let of_groups = spec.sub_group_policy.iter().enumerate();
+    read_otherwise.extend(of_groups.filter_map(|(index, group)| {
+        let wanted = group.min_sub_groups.filter(|wanted| *wanted > 0)?;
+        Some(format!(
+            "spec.subGroupPolicy[{index}].minSubGroups {wanted} is not honoured: the minimum is of any members"
+        ))
+    }));
     GangSpec {
         topology: wish,
         min_available,
@@ -615,6 +622,11 @@ mod tests {
         assert_eq!(hard.invalid.as_deref(), Some(problem));
         assert_eq!(with(json!({"mode": "soft"})).invalid, None);
         assert_eq!(with(json!(null)).invalid, None);
+        let groups = json!([{"minSubGroups": 2, "subGroupSize": 4}, {"name": "others"}]);
+        let said = volcano(json!({"subGroupPolicy": groups})).read_otherwise;
+        let words =
+            "spec.subGroupPolicy[0].minSubGroups 2 is not honoured: the minimum is of any members";
+        assert_eq!(said, [words]);
     }
 
     #[test]
