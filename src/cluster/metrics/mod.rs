@@ -14,7 +14,7 @@ use muster_api::kinds::Kind;
 use muster_model::explanation::ClaimKind;
 use muster_model::resources::CORE;
 use muster_model::{DEFAULT_QUEUE, RemotePoint};
-use muster_model::{GangPhase, Stats};
+use muster_model::{GangPhase, Stats, Table};
 use prometheus::{
     Gauge, GaugeVec, Histogram, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
     TextEncoder,
@@ -105,6 +105,8 @@ pub struct Metrics {
     pub gangs_waiting: IntGauge,
     /// Gangs with a claim to room, and slots that are held, by kind.
     pub claims: IntGaugeVec,
+    /// How many entries each table of the core has.
+    table_entries: IntGaugeVec,
     /// What of the room that is free is kept for the head of a queue, in cores' worth, by queue.
     pub reserved_cores: GaugeVec,
     /// Seconds from a gang's submission until its minimum got its place, by queue.
@@ -207,6 +209,11 @@ impl Metrics {
                 "Gangs with a claim to room beside what their members hold, and slots that are held, by kind.",
                 "kind",
             )?,
+            table_entries: make.gauges(
+                "table_entries",
+                "Entries of the tables in which is kept what comes and goes, by table.",
+                "table",
+            )?,
             gangs_waiting: make.gauge(
                 "gangs_waiting",
                 "Gangs that wait for a place, those that back off included.",
@@ -306,6 +313,9 @@ impl Metrics {
         for kind in ClaimKind::ALL {
             self.claims.with_label_values(&[kind.as_str()]);
         }
+        for table in Table::ALL {
+            self.table_entries.with_label_values(&[table.as_str()]);
+        }
         self.show_reserved(std::iter::empty());
         for histogram in [
             &self.gang_wait_seconds,
@@ -374,6 +384,10 @@ impl Metrics {
         for (kind, count) in ClaimKind::ALL.iter().zip(stats.claims) {
             let claims = self.claims.with_label_values(&[kind.as_str()]);
             claims.set(gauge(count as u64));
+        }
+        for (table, entries) in stats.tables.iter() {
+            let gauge_of = self.table_entries.with_label_values(&[table.as_str()]);
+            gauge_of.set(gauge(entries as u64));
         }
         self.gangs_waiting.set(gauge(stats.waiting));
     }

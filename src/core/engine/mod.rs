@@ -20,8 +20,8 @@ mod words;
 
 pub use crate::actions::MoveLimits;
 use muster_model::Plan;
-use muster_model::Stats;
 use muster_model::{Decision, Effect, GangStatus, Outcome};
+use muster_model::{Stats, Table, Tables};
 
 use crate::actions::{
     Agenda, Claims, Cycle, MAX_RANKS, Note, OrderKey, Orders, Rounds, Stage, allocate, ask_again,
@@ -484,7 +484,12 @@ impl Scheduler {
     /// Counters since the start.
     #[must_use]
     pub fn stats(&self) -> Stats {
+        let mut tables = Tables::default();
+        self.state.count_tables(&mut tables);
+        self.placer.count_tables(&mut tables);
+        tables.set(Table::Spoken, self.voice.spoken());
         Stats {
+            tables,
             gangs: self.voice.census.phases(),
             claims: self.claims.counts(&self.state),
             waiting: self.agenda.waiting_len() as u64,

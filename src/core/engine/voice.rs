@@ -71,6 +71,11 @@ impl Voice {
         self.census.forget(gang);
     }
 
+    /// Of how many gangs it is known what was given out.
+    pub(super) fn spoken(&self) -> usize {
+        self.spoken.len()
+    }
+
     /// Something of a topology is another than it was.
     pub(super) const fn note_topologies(&mut self) {
         self.topologies = true;

@@ -35,6 +35,7 @@ pub mod resources;
 mod spread;
 mod stats;
 mod status;
+mod tables;
 mod testbed;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -95,6 +96,7 @@ pub use status::{
     Condition, GangPhase, GangStatus, PHASES, QueueStatus, SHOWN_POSITIONS, TopologyDoubt,
     TopologyStatus,
 };
+pub use tables::{Table, Tables};
 pub use testbed::{GhostOf, SliceSpec, SlotClaim, SlotSpec, TestbedSpec};
 pub use text::{MAX_MESSAGE, counted, cut};
 pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};

@@ -1,6 +1,7 @@
 //! What the scheduler counts, as data: for metrics, and for whoever compares runs.
 
 use crate::PHASES;
+use crate::Tables;
 use crate::explanation::ClaimKind;
 use crate::units::Time;
 
@@ -36,6 +37,8 @@ pub struct Stats {
     pub gangs: [u32; PHASES],
     /// Gangs with a claim to room, by kind, in the order of [`ClaimKind::ALL`]; of the kind `Slot`, slots.
     pub claims: [usize; ClaimKind::ALL.len()],
+    /// How much is kept of what comes and goes.
+    pub tables: Tables,
     /// Gangs that wait for a place, those that back off included.
     pub waiting: u64,
     /// Since when the partly bound gang that advanced least has not advanced.

@@ -5,7 +5,7 @@
 
 use super::per_shape::PerShape;
 use crate::framework::{Context, Profile};
-use crate::state::{DomainId, Id, Network, NodeId, NodeSet, PortId, TopologyId};
+use crate::state::{DomainId, Gone, Id, Network, NodeId, NodeSet, PortId, TopologyId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -101,6 +101,17 @@ impl Capacity {
 }
 
 impl Capacities {
+    /// Forgets shapes that nobody has any more.
+    pub(super) fn forget(&mut self, gone: &Gone<'_>) {
+        let topologies = self.by_topology.values_mut();
+        topologies.for_each(|by_shape| by_shape.forget(gone));
+    }
+
+    /// Of how many nodes the room is kept, over all shapes and topologies.
+    pub(super) fn len(&self) -> usize {
+        self.by_topology.values().map(PerShape::nodes).sum()
+    }
+
     /// The room for pods like this one, whose constraints allow these nodes.
     pub(super) fn of(
         &mut self,

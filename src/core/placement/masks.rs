@@ -4,8 +4,12 @@
 //! asked about again when its facts changed.
 
 use crate::framework::{Context, Filter, Scope, Verdict};
-use crate::state::{Id, NodeId, NodeSet};
+use crate::state::{Gone, Id, NodeId, NodeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// In all sets together there may be room for so many nodes: 32 MiB.
+const MAX_NODES: usize = 32 << 23;
 
 /// Verdicts for one set of constraints.
 #[derive(Debug, Default)]
@@ -15,31 +19,55 @@ struct Mask {
     version: u64,
     /// How far it has read in the log of touched nodes.
     cursor: u64,
-    /// The serial number of the constraints it is about: ids are given out again.
-    serial: Option<u64>,
+    /// When it was last asked.
+    asked: u64,
 }
 
 /// Verdicts by constraints.
 #[derive(Debug, Default)]
 pub(super) struct Masks {
-    masks: Vec<Mask>,
+    /// By the constraints' serial number.
+    masks: BTreeMap<u64, Mask>,
+    clock: u64,
+    /// Of constraints that nobody has.
+    none: NodeSet,
 }
 
 impl Masks {
+    /// Forgets constraints that nobody has any more.
+    pub(super) fn forget(&mut self, gone: &Gone<'_>) {
+        gone.forget(&mut self.masks);
+    }
+
+    /// How many sets of nodes are kept.
+    pub(super) fn len(&self) -> usize {
+        self.masks.len()
+    }
+
+    /// Forgets the half that was not asked for longest, if there are too many for so many nodes.
+    fn make_room(&mut self, nodes: usize) {
+        if (self.masks.len() + 1) * nodes <= MAX_NODES {
+            return;
+        }
+        let mut asked: Vec<u64> = self.masks.values().map(|one| one.asked).collect();
+        let middle = asked.len() / 2;
+        let (_, middle, _) = asked.select_nth_unstable(middle);
+        let since = *middle;
+        self.masks.retain(|_, one| one.asked > since);
+    }
+
     /// The nodes that the pod's constraints allow, present or not.
     pub(super) fn allowed(&mut self, filters: &[Arc<dyn Filter>], cx: &Context<'_>) -> &NodeSet {
-        let index = cx.shape.constraints.index();
-        if self.masks.len() <= index {
-            self.masks.resize_with(index + 1, Mask::default);
+        let constraints = cx.shape.constraints;
+        let Some(serial) = cx.state.shapes().constraints_serial(constraints) else {
+            return &self.none;
+        };
+        if !self.masks.contains_key(&serial) {
+            self.make_room(cx.state.nodes().len());
         }
-        let mask = &mut self.masks[index];
-        let serial = cx.state.shapes().constraints_serial(cx.shape.constraints);
-        if mask.serial != serial {
-            *mask = Mask {
-                serial,
-                ..Mask::default()
-            };
-        }
+        self.clock += 1;
+        let mask = self.masks.entry(serial).or_default();
+        mask.asked = self.clock;
         let nodes = cx.state.nodes();
         if mask.version < nodes.version() {
             let known = nodes.touched().since(mask.cursor);

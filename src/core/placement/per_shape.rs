@@ -4,7 +4,7 @@
 //! node to look at anew when it is asked the next time. That holds as long as nothing counts but the
 //! shape, the node and what is on it.
 
-use crate::state::{NodeId, Nodes};
+use crate::state::{Gone, NodeId, Nodes};
 use std::collections::BTreeMap;
 
 /// For how many nodes something may be kept, over all shapes.
@@ -16,6 +16,8 @@ const ALONE: usize = 8;
 #[derive(Debug)]
 pub(super) struct PerShape<T> {
     kept: BTreeMap<u64, Kept<T>>,
+    /// For how many nodes there is room in all of it.
+    nodes: usize,
     clock: u64,
 }
 
@@ -36,6 +38,7 @@ impl<T> Default for PerShape<T> {
     fn default() -> Self {
         Self {
             kept: BTreeMap::new(),
+            nodes: 0,
             clock: 0,
         }
     }
@@ -47,6 +50,20 @@ pub(super) fn room_for(nodes: &Nodes) -> usize {
 }
 
 impl<T> PerShape<T> {
+    /// Forgets what is known of shapes that nobody has any more.
+    pub(super) fn forget(&mut self, gone: &Gone<'_>) {
+        let before = self.kept.len();
+        gone.forget(&mut self.kept);
+        if self.kept.len() != before {
+            self.nodes = self.kept.values().map(|one| one.room).sum();
+        }
+    }
+
+    /// For how many nodes something is kept, over all shapes.
+    pub(super) const fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     /// What is known of a shape, and the nodes that were touched since; `None` where it is not
     /// known, or more has changed than is left.
     pub(super) fn follow<'a>(
@@ -68,15 +85,16 @@ impl<T> PerShape<T> {
 
     /// Keeps what was found out about all nodes. Who was not asked for longest is forgotten for it.
     pub(super) fn keep(&mut self, serial: u64, basis: u64, nodes: &Nodes, known: T) -> &mut T {
-        self.kept.remove(&serial);
+        self.remove(serial);
         let room = room_for(nodes);
-        while (self.kept.len() + 1) * room > MAX_NODES && !self.kept.is_empty() {
+        while self.nodes + room > MAX_NODES {
             let oldest = self.kept.iter().min_by_key(|(_, one)| one.asked);
             let Some(oldest) = oldest.map(|(serial, _)| *serial) else {
                 break;
             };
-            self.kept.remove(&oldest);
+            self.remove(oldest);
         }
+        self.nodes += room;
         let kept = Kept {
             known,
             basis,
@@ -85,5 +103,11 @@ impl<T> PerShape<T> {
             asked: self.clock,
         };
         &mut self.kept.entry(serial).or_insert(kept).known
+    }
+
+    fn remove(&mut self, serial: u64) {
+        if let Some(kept) = self.kept.remove(&serial) {
+            self.nodes -= kept.room;
+        }
     }
 }

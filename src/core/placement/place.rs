@@ -12,9 +12,9 @@ use super::seats::Seats;
 use super::whole::{AtLeast, Budget};
 use crate::framework::{Context, Filter, Mates, Profile, Reason, Scope, Store};
 use crate::plugins::Weights;
-use crate::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId};
+use crate::state::{Closeness, ClusterState, GangId, NodeId, NodeSet, PodId, ShapeId, Shapes};
 use crate::transaction::Statement;
-use muster_model::PackingCounts;
+use muster_model::{PackingCounts, Table, Tables};
 use std::collections::BTreeSet;
 
 /// Why a gang found no place.
@@ -76,6 +76,8 @@ pub struct Placer {
     pub(super) capacities: Capacities,
     rankings: Rankings,
     refusals: Refusals,
+    /// How far the shapes and the constraints that are gone were read.
+    gone: [u64; 2],
     pub(super) store: Store,
     pub(super) candidates: NodeSet,
     scores: Vec<i64>,
@@ -142,10 +144,29 @@ impl Trial {
 impl Placer {
     /// Prepares for a cycle on this state.
     pub fn begin_cycle(&mut self, state: &ClusterState) {
+        self.forget_who_is_gone(state.shapes());
         self.store.clear();
         self.questions_left = MAX_QUESTIONS;
         self.budget = Budget::default();
         self.store.put(Weights::of(state));
+    }
+
+    fn forget_who_is_gone(&mut self, shapes: &Shapes) {
+        let [of_shapes, of_constraints] = &mut self.gone;
+        let gone = shapes.gone_since(of_shapes);
+        self.rankings.forget(&gone);
+        self.refusals.forget(&gone);
+        self.capacities.forget(&gone);
+        self.masks
+            .forget(&shapes.constraints_gone_since(of_constraints));
+    }
+
+    /// Counts what is kept between cycles.
+    pub fn count_tables(&self, tables: &mut Tables) {
+        tables.set(Table::Masks, self.masks.len());
+        tables.set(Table::Rankings, self.rankings.len());
+        tables.set(Table::Refusals, self.refusals.len());
+        tables.set(Table::Capacities, self.capacities.len());
     }
 
     /// What plugins share in this cycle.

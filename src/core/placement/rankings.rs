@@ -8,7 +8,7 @@ use super::arena::Arena;
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::framework::{Context, Profile, Scope, Weighted};
-use crate::state::{Id, NodeId, NodeSet};
+use crate::state::{Gone, Id, NodeId, NodeSet};
 use muster_model::digest;
 
 /// A tournament for each shape.
@@ -36,6 +36,17 @@ pub(super) fn suits(profile: &Profile, cx: &Context<'_>) -> bool {
 }
 
 impl Rankings {
+    /// Forgets shapes that nobody has any more.
+    pub(super) fn forget(&mut self, gone: &Gone<'_>) {
+        self.by_shape.forget(gone);
+        self.confined.forget(gone);
+    }
+
+    /// How many scores are kept.
+    pub(super) fn len(&self) -> usize {
+        self.by_shape.nodes() + self.confined.nodes()
+    }
+
     /// The best node for a pod among those that its constraints allow; only of `among`, if given.
     pub(super) fn best(
         &mut self,

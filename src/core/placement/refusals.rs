@@ -4,9 +4,10 @@ use super::diagnosis::{Asked, Diagnosis, asked, asked_of_many, lacking_part, ref
 use super::per_shape::{PerShape, room_for};
 use super::tournament::{Tournament, UNFIT};
 use crate::framework::{Context, Profile, Reason};
-use crate::state::{Id, NodeId};
+use crate::state::{Gone, Id, NodeId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The answers to each shape.
 #[derive(Debug, Default)]
@@ -17,14 +18,10 @@ pub(super) struct Refusals {
 /// The answers to one shape.
 #[derive(Debug)]
 struct Answers {
-    /// The different lists of reasons that were ever given.
-    numbers: BTreeMap<Vec<Reason>, usize>,
-    /// How many nodes give each.
-    counts: Vec<usize>,
+    /// The different lists of reasons that are given.
+    lists: Lists,
     /// Which one each node gives, if any.
     of_node: Vec<Option<usize>>,
-    /// Which one was given last: many nodes say the same.
-    last: Option<(Vec<Reason>, usize)>,
     /// The nodes that lack only resources: the less, the better.
     closest: Tournament,
 }
@@ -35,7 +32,71 @@ pub(super) fn suits(profile: &Profile, cx: &Context<'_>) -> bool {
     cx.pod.avoid.is_empty() && !asked_first && profile.is_local(cx.shape)
 }
 
+/// The different lists of reasons that nodes give, each with a number.
+#[derive(Debug, Default)]
+struct Lists {
+    numbers: BTreeMap<Arc<[Reason]>, usize>,
+    /// Each by its number, and how many nodes give it.
+    given: Vec<(Arc<[Reason]>, usize)>,
+    /// Numbers of lists that no node gives any more.
+    free: Vec<usize>,
+    /// Which one was given last: many nodes say the same.
+    last: Option<usize>,
+}
+
+impl Lists {
+    /// One more node gives this list. Returns its number.
+    fn add(&mut self, reasons: &[Reason]) -> usize {
+        let last = self.last.filter(|last| *self.given[*last].0 == *reasons);
+        let known = last.or_else(|| self.numbers.get(reasons).copied());
+        let number = known.unwrap_or_else(|| self.make(reasons));
+        self.given[number].1 += 1;
+        self.last = Some(number);
+        number
+    }
+
+    fn make(&mut self, reasons: &[Reason]) -> usize {
+        let list: Arc<[Reason]> = reasons.into();
+        let number = self.free.pop().unwrap_or(self.given.len());
+        self.numbers.insert(Arc::clone(&list), number);
+        if number == self.given.len() {
+            self.given.push((list, 0));
+        } else {
+            self.given[number] = (list, 0);
+        }
+        number
+    }
+
+    /// One node less gives the list of this number.
+    fn take_away(&mut self, number: usize) {
+        let (list, count) = &mut self.given[number];
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        let list = std::mem::replace(list, Arc::from([]));
+        self.numbers.remove(&list);
+        self.free.push(number);
+        self.last.take_if(|last| *last == number);
+    }
+
+    /// The lists that are given, and by how many nodes.
+    fn iter(&self) -> impl Iterator<Item = &(Arc<[Reason]>, usize)> {
+        self.given.iter().filter(|(_, count)| *count > 0)
+    }
+}
+
 impl Refusals {
+    /// Forgets shapes that nobody has any more.
+    pub(super) fn forget(&mut self, gone: &Gone<'_>) {
+        self.by_shape.forget(gone);
+    }
+
+    /// How many answers are kept.
+    pub(super) fn len(&self) -> usize {
+        self.by_shape.nodes()
+    }
+
     /// What all nodes answer now, and how many had to be asked for it.
     pub(super) fn diagnose(
         &mut self,
@@ -66,10 +127,8 @@ impl Answers {
     fn of_all(profile: &Profile, cx: &Context<'_>) -> Self {
         let room = room_for(cx.state.nodes());
         let mut answers = Self {
-            numbers: BTreeMap::new(),
-            counts: Vec::new(),
+            lists: Lists::default(),
             of_node: vec![None; room],
-            last: None,
             closest: Tournament::default(),
         };
         let mut closest = vec![UNFIT; room];
@@ -77,7 +136,7 @@ impl Answers {
         for node in cx.state.nodes().present().iter() {
             let reasons = refusal(profile, &[], &filters, cx, node);
             closest[node.index()] = closeness(cx, node, &reasons);
-            answers.note(node, reasons);
+            answers.note(node, &reasons);
         }
         answers.closest = Tournament::new(&closest);
         answers
@@ -91,43 +150,21 @@ impl Answers {
             Cow::Borrowed(&[][..])
         };
         self.closest.set(node, closeness(cx, node, &reasons));
-        self.note(node, reasons);
+        self.note(node, &reasons);
     }
 
-    fn note(&mut self, node: NodeId, reasons: Cow<'_, [Reason]>) {
-        let number = (!reasons.is_empty()).then(|| self.number(reasons));
-        if let Some(number) = number {
-            self.counts[number] += 1;
-        }
+    fn note(&mut self, node: NodeId, reasons: &[Reason]) {
+        let number = (!reasons.is_empty()).then(|| self.lists.add(reasons));
         if let Some(before) = std::mem::replace(&mut self.of_node[node.index()], number) {
-            self.counts[before] -= 1;
+            self.lists.take_away(before);
         }
-    }
-
-    /// The number of a list of reasons; the next one if it is new.
-    fn number(&mut self, reasons: Cow<'_, [Reason]>) -> usize {
-        if let Some((list, number)) = &self.last
-            && *list == *reasons
-        {
-            return *number;
-        }
-        let known = self.numbers.get(&*reasons).copied();
-        let reasons = reasons.into_owned();
-        let number = known.unwrap_or_else(|| {
-            self.numbers.insert(reasons.clone(), self.counts.len());
-            self.counts.push(0);
-            self.counts.len() - 1
-        });
-        self.last = Some((reasons, number));
-        number
     }
 
     fn diagnosis(&self, cx: &Context<'_>) -> Diagnosis {
         let mut reasons = BTreeMap::new();
-        for (list, number) in &self.numbers {
-            let count = self.counts[*number];
-            for reason in list.iter().filter(|_| count > 0) {
-                *reasons.entry(reason.clone()).or_default() += count;
+        for (list, count) in self.lists.iter() {
+            for reason in list.iter() {
+                *reasons.entry(reason.clone()).or_default() += *count;
             }
         }
         let closest = self.closest.best();
@@ -147,4 +184,29 @@ fn closeness(cx: &Context<'_>, node: NodeId, reasons: &[Reason]) -> i64 {
         return UNFIT;
     }
     -lacking_part(&shortfall(cx, node), cx)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_lists_that_no_node_gives_any_more_are_given_out_again() {
+        let mut lists = Lists::default();
+        let list = |name: usize| [Reason::Taint, Reason::Unknown(name.to_string())];
+        let stays = lists.add(&list(0));
+        for name in 1..1_000 {
+            let numbers = [lists.add(&list(name)), lists.add(&list(name))];
+            assert_eq!(numbers[0], numbers[1]);
+            assert_eq!(lists.iter().count(), 2);
+            numbers.into_iter().for_each(|one| lists.take_away(one));
+        }
+        assert_eq!((lists.given.len(), lists.numbers.len()), (2, 1));
+        assert_eq!(lists.add(&list(0)), stays);
+        let given: Vec<_> = lists
+            .iter()
+            .map(|(list, count)| (&**list, *count))
+            .collect();
+        assert_eq!(given, [(&list(0)[..], 2)]);
+    }
 }

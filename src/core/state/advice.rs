@@ -51,10 +51,14 @@ pub struct Advice {
     failures: u32,
     /// For how long an answer is believed.
     holds: Millis,
+    /// When it was complete, of all that ever were; and how much there is in it.
+    complete: Option<(u64, usize)>,
 }
 
 /// No longer than this until a plugin that failed is asked again for the same gang.
 const LONGEST_REST: Millis = Millis(30_000);
+/// The sets of so many nodes take the memory of what is said of one.
+const NODES_IN_ONE: usize = 128;
 /// So long at first.
 const FIRST_REST: Millis = Millis(1_000);
 
@@ -142,6 +146,12 @@ impl Advice {
     #[must_use]
     pub fn score(&self, node: NodeId) -> i64 {
         self.scores.get(&node).copied().unwrap_or(0)
+    }
+
+    /// How much there is in it: what is said of one node counts as one, and so do some hundred nodes of which it is
+    /// noted only whether they suit.
+    fn weight(&self) -> usize {
+        1 + self.unfit.len() + self.scores.len() + self.asked.room() / NODES_IN_ONE
     }
 
     fn hear(&mut self, nodes: &Nodes, answer: Answer) {
@@ -253,10 +263,19 @@ pub(super) struct AdviceBook {
     places: BTreeMap<GangId, u64>,
     /// How many ever were.
     lined_up: u64,
+    /// What is complete, in the order in which it came to be.
+    complete: BTreeMap<u64, (GangId, u64, usize)>,
+    /// How many ever were.
+    completed: u64,
+    /// How much there is in all that is complete.
+    weight: usize,
 }
 
 /// So many questions about nodes are open at once; then gangs wait for their turn.
 const MAX_OPEN: usize = 256;
+/// Of so many nodes something may be known, over all gangs, shapes and plugins; what was said first is forgotten for
+/// more, and asked again when it is needed: about 150 MB.
+const MAX_SAID: usize = 4 << 20;
 
 impl AdviceBook {
     pub(super) fn of(&self, gang: GangId, shape: u64, plugin: usize) -> Option<&Advice> {
@@ -294,6 +313,7 @@ impl AdviceBook {
             failure: None,
             failures: before.map_or(0, Advice::failures),
             holds,
+            complete: None,
         };
         for (id, point) in questions {
             advice.open.push(id);
@@ -306,7 +326,52 @@ impl AdviceBook {
             self.open.insert(id, about);
         }
         let of_gang = self.by_gang.entry(gang).or_default();
-        of_gang.insert((shape, plugin), advice);
+        let before = of_gang.insert((shape, plugin), advice);
+        self.forget_weight(before.and_then(|before| before.complete));
+    }
+
+    fn forget_weight(&mut self, complete: Option<(u64, usize)>) {
+        if let Some((number, weight)) = complete {
+            self.complete.remove(&number);
+            self.weight -= weight;
+        }
+    }
+
+    /// All that was asked is answered, or is not waited for any more. What was complete first makes room for it.
+    fn settle(&mut self, now: Time, gang: GangId, shape: u64, plugin: usize) {
+        let of_gang = self.by_gang.get_mut(&gang);
+        let Some(advice) = of_gang.and_then(|all| all.get_mut(&(shape, plugin))) else {
+            return;
+        };
+        advice.settle(now);
+        self.completed += 1;
+        let weight = advice.weight();
+        let before = advice.complete.replace((self.completed, weight));
+        self.complete.insert(self.completed, (gang, shape, plugin));
+        self.weight += weight;
+        self.forget_weight(before);
+        while self.weight > MAX_SAID && self.complete.len() > 1 {
+            let Some((_, (gang, shape, plugin))) = self.complete.pop_first() else {
+                break;
+            };
+            self.forget_one(gang, shape, plugin);
+        }
+    }
+
+    fn forget_one(&mut self, gang: GangId, shape: u64, plugin: usize) {
+        let Some(of_gang) = self.by_gang.get_mut(&gang) else {
+            return;
+        };
+        let gone = of_gang.remove(&(shape, plugin));
+        if of_gang.is_empty() {
+            self.by_gang.remove(&gang);
+        }
+        self.forget_weight(gone.and_then(|gone| gone.complete));
+    }
+
+    /// How much is kept of what was said.
+    pub(super) const fn len(&self) -> usize {
+        self.weight
     }
 
     /// Takes an answer. Says whom it is about, if all that was asked for that gang is answered now.
@@ -322,13 +387,12 @@ impl AdviceBook {
         let advice = of_gang.get_mut(&(about.shape, about.plugin))?;
         advice.hear(nodes, answer);
         advice.open.retain(|open| *open != id);
-        if advice.open.is_empty() {
-            advice.settle(now);
+        let answered = advice.open.is_empty();
+        let all = of_gang.values().all(Advice::is_complete);
+        if answered {
+            self.settle(now, about.gang, about.shape, about.plugin);
         }
-        of_gang
-            .values()
-            .all(Advice::is_complete)
-            .then_some(about.gang)
+        all.then_some(about.gang)
     }
 
     /// No answer came in time: nothing more is waited for.
@@ -337,7 +401,7 @@ impl AdviceBook {
         let of_gang = self.by_gang.get_mut(&gang);
         if let Some(advice) = of_gang.and_then(|all| all.get_mut(&(shape, plugin))) {
             advice.failure = Some("no answer came in time".into());
-            advice.settle(now);
+            self.settle(now, gang, shape, plugin);
         }
     }
 
@@ -389,18 +453,16 @@ impl AdviceBook {
         let Some(of_gang) = self.by_gang.get_mut(&gang) else {
             return;
         };
-        let open = &mut self.open;
-        of_gang.retain(|(shape, _), advice| {
-            let keeps = shapes(*shape);
-            if !keeps {
-                for id in &advice.open {
-                    open.remove(id);
-                }
-            }
-            keeps
-        });
+        let gone = of_gang.extract_if(.., |(shape, _), _| !shapes(*shape));
+        let gone: Vec<Advice> = gone.map(|(_, advice)| advice).collect();
         if of_gang.is_empty() {
             self.by_gang.remove(&gang);
+        }
+        for advice in gone {
+            for id in &advice.open {
+                self.open.remove(id);
+            }
+            self.forget_weight(advice.complete);
         }
     }
 
@@ -418,6 +480,16 @@ impl AdviceBook {
                     return Err(format!("{gang:?}: {noted:?} are not all open"));
                 }
             }
+        }
+        let complete = self.by_gang.values().flat_map(BTreeMap::values);
+        let complete: Vec<_> = complete.filter_map(|one| one.complete).collect();
+        let weight: usize = complete.iter().map(|(_, weight)| weight).sum();
+        if (complete.len(), weight) != (self.complete.len(), self.weight) {
+            let noted = (self.complete.len(), self.weight);
+            return Err(format!(
+                "of what plugins said {noted:?} is kept, not {:?}",
+                (complete.len(), weight)
+            ));
         }
         let placed = |(place, gang): (&u64, &GangId)| self.places.get(gang) == Some(place);
         if self.line.len() != self.places.len() || !self.line.iter().all(placed) {
@@ -594,6 +666,46 @@ mod tests {
         assert_eq!(
             book.answer(Time(1), &nodes, QuestionId(1), refuses("a")),
             None
+        );
+    }
+
+    #[test]
+    fn what_was_said_first_is_forgotten_where_too_much_is_kept() {
+        const MANY: usize = 20_000;
+        let names: Vec<String> = (0..MANY).map(|index| format!("n{index}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let nodes = nodes(&names);
+        let mut book = AdviceBook::default();
+        let mut known = 0;
+        for round in 0..250_u64 {
+            let gang = GangId::from_index(usize::try_from(round).unwrap());
+            let asking = Asking {
+                gang,
+                shape: 1,
+                plugin: 0,
+                nodes: nodes.present().clone(),
+                until: Time(5_000),
+                holds: Millis(10_000),
+            };
+            let question = (QuestionId(round), RemotePoint::PreFilter);
+            book.ask(Time(0), &nodes, asking, [question]);
+            let no = Answer::No {
+                message: "no".to_owned(),
+            };
+            assert_eq!(book.answer(Time(1), &nodes, question.0, no), Some(gang));
+            assert!(book.len() <= MAX_SAID);
+            known = book.by_gang.len();
+            // Whoever was told last knows it still.
+            assert!(book.of(gang, 1, 0).is_some());
+        }
+        assert!((150..=MAX_SAID / MANY).contains(&known), "{known}");
+        book.audit().unwrap();
+        for gang in 0..250 {
+            book.forget(GangId::from_index(gang));
+        }
+        assert_eq!(
+            (book.len(), book.by_gang.len(), book.complete.len()),
+            (0, 0, 0)
         );
     }
 }

@@ -21,6 +21,7 @@ mod interner;
 mod kept;
 mod label_domains;
 mod label_index;
+mod log;
 mod membership;
 mod near;
 mod node_facts;
@@ -44,7 +45,6 @@ mod slots;
 mod spreads;
 mod terms;
 mod topologies;
-mod touched;
 mod unknown;
 mod volumes;
 mod writes;
@@ -59,8 +59,10 @@ pub use ids::{
     ConstraintsId, DomainId, GangId, Id, KeyId, NodeId, PodId, PortId, QueryId, QueueId, ShapeId,
     Slab, SpreadId, TermId, TopologyId, ValueId,
 };
+pub use interner::Gone;
 pub use kept::{HOLDS, Kept, SLOTS, View};
 pub use label_domains::LabelDomains;
+pub use log::{Log, Touched};
 pub use node_facts::NodeFacts;
 pub use node_set::NodeSet;
 pub use nodes::Nodes;
@@ -80,7 +82,6 @@ pub use topologies::{
     Closeness, Common, Domain, Graph, Limit, NO_PATH, Network, Port, Reach, Topologies, Topology,
     Tree, WishError,
 };
-pub use touched::Touched;
 pub use volumes::{Chosen, Source as VolumeSource, Unmet, Volumes};
 pub use writes::{Outage, WritesKnown};
 
@@ -94,7 +95,7 @@ use muster_model::resources::{Dimensions, Tally, Weights, Worth};
 use muster_model::units::{Millis, Time};
 use muster_model::{
     Answer, Event, GangKey, GangSpec, NamespaceSpec, NodeSpec, PriorityClassSpec, ProfileId,
-    QuestionId, Recalled, RemotePoint, Source,
+    QuestionId, Recalled, RemotePoint, Source, Table, Tables,
 };
 use nodes::{NodeChange, Occupant};
 use others::{Others, define};
@@ -212,6 +213,24 @@ impl ClusterState {
     #[must_use]
     pub const fn writes(&self) -> &WritesKnown {
         &self.writes
+    }
+
+    /// Counts what is kept of what comes and goes.
+    pub fn count_tables(&self, tables: &mut Tables) {
+        for (table, entries) in [
+            (Table::Nodes, self.nodes.len()),
+            (Table::Resources, self.dimensions.len()),
+            (Table::ResourcesLeftOut, self.dimensions.left_out()),
+            (Table::Pods, self.pods.len()),
+            (Table::Gangs, self.gangs.len()),
+            (Table::Others, self.others.len()),
+            (Table::Queues, self.queues.len()),
+            (Table::Shapes, self.shapes.len()),
+            (Table::Constraints, self.shapes.constraints_len()),
+            (Table::Advice, self.advice.len()),
+        ] {
+            tables.set(table, entries);
+        }
     }
 
     /// The registry of resources.

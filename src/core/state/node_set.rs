@@ -89,6 +89,12 @@ impl NodeSet {
         self.0.symmetric_difference_count(&other.0)
     }
 
+    /// For how many nodes there is room in it.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.0.len()
+    }
+
     /// How many nodes are in it.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -38,6 +38,11 @@ pub(super) fn define(definitions: &mut Vec<GangSpec>, spec: GangSpec) -> bool {
 }
 
 impl Others {
+    /// How many groups there are that are not ours, or of nobody yet.
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
     fn group(&mut self, key: &GangKey) -> &mut Group {
         self.changed.insert(key.clone());
         self.groups.entry(key.clone()).or_default()

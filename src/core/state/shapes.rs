@@ -4,7 +4,7 @@
 //! share their constraints: what is worked out for one holds for all.
 
 use super::ids::{ConstraintsId, ShapeId, SpreadId};
-use super::interner::Interner;
+use super::interner::{Gone, Interner};
 use super::pod_counts::Rules;
 use super::spreads::Spreads;
 use muster_model::resources::{Dimension, Dimensions, Request};
@@ -266,6 +266,22 @@ impl Shapes {
     #[must_use]
     pub fn constraints_serial(&self, id: ConstraintsId) -> Option<u64> {
         self.constraints.serial(id)
+    }
+
+    /// The serial numbers of shapes that nobody has any more, since somebody asked last whose cursor this is.
+    pub fn gone_since(&self, cursor: &mut u64) -> Gone<'_> {
+        self.shapes.gone_since(cursor)
+    }
+
+    /// The same of constraints.
+    pub fn constraints_gone_since(&self, cursor: &mut u64) -> Gone<'_> {
+        self.constraints.gone_since(cursor)
+    }
+
+    /// How many different constraints are in use.
+    #[must_use]
+    pub fn constraints_len(&self) -> usize {
+        self.constraints.len()
     }
 
     /// The rules by which pods are spread.

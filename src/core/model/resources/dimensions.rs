@@ -140,6 +140,12 @@ impl Dimensions {
         self.names.is_empty()
     }
 
+    /// For how many names there is no number left.
+    #[must_use]
+    pub fn left_out(&self) -> usize {
+        self.left_out.len()
+    }
+
     /// Whether nodes have it, and there is no number left for it.
     #[must_use]
     pub fn is_left_out(&self, name: &str) -> bool {

@@ -245,6 +245,11 @@ impl Queues {
         Some((*id, &self.queues[*id]))
     }
 
+    /// How many queues there are, those that are only named included.
+    pub(super) fn len(&self) -> usize {
+        self.queues.len()
+    }
+
     /// All queues by name.
     pub fn iter(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
         self.by_name

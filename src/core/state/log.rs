@@ -1,27 +1,39 @@
-//! Which nodes changed, in the order in which they did: one log for all who keep something about
-//! nodes, each with a cursor of its own.
+//! What happened, in the order in which it did: one log for all who keep something about it, each with a
+//! cursor of its own.
 
 use super::ids::NodeId;
 
-/// How many entries a reader may be behind before it has to look at all nodes anyway.
+/// How many entries a reader may be behind before it has to look at everything anyway.
 const KEPT: usize = 1 << 16;
 
 /// The log.
-#[derive(Clone, Debug, Default)]
-pub struct Touched {
+#[derive(Clone, Debug)]
+pub struct Log<T> {
     /// How many entries were dropped from its beginning.
     dropped: u64,
-    log: Vec<NodeId>,
+    log: Vec<T>,
 }
 
-impl Touched {
-    /// Notes that a node's facts, offer or pods changed.
-    pub(super) fn note(&mut self, node: NodeId) {
+/// The nodes whose facts, offer or pods changed.
+pub type Touched = Log<NodeId>;
+
+impl<T> Default for Log<T> {
+    fn default() -> Self {
+        Self {
+            dropped: 0,
+            log: Vec::new(),
+        }
+    }
+}
+
+impl<T> Log<T> {
+    /// Notes one more.
+    pub(super) fn note(&mut self, entry: T) {
         if self.log.len() >= 2 * KEPT {
             self.log.drain(..KEPT);
             self.dropped += KEPT as u64;
         }
-        self.log.push(node);
+        self.log.push(entry);
     }
 
     /// The cursor of a reader that has read everything.
@@ -30,10 +42,9 @@ impl Touched {
         self.dropped + self.log.len() as u64
     }
 
-    /// The nodes that were touched since, some of them several times; `None` where that is not
-    /// known any more.
+    /// What was noted since, some of it several times; `None` where that is not known any more.
     #[must_use]
-    pub fn since(&self, cursor: u64) -> Option<&[NodeId]> {
+    pub fn since(&self, cursor: u64) -> Option<&[T]> {
         let start = usize::try_from(cursor.checked_sub(self.dropped)?).ok()?;
         self.log.get(start..)
     }
