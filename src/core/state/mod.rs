@@ -441,9 +441,9 @@ impl ClusterState {
             .filter(|id| self.nodes.is_deleted(*id));
         let (offer, facts) = (self.nodes.offer_version(), self.nodes.version());
         self.leave_spreads(self.nodes.changing(&spec));
-        let known = self.dimensions.len();
+        self.find_numbers_for(spec.allocatable.iter().map(|(name, _)| name));
         let (id, change) = self.nodes.upsert(spec, &mut self.dimensions);
-        self.know_more_resources(known);
+        self.know_more_resources();
         if self.nodes.offer_version() != offer {
             self.disturb_kept(id);
         }

@@ -53,6 +53,8 @@ struct Row {
     kept_whole: u32,
     /// Whether the node was present once and was then deleted.
     deleted: bool,
+    /// One bit for each resource of which it says how much it has.
+    names: u32,
 }
 
 /// All nodes.
@@ -124,12 +126,14 @@ impl Nodes {
         let id = self.slot(&spec.name);
         let appeared = !self.present.contains(id);
         self.present.insert(id);
-        let mut amounts = [0; WIDTH];
+        let (mut amounts, mut names) = ([0; WIDTH], 0);
         for (name, amount) in &spec.allocatable {
             if let Some(dimension) = dimensions.register(name) {
                 amounts[dimension.index()] = (*amount).max(0);
+                names |= 1 << dimension.index();
             }
         }
+        self.rows[id.index()].names = names;
         let (grew, shrank) = self.set_allocatable(id, &amounts, dimensions.len());
         let offers = |one: Dimension| dimensions.is_device(one) && amounts[one.index()] > 0;
         self.with_devices.set(id, dimensions.iter().any(offers));
@@ -185,10 +189,24 @@ impl Nodes {
         self.by_label.change(id, &labels, &row.facts.labels);
         row.facts_version = self.version;
         row.deleted = true;
+        row.names = 0;
         self.set_allocatable(id, &[0; WIDTH], self.columns.len());
         self.with_devices.remove(id);
         self.free_slot_if_unused(id);
         Some(id)
+    }
+
+    /// Whether a node says how much of a resource it has, or something takes of it.
+    pub(super) fn knows(&self, dimension: Dimension) -> bool {
+        let bit = 1 << dimension.index();
+        let column = self.columns.get(dimension.index());
+        self.rows.iter().any(|row| row.names & bit != 0)
+            || column.is_some_and(|one| one.used.iter().any(|used| *used != 0))
+    }
+
+    /// The resources of which nodes say how much they have, a bit for each.
+    pub(super) fn named(&self) -> u32 {
+        self.rows.iter().fold(0, |all, row| all | row.names)
     }
 
     /// Something that is not kept here changed about a node: it may give other answers.

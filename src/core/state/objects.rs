@@ -11,10 +11,11 @@ impl ClusterState {
             Object::Pod(spec) => self.upsert_pod(*spec),
             Object::Gang(spec) => self.upsert_definition(*spec),
             Object::Queue(spec) => {
-                let known = self.dimensions.len();
+                let names = spec.limit.iter().chain(&spec.guaranteed);
+                self.find_numbers_for(names.map(|(name, _)| name));
                 let dimensions = &mut self.dimensions;
                 let changed = self.queues.upsert(*spec, |name| dimensions.register(name));
-                self.know_more_resources(known);
+                self.know_more_resources();
                 self.queue_changed(changed);
             }
             // What they mean was told as a queue, or a gang.

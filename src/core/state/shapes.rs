@@ -138,6 +138,33 @@ impl Shapes {
         other
     }
 
+    /// The id of a shape without what has no number any more; it takes over the user of the other.
+    pub(super) fn without_nameless(&mut self, id: ShapeId, dimensions: &Dimensions) -> ShapeId {
+        let Some(shape) = self.get(id) else { return id };
+        let Some(constraints) = self.constraints(shape.constraints).cloned() else {
+            return id;
+        };
+        let mut rest = self.rest_of(shape);
+        let (nameless, named): (Vec<_>, Vec<_>) = rest
+            .request
+            .iter()
+            .filter(|(one, _)| *one != Dimension::NOWHERE)
+            .partition(|(one, _)| dimensions.is_nameless(*one));
+        if nameless.is_empty() {
+            return id;
+        }
+        let nameless = nameless.into_iter();
+        let nameless = nameless.map(|(one, amount)| (dimensions.name(one).to_owned(), amount));
+        rest.unknown.extend(nameless);
+        rest.unknown.sort_unstable();
+        let unknown = rest.unknown.iter();
+        let unknown = unknown.map(|(_, amount)| (Dimension::NOWHERE, *amount));
+        rest.request = Request::new(named.into_iter().chain(unknown).collect::<Vec<_>>());
+        let other = self.intern(&constraints, rest);
+        self.release(id);
+        other
+    }
+
     /// The id of a shape with what its pod's gang wants; it takes over the user of the other.
     pub fn narrow(
         &mut self,

@@ -2,6 +2,7 @@
 
 use super::devices::{GPU, with_gpus};
 use super::*;
+use muster_model::{NodeSpec, Table};
 
 fn asking(name: &str, group: Option<&str>, resource: &str, amount: i64) -> PodSpec {
     let mut spec = pod(name, group, 1);
@@ -68,4 +69,72 @@ fn what_runs_before_its_node_is_told_takes_of_its_devices() {
     let binds = story.run();
     let bound: Vec<&str> = binds.iter().map(|bind| bind.pod.name.as_str()).collect();
     assert_eq!(bound, ["one"]);
+}
+
+/// A node with four of a resource of its own.
+fn with_its_own(name: &str, resource: &str) -> NodeSpec {
+    let mut spec = node(name, 8);
+    spec.allocatable.push((resource.to_owned(), 4));
+    spec
+}
+
+fn gone(name: &str) -> Event {
+    Event::Gone(ObjectKey::Node(name.to_owned()))
+}
+
+#[test]
+fn nodes_that_come_and_go_each_with_a_resource_of_its_own_have_it_all() {
+    let mut story = Story::new();
+    story.node("plain", 8);
+    // Who still asks for what is gone, runs still where it was, or asks for its members, keeps no number.
+    story.tell(Event::is(GangSpec {
+        min_resources: vec![("example.com/1".into(), 1)],
+        ..group("asks")
+    }));
+    for round in 0..100 {
+        let (name, resource) = (format!("n{round}"), format!("example.com/{round}"));
+        story.submit(asking(&format!("before-{round}"), None, &resource, 1));
+        story.tell(Event::is(with_its_own(&name, &resource)));
+        story.submit(asking(&format!("after-{round}"), None, &resource, 1));
+        let binds = story.run();
+        assert_eq!(binds.len(), 2, "{round}");
+        assert!(binds.iter().all(|bind| bind.node == name), "{binds:?}");
+        story.submit(asking(&format!("late-{round}"), None, &resource, 3));
+        assert_eq!(story.run().len(), 0, "{round}");
+        story.tell(gone(&name));
+        story.run();
+        let tables = story.scheduler.stats().tables;
+        assert!(tables.get(Table::Resources) <= 31);
+        assert_eq!(tables.get(Table::ResourcesLeftOut), 0);
+    }
+    // Those who wait get it when it is there again.
+    story.tell(Event::is(with_its_own("again", "example.com/7")));
+    let binds = story.run();
+    assert_eq!(names(&binds), ["late-7"]);
+    // By then it is known who runs on the node that was there before.
+    story.tell(Event::is(with_its_own("n8", "example.com/8")));
+    assert_eq!(story.run().len(), 0, "two of four are taken");
+}
+
+#[test]
+fn what_a_queue_names_keeps_its_number_whether_a_node_has_it_or_not() {
+    let mut story = Story::new();
+    story.tell(Event::is(QueueSpec {
+        name: "q".into(),
+        limit: vec![("example.com/limited".into(), 1)],
+        ..QueueSpec::default()
+    }));
+    for round in 0..40 {
+        let (name, resource) = (format!("n{round}"), format!("example.com/{round}"));
+        story.tell(Event::is(with_its_own(&name, &resource)));
+        story.tell(gone(&name));
+    }
+    story.tell(Event::is(with_its_own("limited", "example.com/limited")));
+    for name in ["a", "b"] {
+        let mut spec = asking(name, None, "example.com/limited", 1);
+        spec.queue = Some("q".into());
+        story.submit(spec);
+    }
+    assert_eq!(story.run().len(), 1);
+    story.tell(Event::Gone(ObjectKey::Queue("q".into())));
 }

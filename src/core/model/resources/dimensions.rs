@@ -7,6 +7,9 @@ pub const WIDTH: usize = 32;
 /// How many different resources nodes may have.
 const NAMED: usize = WIDTH - 1;
 
+/// Of so many names at most it is remembered that there is no number for them.
+const MAX_LEFT_OUT: usize = 1_000;
+
 /// The number of a resource in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dimension(u8);
@@ -49,6 +52,10 @@ pub struct Dimensions {
     by_name: BTreeMap<String, Dimension>,
     /// One bit for each that is a device.
     devices: u32,
+    /// Numbers that were taken from their resources.
+    nameless: u32,
+    /// What got its number since somebody asked last.
+    new: u32,
     /// For these there is no number left.
     left_out: BTreeSet<String>,
     /// Those that somebody else looks after.
@@ -61,12 +68,15 @@ impl Default for Dimensions {
             names: Vec::new(),
             by_name: BTreeMap::new(),
             devices: 0,
+            nameless: 0,
+            new: 0,
             left_out: BTreeSet::new(),
             unchecked: BTreeSet::new(),
         };
         for name in ["pods", "cpu", "memory", "ephemeral-storage"] {
             dimensions.register(name);
         }
+        dimensions.new = 0;
         dimensions
     }
 }
@@ -81,13 +91,61 @@ impl Dimensions {
             .ok()
             .filter(|i| usize::from(*i) < NAMED)
         else {
+            // Who is left out by mistake, as too many are, says so again.
+            if self.left_out.len() >= MAX_LEFT_OUT {
+                self.left_out.clear();
+            }
             self.left_out.insert(name.to_owned());
             return None;
         };
-        self.devices |= u32::from(name.contains('/')) << index;
-        self.names.push(name.to_owned());
-        self.by_name.insert(name.to_owned(), Dimension(index));
+        self.names.push(String::new());
+        self.give(Dimension(index), name);
         Some(Dimension(index))
+    }
+
+    fn give(&mut self, dimension: Dimension, name: &str) {
+        self.left_out.remove(name);
+        let bit = 1 << dimension.0;
+        self.nameless &= !bit;
+        self.new |= bit;
+        if name.contains('/') {
+            self.devices |= bit;
+        } else {
+            self.devices &= !bit;
+        }
+        name.clone_into(&mut self.names[dimension.index()]);
+        self.by_name.insert(name.to_owned(), dimension);
+    }
+
+    /// What got its number since somebody asked last.
+    pub fn take_new(&mut self) -> impl Iterator<Item = Dimension> + use<> {
+        let new = std::mem::take(&mut self.new);
+        self.iter().filter(move |one| new & 1 << one.0 != 0)
+    }
+
+    /// Whether `name` could be given a number only if another name gave back its own.
+    #[must_use]
+    pub fn has_no_number_for(&self, name: &str) -> bool {
+        self.names.len() >= NAMED && !self.by_name.contains_key(name)
+    }
+
+    /// Takes its number from a resource that nobody has any more; what was said of it keeps its name.
+    pub fn take_number(&mut self, dimension: Dimension) {
+        self.by_name.remove(&self.names[dimension.index()]);
+        self.nameless |= 1 << dimension.0;
+    }
+
+    /// Whether the number is nobody's any more.
+    #[must_use]
+    pub const fn is_nameless(&self, dimension: Dimension) -> bool {
+        self.nameless & 1 << dimension.0 != 0
+    }
+
+    /// Gives a number without a name to a resource: nothing may count in it any more.
+    pub fn reuse(&mut self, dimension: Dimension, name: &str) {
+        if self.is_nameless(dimension) && !self.by_name.contains_key(name) {
+            self.give(dimension, name);
+        }
     }
 
     /// Whether there is enough of `name` is for somebody else to say: it is no part of requests.
@@ -128,7 +186,7 @@ impl Dimensions {
         (0..self.names.len()).filter_map(|index| u8::try_from(index).ok().map(Dimension))
     }
 
-    /// How many are in use.
+    /// One more than the highest that is in use.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
@@ -167,6 +225,29 @@ mod tests {
             dimensions.get("ephemeral-storage"),
             Some(Dimension::EPHEMERAL_STORAGE)
         );
+    }
+
+    #[test]
+    fn a_number_that_was_taken_from_its_resource_is_anothers() {
+        let mut dimensions = Dimensions::default();
+        let name = |index| format!("example.com/{index}");
+        let first = dimensions.register(&name(0)).unwrap();
+        assert_eq!(dimensions.take_new().collect::<Vec<_>>(), [first]);
+        assert_eq!(dimensions.take_new().count(), 0);
+        dimensions.reuse(first, &name(1));
+        assert_eq!(dimensions.get(&name(1)), None, "it has a name");
+        dimensions.take_number(first);
+        assert_eq!(dimensions.get(&name(0)), None);
+        assert_eq!(dimensions.name(first), name(0));
+        assert!(dimensions.is_nameless(first));
+        dimensions.reuse(first, "plain");
+        assert_eq!(dimensions.get("plain"), Some(first));
+        assert!(!dimensions.is_device(first));
+        assert_eq!(
+            (dimensions.name(first), dimensions.is_nameless(first)),
+            ("plain", false)
+        );
+        assert_eq!(dimensions.take_new().collect::<Vec<_>>(), [first]);
     }
 
     #[test]

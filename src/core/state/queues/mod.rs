@@ -245,6 +245,25 @@ impl Queues {
         Some((*id, &self.queues[*id]))
     }
 
+    /// The resources of which some queue may hold only so much, or has some for itself, a bit for each.
+    pub(super) fn named(&self) -> u32 {
+        let amounts = self
+            .iter()
+            .flat_map(|(_, queue)| [&queue.limit, &queue.guaranteed]);
+        let named = amounts.flatten().map(|(one, _)| 1 << one.index());
+        named.fold(0, |all, bit: u32| all | bit)
+    }
+
+    /// Whether a resource counts in any of the books.
+    pub(super) fn counts_in(&self, dimension: Dimension) -> bool {
+        let counts = |account: &Account| {
+            let mut charges = account.charges();
+            account.held.all.get(dimension) != 0
+                || charges.any(|(_, charge)| charge.of.get(dimension) != 0)
+        };
+        counts(&self.cluster) || self.iter().any(|(_, queue)| counts(&queue.account))
+    }
+
     /// How many queues there are, those that are only named included.
     pub(super) fn len(&self) -> usize {
         self.queues.len()

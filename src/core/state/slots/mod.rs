@@ -148,6 +148,13 @@ pub(super) struct Slots {
 }
 
 impl Slots {
+    /// The resources that slots of some Testbed have, a bit for each.
+    pub(super) fn named(&self) -> u32 {
+        let requests = self.testbeds.values().flat_map(|one| one.request.iter());
+        let named = requests.map(|(one, _)| 1 << one.index());
+        named.fold(0, |all, bit: u32| all | bit)
+    }
+
     fn get(&self, id: SlotId) -> Option<&Slot> {
         self.testbeds.get(&id.testbed)?.slots.get(&id.position)
     }
