@@ -5,6 +5,7 @@ use muster_model::units::Time;
 use std::collections::BTreeMap;
 
 /// Controllers that are driven together.
+#[derive(Debug)]
 pub struct All {
     /// Each with what it is told of.
     machines: Vec<(Vec<Resource>, Box<dyn Machine + Send>)>,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// What it wants is a function of what it was told. It remembers nothing that cannot be observed again but
 /// which writes are on their way, and when the next may be tried: a new one that is told what exists goes
 /// on where another one died.
-pub trait Machine {
+pub trait Machine: std::fmt::Debug {
     /// Of which resources it has to be told. Nothing is due before all of them are
     /// [synced](Observation::Synced).
     fn needs(&self) -> Vec<Resource>;

@@ -69,6 +69,7 @@ impl std::fmt::Debug for Controllers {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.debug_struct("Controllers")
             .field("starts", &self.starts)
+            .field("machine", &self.machine)
             .finish_non_exhaustive()
     }
 }

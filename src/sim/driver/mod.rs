@@ -321,6 +321,13 @@ impl Driver {
         Some(&process.brain)
     }
 
+    /// The controllers of our kinds, once there was something for them, to be looked at from outside.
+    #[must_use]
+    pub fn controllers(&self) -> Option<&(dyn std::fmt::Debug + '_)> {
+        let controllers = self.controllers.as_deref();
+        controllers.map(|one| one as &dyn std::fmt::Debug)
+    }
+
     /// Plays what is due next; false if there is nothing more to come by `until`.
     pub fn step(&mut self, until: Time) -> bool {
         let (mut due, mut word) = (None, None);
