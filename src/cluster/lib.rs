@@ -25,7 +25,7 @@ mod fenced_io;
 pub mod health;
 pub mod lanes;
 pub mod lease;
-mod metrics;
+pub mod metrics;
 mod news;
 pub mod orders;
 mod process;

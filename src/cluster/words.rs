@@ -272,6 +272,18 @@ impl Words {
         firsts.map(|(at, _)| *at).min()
     }
 
+    /// Of how many objects it is known what they say, or are to say.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing is known of any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// How many words are not written yet.
     #[must_use]
     pub fn waiting(&self) -> usize {

@@ -7,13 +7,14 @@
 use super::pulse::{BEAT, Pulse};
 use muster_api::kinds::Kind;
 use muster_cluster::lanes::Lanes;
+use muster_cluster::metrics::OfQueue;
 use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
 use muster_core::engine::Scheduler;
 use muster_core::implied::Implied;
 use muster_lint::Linter;
 use muster_model::resources::CORE;
 use muster_model::units::{Millis, Time};
-use muster_model::{Decision, Event, Neighbours, Outcome, Plan, Span, SpanKind};
+use muster_model::{Decision, Event, Neighbours, ObjectKey, Outcome, Plan, Span, SpanKind};
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::io;
@@ -44,6 +45,8 @@ pub(super) struct Engine {
     pub(super) pulse: Pulse,
     /// Looks at every plan; in debug builds, for it costs about as much as the plan.
     pub(super) linter: Option<Linter>,
+    /// A queue is gone, of which metrics may show something.
+    pub(super) queue_gone: bool,
 }
 
 /// A running engine.
@@ -164,6 +167,7 @@ impl Engine {
         if let Some(linter) = &mut self.linter {
             linter.hear(&event);
         }
+        self.queue_gone |= matches!(event, Event::Gone(ObjectKey::Queue(_)));
         self.scheduler.apply(now, event);
     }
 
@@ -248,13 +252,12 @@ impl Engine {
 
     /// Shows how long something took.
     fn measure(&self, span: &Span) {
-        let histogram = match span.kind {
-            SpanKind::Waiting => &self.metrics.gang_wait_seconds,
-            SpanKind::PartlyBound => &self.metrics.gang_partial_seconds,
+        let what = match span.kind {
+            SpanKind::Waiting => OfQueue::Wait,
+            SpanKind::PartlyBound => OfQueue::Partial,
         };
-        histogram
-            .with_label_values(&[&span.queue])
-            .observe(seconds(span.length));
+        self.metrics
+            .measure(what, &span.queue, seconds(span.length));
     }
 
     /// Shows how far members of a gang are from the next by rank.
@@ -263,19 +266,24 @@ impl Engine {
             ranks: Some(ranks), ..
         } = &decision.outcome
         {
-            let histogram = &self.metrics.gang_rank_hops;
-            histogram
-                .with_label_values(&[&decision.queue])
-                .observe(mean_hops(*ranks));
+            let hops = mean_hops(*ranks);
+            self.metrics
+                .measure(OfQueue::RankHops, &decision.queue, hops);
         }
     }
 
     /// Shows what the core counts.
-    fn count(&self) {
+    fn count(&mut self) {
         let stats = self.scheduler.stats();
         let metrics = &self.metrics;
         metrics.show(&stats);
         metrics.show_reserved(self.scheduler.reserved());
+        let queues = self.scheduler.state().queues();
+        // One that is only named goes without news of it.
+        let gone = std::mem::take(&mut self.queue_gone);
+        if gone || metrics.queues_shown() > queues.len() {
+            metrics.keep_queues(|name| queues.find(name).is_some());
+        }
         let since = stats.partial_since.map(|since| self.clock.instant(since));
         metrics.set_partial_since(since);
     }

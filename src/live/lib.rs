@@ -161,6 +161,7 @@ async fn lead(
         metrics: Arc::clone(&options.metrics),
         pulse: pulse.clone(),
         linter,
+        queue_gone: false,
     };
     let mut engine = engine.start().map_err(Error::EngineStart)?;
     let mut hold = pin!(turn.lost());

@@ -262,6 +262,7 @@ impl SlowLane {
         let waiting = inner.words.waiting() + inner.events.len();
         let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
         self.context.metrics.notes_waiting.set(waiting);
+        self.context.metrics.show_words(inner.words.len());
         if let Some(item) = &item {
             inner.writing += 1;
             inner.shares.begin(&item.share());

@@ -19,6 +19,7 @@ use prometheus::{
     Gauge, GaugeVec, Histogram, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
     TextEncoder,
 };
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
 
@@ -52,6 +53,9 @@ const ANSWERS: [&str; 4] = ["yes", "no", "failed", "unsent"];
 const NOTE_RESULTS: [&str; 5] = ["written", "retried", "failed", "dropped", "gone"];
 const NOTE_KINDS: [&str; 3] = ["status", "condition", "event"];
 
+/// What the slow lane keeps of what objects say, as a table beside those of the core.
+const WORDS: &str = "words";
+
 /// Values of the labels `deed` and `result` of the controllers' writes.
 const DEEDS: [&str; 3] = ["create", "patch", "delete"];
 const DEED_RESULTS: [&str; 7] = [
@@ -66,6 +70,21 @@ const DEED_RESULTS: [&str; 7] = [
 
 /// Values of the label `result` of questions to plugins in other processes.
 const PLUGIN_RESULTS: [&str; 5] = ["answered", "failed", "late", "wrong", "left_alone"];
+
+/// What is measured of the gangs of each queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfQueue {
+    /// Seconds from a gang's submission until its minimum got its place.
+    Wait,
+    /// Seconds for which it was partly bound.
+    Partial,
+    /// Mean hops between pods that are next to each other by rank.
+    RankHops,
+}
+
+impl OfQueue {
+    const ALL: [Self; 3] = [Self::Wait, Self::Partial, Self::RankHops];
+}
 
 /// All metrics of one process, in registries of their own.
 #[derive(Debug)]
@@ -110,12 +129,14 @@ pub struct Metrics {
     /// What of the room that is free is kept for the head of a queue, in cores' worth, by queue.
     pub reserved_cores: GaugeVec,
     /// Seconds from a gang's submission until its minimum got its place, by queue.
-    pub gang_wait_seconds: HistogramVec,
+    gang_wait_seconds: HistogramVec,
     /// Seconds for which gangs were partly bound, by queue: until the minimum was bound, or the
     /// release began.
-    pub gang_partial_seconds: HistogramVec,
+    gang_partial_seconds: HistogramVec,
     /// Hops between pods that are next to each other by rank, the mean of each placement, by queue.
-    pub gang_rank_hops: HistogramVec,
+    gang_rank_hops: HistogramVec,
+    /// The queues of which these show something.
+    queues: Mutex<BTreeSet<String>>,
     /// Seconds for which the partly bound gang that advanced least has not advanced.
     gang_partial_longest: Gauge,
     partial_since: Mutex<Option<Instant>>,
@@ -243,6 +264,7 @@ impl Metrics {
                 &HOP_BUCKETS,
                 "queue",
             )?,
+            queues: Mutex::default(),
             gang_partial_longest: make.register(Gauge::new(
                 "gang_partial_longest_seconds",
                 "For how long the partly bound gang that advanced least has not advanced.",
@@ -316,13 +338,10 @@ impl Metrics {
         for table in Table::ALL {
             self.table_entries.with_label_values(&[table.as_str()]);
         }
+        self.show_words(0);
         self.show_reserved(std::iter::empty());
-        for histogram in [
-            &self.gang_wait_seconds,
-            &self.gang_partial_seconds,
-            &self.gang_rank_hops,
-        ] {
-            histogram.with_label_values(&[DEFAULT_QUEUE]);
+        for what in OfQueue::ALL {
+            self.of_queue(what).with_label_values(&[DEFAULT_QUEUE]);
         }
         for result in BIND_RESULTS {
             self.binds.with_label_values(&[result]);
@@ -370,6 +389,52 @@ impl Metrics {
             let milli = u32::try_from(worth / (CORE / 1_000)).unwrap_or(u32::MAX);
             let cores = f64::from(milli) / 1_000.0;
             self.reserved_cores.with_label_values(&[queue]).set(cores);
+        }
+    }
+
+    /// Shows of how many objects it is kept what they say.
+    pub fn show_words(&self, entries: usize) {
+        let words = self.table_entries.with_label_values(&[WORDS]);
+        words.set(i64::try_from(entries).unwrap_or(i64::MAX));
+    }
+
+    /// Counts a time, or a distance, of a gang of a queue.
+    pub fn measure(&self, what: OfQueue, queue: &str, value: f64) {
+        let histogram = self.of_queue(what).with_label_values(&[queue]);
+        histogram.observe(value);
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if !queues.contains(queue) {
+            queues.insert(queue.to_owned());
+        }
+    }
+
+    /// Shows nothing more of queues that are not there any more.
+    pub fn keep_queues(&self, is_there: impl Fn(&str) -> bool) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| {
+            let stays = queue == DEFAULT_QUEUE || is_there(queue);
+            if !stays {
+                for what in OfQueue::ALL {
+                    // It may not have had any of these.
+                    let _ = self.of_queue(what).remove_label_values(&[queue]);
+                }
+            }
+            stays
+        });
+    }
+
+    /// Of how many queues something is shown.
+    #[must_use]
+    pub fn queues_shown(&self) -> usize {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.len()
+    }
+
+    const fn of_queue(&self, what: OfQueue) -> &HistogramVec {
+        match what {
+            OfQueue::Wait => &self.gang_wait_seconds,
+            OfQueue::Partial => &self.gang_partial_seconds,
+            OfQueue::RankHops => &self.gang_rank_hops,
         }
     }
 
@@ -434,5 +499,25 @@ mod tests {
             text.contains("muster_watch_synced{kind=\"pods\"} 0"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn queues_that_come_and_go_leave_nothing_behind() {
+        let metrics = Metrics::new().unwrap();
+        let before = metrics.text().unwrap().lines().count();
+        for round in 0..100 {
+            let queue = format!("q-{round}");
+            for what in OfQueue::ALL {
+                metrics.measure(what, &queue, 1.0);
+                metrics.measure(what, DEFAULT_QUEUE, 1.0);
+            }
+            metrics.keep_queues(|name| name == queue);
+            let text = metrics.text().unwrap();
+            assert!(text.contains(&format!("queue=\"{queue}\"")), "{text}");
+            metrics.keep_queues(|_| false);
+        }
+        let text = metrics.text().unwrap();
+        assert_eq!(text.lines().count(), before, "{text}");
+        assert!(metrics.queues.lock().unwrap().len() <= 1);
     }
 }

@@ -488,6 +488,8 @@ impl Scheduler {
         self.state.count_tables(&mut tables);
         self.placer.count_tables(&mut tables);
         tables.set(Table::Spoken, self.voice.spoken());
+        let explained = self.explained.as_ref().map_or(0, explain::News::told);
+        tables.set(Table::Explained, explained);
         Stats {
             tables,
             gangs: self.voice.census.phases(),

@@ -35,11 +35,13 @@ pub enum Table {
     Advice,
     /// What was given out about gangs.
     Spoken,
+    /// Gangs, groups, Queues and Testbeds that are explained to whoever asks.
+    Explained,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Nodes,
         Self::Resources,
         Self::ResourcesLeftOut,
@@ -55,6 +57,7 @@ impl Table {
         Self::Capacities,
         Self::Advice,
         Self::Spoken,
+        Self::Explained,
     ];
 
     /// As metrics and docs call it.
@@ -76,6 +79,7 @@ impl Table {
             Self::Capacities => "capacities",
             Self::Advice => "advice",
             Self::Spoken => "spoken",
+            Self::Explained => "explained",
         }
     }
 }

@@ -54,6 +54,12 @@ struct Testbeds {
 }
 
 impl News {
+    /// How much is explained.
+    pub(in crate::engine) fn told(&self) -> usize {
+        let gangs = self.gangs_told.len() + self.others_told.len();
+        gangs + self.queues_told.len() + self.testbeds.told.len()
+    }
+
     /// Something happened to a gang.
     pub(in crate::engine) fn note_gang(&mut self, id: GangId, queue: Option<QueueId>) {
         self.gangs.insert(id);

@@ -265,8 +265,15 @@ impl Queues {
     }
 
     /// How many queues there are, those that are only named included.
-    pub(super) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.queues.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
     }
 
     /// All queues by name.
