@@ -14,6 +14,8 @@ pub struct Said {
     pub since: Vec<Since>,
     /// The node that a pod is to have, or empty; wanted: `None`, where it makes no difference.
     pub nominated: Option<Arc<str>>,
+    /// The `resourceVersion` at which it was seen to say this, where what is written is for that one alone.
+    pub version: Option<Arc<str>>,
 }
 
 /// Since when a condition has had its status.

@@ -70,7 +70,7 @@ async fn control(program: Program, ghosts: Ghosts, external: External) -> anyhow
     let pages = program.serve(LISTEN, shown).await?;
     let external = external.serve(&cluster, &metrics).await?;
     let result = muster_live::controllers::run(options, stop).await;
-    pages.abort();
+    drop(pages);
     if let Some(external) = external {
         external.abort();
     }

@@ -10,6 +10,7 @@ mod extensions;
 mod external;
 mod log;
 mod plugin_schema;
+mod probe;
 mod program;
 mod run;
 mod simulate;
@@ -57,6 +58,10 @@ enum Command {
     /// be written. 2: something in a file or an argument is wrong. 3: Muster broke a rule of its own;
     /// standard error says which, and the report cannot be trusted.
     Simulate(simulate::Arguments),
+    /// Asks the Muster in the same container whether it is alive, or ready: what kubelet runs.
+    ///
+    /// Exit code 0: it is. 1: it is not, or does not answer; standard error says why.
+    Probe(probe::Arguments),
     /// Asks the instance that schedules why something is where it is.
     ///
     /// Who may `get` a PodGroup, a Queue or a Testbed may ask about it. docs/why.md explains the answer.
@@ -92,6 +97,7 @@ impl Arguments {
             Command::Run(arguments) => run::run(arguments, extensions),
             Command::Controllers(arguments) => controllers::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments, extensions),
+            Command::Probe(arguments) => probe::run(&arguments),
             Command::Why(arguments) => why::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
             Command::Convert(arguments) => convert::run(&arguments),

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::{self, ExitCode};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 /// How long a watch or a list may take to begin to answer.
 pub(super) const READ_WITHIN: Duration = Duration::from_secs(30);
@@ -38,6 +38,10 @@ pub(super) struct Program {
     /// [default: 127.0.0.1:10270]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<Address>,
+    /// Where /healthz and /readyz are served for `muster probe` as well, on loopback: with connections that nobody else
+    /// can take
+    #[arg(long, value_name = "ADDRESS")]
+    probes: Option<Address>,
     /// Whether only the holder of a Lease does the work; `false` is for development
     /// [default: true]
     #[arg(long, value_name = "BOOL")]
@@ -111,18 +115,31 @@ impl Program {
         })
     }
 
-    /// Serves the pages at the address of the flag, or else at this one.
+    /// Serves the pages at the address of the flag, or else at this one, and probes where they are asked for.
     pub(super) async fn serve(
         &self,
         otherwise: SocketAddr,
         shown: Shown,
-    ) -> anyhow::Result<JoinHandle<()>> {
+    ) -> anyhow::Result<JoinSet<()>> {
+        let mut serving = JoinSet::new();
+        if let Some(probes) = self.probes.map(Address::get) {
+            anyhow::ensure!(
+                probes.ip().is_loopback(),
+                "--probes {probes}: it is for this host alone: 127.0.0.1 or [::1] and a port"
+            );
+            let listener = TcpListener::bind(probes)
+                .await
+                .with_context(|| format!("--probes {probes}"))?;
+            tracing::info!(address = %listener.local_addr()?, "serving probes");
+            serving.spawn(muster_serve::serve_probes(listener, shown.clone()));
+        }
         let listen = self.listen.map_or(otherwise, Address::get);
         let listener = TcpListener::bind(listen)
             .await
             .with_context(|| format!("--listen {listen}"))?;
         tracing::info!(address = %listener.local_addr()?, "serving /metrics, /healthz, /readyz");
-        Ok(tokio::spawn(muster_serve::serve(listener, shown)))
+        serving.spawn(muster_serve::serve(listener, shown));
+        Ok(serving)
     }
 }
 

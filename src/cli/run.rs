@@ -112,7 +112,7 @@ async fn schedule(
             both.await
         }
     };
-    pages.abort();
+    drop(pages);
     if let Some(external) = external {
         external.abort();
     }

@@ -2,6 +2,7 @@
 //!
 //! The watches, the access check and the lease write it; `/readyz` and the log read it.
 
+use crate::pulse::Pulse;
 use muster_api::kinds::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -64,6 +65,7 @@ pub struct Health {
     /// What is watched.
     watched: &'static [Kind],
     inner: Mutex<Inner>,
+    pulse: Pulse,
 }
 
 /// Of who watches everything.
@@ -80,7 +82,14 @@ impl Health {
         Self {
             watched,
             inner: Mutex::default(),
+            pulse: Pulse::default(),
         }
+    }
+
+    /// Whether who decides moves.
+    #[must_use]
+    pub const fn pulse(&self) -> &Pulse {
+        &self.pulse
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {

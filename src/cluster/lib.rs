@@ -29,6 +29,7 @@ pub mod metrics;
 mod news;
 pub mod orders;
 mod process;
+pub mod pulse;
 pub mod remote;
 pub mod reviews;
 pub mod shares;

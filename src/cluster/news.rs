@@ -12,6 +12,8 @@ pub enum News {
     Event(Event),
     /// An object says this; `None`: it is gone.
     Says(Subject, Option<Said>),
+    /// Nothing is to be written on an object any more: a pod that is bound, by whomever.
+    Silent(Subject),
     /// All objects of this kind that exist have been told, or the cluster does not serve it.
     Synced(Kind),
 }

@@ -107,13 +107,20 @@ impl Write {
         Some(status.stamped(since))
     }
 
+    /// For which `resourceVersion` alone it is: what is true of a pod that waits is not of one that somebody has bound
+    /// meanwhile.
+    #[must_use]
+    pub fn only_at(&self) -> Option<&str> {
+        self.held.version.as_deref()
+    }
+
     /// What became of it, by the API server's answer.
     #[must_use]
     pub fn answered(&self, answer: &Answer, now: Timestamp) -> Written {
         match answer {
             Answer::Accepted => Written::Done(self.outcome(now)),
             Answer::Status { code: 404, .. } => Written::Gone,
-            // A conflict (409) is another writer, or another object of that name: of the second the watch tells.
+            // A conflict (409) is another writer, or another object of that name: the watch tells which.
             _ => Written::Failed,
         }
     }
@@ -126,6 +133,8 @@ impl Write {
         if said.nominated.is_none() {
             said.nominated.clone_from(&self.held.nominated);
         }
+        // What it is at by now the watch tells: until then nothing more is taken.
+        said.version.clone_from(&self.held.version);
         said
     }
 }
@@ -528,5 +537,27 @@ mod tests {
         words.want(waits("a"), Time(0));
         words.forget(&subject());
         assert_eq!((words.take(Time(9), |_| true), words.waiting()), (None, 0));
+    }
+
+    #[test]
+    fn what_is_said_of_a_pod_is_for_the_version_at_which_it_waits() {
+        let mut words = Words::default();
+        let at = |version: &str| Said {
+            version: Some(version.into()),
+            ..Said::default()
+        };
+        words.seen(&subject(), at("7"), Time(0));
+        words.want(waits("a"), Time(1));
+        let write = words.take(Time(1), |_| true).unwrap();
+        assert_eq!(write.only_at(), Some("7"));
+        words.written(&write.subject, Written::Failed, Time(1));
+        words.seen(&subject(), at("8"), Time(2));
+        let due = words.next_due().unwrap();
+        let write = words.take(due, |_| true).unwrap();
+        assert_eq!(write.only_at(), Some("8"));
+        // It was bound meanwhile.
+        words.forget(&subject());
+        words.written(&write.subject, Written::Failed, due);
+        assert_eq!((words.next_due(), words.len()), (None, 0));
     }
 }

@@ -4,10 +4,10 @@
 //! news that matters, and when the core asked to be woken. While nothing may be sent it only
 //! listens: a decision that cannot leave is out of date when it can.
 
-use super::pulse::{BEAT, Pulse};
 use muster_api::kinds::Kind;
 use muster_cluster::lanes::Lanes;
 use muster_cluster::metrics::OfQueue;
+use muster_cluster::pulse::{BEAT, Pulse};
 use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
 use muster_core::engine::Scheduler;
 use muster_core::implied::Implied;
@@ -131,6 +131,7 @@ impl Engine {
             match news {
                 News::Event(event) => self.hear(event, now),
                 News::Says(subject, said) => self.lanes.hear(&subject, said),
+                News::Silent(subject) => self.lanes.silence(&subject),
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
                     tracing::debug!(kind = kind.name(), waiting_for = unsynced.len(), "synced");

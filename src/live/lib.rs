@@ -6,7 +6,6 @@
 
 pub mod controllers;
 mod engine;
-mod pulse;
 mod turn;
 
 use engine::Engine;
@@ -22,7 +21,6 @@ use muster_core::engine::{Policy, Scheduler};
 use muster_core::implied::Implied;
 use muster_core::plugins::registry::exemptions;
 use muster_lint::Linter;
-use pulse::Pulse;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -149,7 +147,7 @@ async fn lead(
     let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(options.policy.profiles())));
     let mut scheduler = Scheduler::new(options.policy);
     scheduler.keep_explaining();
-    let pulse = Pulse::default();
+    let pulse = health.pulse().clone();
     let engine = Engine {
         scheduler,
         implied: Implied::default(),

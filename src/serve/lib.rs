@@ -30,6 +30,9 @@ const CONNECTIONS: usize = 64;
 const HEAD_WITHIN: Duration = Duration::from_secs(5);
 /// How long a connection may last; a scraper makes a new one.
 const CONNECTION_FOR: Duration = Duration::from_secs(60);
+/// Connections of probes, and how long one may last.
+const PROBES: usize = 8;
+const PROBE_FOR: Duration = Duration::from_secs(10);
 /// The rest after a connection could not be accepted: too many open files, say.
 const REST: Duration = Duration::from_millis(100);
 
@@ -101,19 +104,36 @@ async fn converse(stream: TcpStream, router: Router, within: Duration) {
     }
 }
 
+/// Serves what probes ask for, for ever: with connections that nobody takes who reaches the pages.
+pub async fn serve_probes(listener: TcpListener, shown: Shown) {
+    let bounds = Bounds {
+        connections: PROBES,
+        connection_for: PROBE_FOR,
+    };
+    host(listener, probes().with_state(shown), bounds).await;
+}
+
 fn router(shown: Shown) -> Router {
     let desk = shown.desk.clone().map(why::router);
-    Router::new()
+    probes()
         .route("/metrics", get(metrics))
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
         .with_state(shown)
         .merge(desk.unwrap_or_default())
 }
 
-/// Alive: the process answers.
-async fn healthz() -> &'static str {
-    "ok\n"
+fn probes() -> Router<Shown> {
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+}
+
+/// Alive: the process answers, and who decides moves.
+async fn healthz(State(shown): State<Shown>) -> Response {
+    if shown.health.pulse().hangs() {
+        let text = "the engine does not move\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+    }
+    "ok\n".into_response()
 }
 
 /// Ready: nothing keeps Muster from its work. One that stands by is ready.
@@ -218,5 +238,51 @@ mod tests {
         assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
         assert!(text.ends_with("ok\n"), "{text}");
         server.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_whose_engine_hangs_is_not_alive() {
+        let shown = shown();
+        assert_eq!(get(&shown, "/healthz").await, (200, "ok\n".to_owned()));
+        let pulse = shown.health.pulse().clone();
+        pulse.beat();
+        let looks = pulse.stopped();
+        assert!(timeout(Duration::from_secs(30), looks).await.is_err());
+        let (code, text) = get(&shown, "/healthz").await;
+        assert_eq!((code, text.as_str()), (503, "the engine does not move\n"));
+        pulse.beat();
+        assert_eq!(get(&shown, "/healthz").await.0, 200);
+    }
+
+    #[tokio::test]
+    async fn probes_are_answered_while_all_connections_of_the_pages_are_taken() {
+        let [pages, probes] = [
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+        ];
+        let [of_pages, of_probes] = [&pages, &probes].map(|one| one.local_addr().unwrap());
+        let servers = [
+            tokio::spawn(serve(pages, shown())),
+            tokio::spawn(serve_probes(probes, shown())),
+        ];
+        // Somebody connects, and says nothing.
+        let mut idle = Vec::new();
+        for _ in 0..CONNECTIONS {
+            idle.push(TcpStream::connect(of_pages).await.unwrap());
+        }
+        let ask = async |address| {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request = b"GET /healthz HTTP/1.0\r\n\r\n";
+            stream.write_all(request).await.unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).await.unwrap();
+            text
+        };
+        let pages = timeout(Duration::from_millis(500), ask(of_pages)).await;
+        assert!(pages.is_err(), "{pages:?}");
+        let text = timeout(Duration::from_secs(5), ask(of_probes)).await;
+        assert!(text.unwrap().ends_with("ok\n"));
+        drop(idle);
+        servers.map(|server| server.abort());
     }
 }

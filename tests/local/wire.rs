@@ -8,6 +8,7 @@ use crate::schema;
 use kube::Client;
 use muster::api::kinds::Subject;
 use muster::api::protobuf::MEDIA_TYPE;
+use muster::api::said::Said;
 use muster::cluster::encoding::Encodings;
 use muster::cluster::lanes::{Answerers, Context, Lanes};
 use muster::cluster::{Alarm, Clock, Fence, Metrics, News};
@@ -558,6 +559,37 @@ async fn a_pod_that_waits_gets_its_condition_and_an_event() {
             },
         })
     );
+}
+
+/// What a watch sees of a pod that waits at a version.
+fn at_version(version: &str) -> Option<Said> {
+    Some(Said {
+        version: Some(version.into()),
+        ..Said::default()
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_somebody_else_has_bound_is_not_told_that_it_waits() {
+    let path = "PATCH /api/v1/namespaces/team/pods/worker-0/status";
+    let conflict = || status(409, "the object has been modified");
+    let (api, client) = FakeApi::start(script([(path, conflict()), (path, conflict())]));
+    let rig = Rig::new(client);
+    let subject = Subject::Pod(pod().uid);
+    rig.lanes.hear(&subject, at_version("7"));
+    rig.lanes.submit(waits(SHORT));
+    sleep(Duration::from_secs(1)).await;
+    // Somebody labels it, and then it is bound: both before the watch tells.
+    rig.lanes.hear(&subject, at_version("8"));
+    sleep(Duration::from_secs(3)).await;
+    rig.lanes.silence(&subject);
+    rig.settle().await;
+    let asked = api.asked();
+    let versions: Vec<&Value> = asked
+        .iter()
+        .map(|one| &one.body["metadata"]["resourceVersion"])
+        .collect();
+    assert_eq!(versions, ["7", "8"], "{asked:?}");
 }
 
 #[tokio::test(start_paused = true)]

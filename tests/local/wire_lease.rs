@@ -282,3 +282,66 @@ async fn a_lease_that_is_absent_is_made_for_whoever_held_it() {
     assert_eq!(made.body["spec"]["holderIdentity"], "unknown");
     assert_eq!(made.body["metadata"]["name"], "muster");
 }
+
+async fn hold_for_a_while(lease: &mut Lease) {
+    let held = timeout(Duration::from_secs(15), lease.hold());
+    assert!(held.await.is_err(), "nobody takes it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_do_the_work_does_not_renew_and_goes_on_when_it_can() {
+    let store = Store::held_by(&Value::Null);
+    let (api, client) = serve(&store);
+    let (mut lease, fence, health) = lease(client, me());
+    lease.acquire().await.unwrap();
+    let pulse = health.pulse().clone();
+    let renewals = || {
+        let lines = api.lines();
+        lines.iter().filter(|line| line.starts_with("PUT")).count()
+    };
+    let looks = tokio::spawn(async move { pulse.stopped().await });
+    hold_for_a_while(&mut lease).await;
+    assert!(fence.is_open());
+    hold_for_a_while(&mut lease).await;
+    let before = renewals();
+    assert!(
+        (13..=15).contains(&before),
+        "{before}: one in 1.5 s, for 20 s"
+    );
+    assert!(!fence.is_open());
+    let said = "the engine does not move: the lease is not renewed";
+    assert!(health.problems().contains(&said.to_owned()));
+    hold_for_a_while(&mut lease).await;
+    assert_eq!(renewals(), before);
+    // It moves again, and nobody has come.
+    health.pulse().beat();
+    hold_for_a_while(&mut lease).await;
+    assert!(fence.is_open());
+    assert!(renewals() > before + 8, "{}", renewals());
+    assert!(!health.problems().contains(&said.to_owned()));
+    assert!(!looks.is_finished());
+    looks.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_do_the_work_loses_the_lease_to_who_can() {
+    let store = Store::held_by(&Value::Null);
+    let (_api, client) = serve(&store);
+    let (mut first, _, health) = lease(client.clone(), me());
+    first.acquire().await.unwrap();
+    let pulse = health.pulse().clone();
+    let looks = tokio::spawn(async move { pulse.stopped().await });
+    let start = Instant::now();
+    let lost = tokio::spawn(async move { first.hold().await });
+    let (mut second, fence, _) = lease(client, Identity::of_process("other"));
+    timeout(Duration::from_secs(40), second.acquire())
+        .await
+        .expect("it is free by then")
+        .unwrap();
+    let after = start.elapsed().as_secs();
+    assert!((24..=30).contains(&after), "{after} s");
+    assert!(fence.is_open());
+    let lost = lost.await.unwrap();
+    assert!(lost.to_string().contains("other holds it"), "{lost}");
+    looks.abort();
+}

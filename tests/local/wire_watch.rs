@@ -64,12 +64,12 @@ impl Watch {
         let news = loop {
             let news = timeout(Duration::from_secs(300), self.news.recv()).await;
             match news.unwrap().unwrap() {
-                News::Says(..) => {}
+                News::Says(..) | News::Silent(_) => {}
                 news => break news,
             }
         };
         match news {
-            News::Says(..) => String::new(),
+            News::Says(..) | News::Silent(_) => String::new(),
             News::Event(Event::Is(Object::Pod(pod))) => {
                 format!("pod {}/{}", pod.key.name, pod.key.uid)
             }
@@ -88,7 +88,7 @@ impl Watch {
         loop {
             let news = timeout(Duration::from_secs(300), self.news.recv()).await;
             match news.unwrap().unwrap() {
-                News::Says(..) => {}
+                News::Says(..) | News::Silent(_) => {}
                 News::Event(Event::Is(Object::Pod(pod))) => return *pod,
                 news => panic!("{news:?}"),
             }
@@ -105,7 +105,7 @@ impl Watch {
         loop {
             let more = timeout(Duration::from_secs(30), self.news.recv()).await;
             match more {
-                Ok(Some(News::Says(..))) => {}
+                Ok(Some(News::Says(..) | News::Silent(_))) => {}
                 more => return assert!(more.is_err(), "{more:?}"),
             }
         }

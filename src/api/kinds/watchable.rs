@@ -14,6 +14,7 @@ use muster_model::{GangKey, Object, ObjectKey, Origin, PodKey, Source};
 use prost::DecodeError;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// How an object is decoded that cannot be as a whole, for which reason.
 pub type Known<K> = fn(Bytes, &DecodeError) -> Result<K, DecodeError>;
@@ -51,6 +52,11 @@ pub trait Watchable:
         None
     }
 
+    /// Whether nothing is to be written on it any more.
+    fn is_silent(&self, _reading: &Reading) -> bool {
+        false
+    }
+
     /// Under what that is kept; `None` where we write nothing on objects of this kind.
     fn subject(_uid: &str) -> Option<Subject> {
         None
@@ -75,6 +81,10 @@ impl<K: Watchable> Watchable for DeserializeGuard<K> {
 
     fn says(&self, reading: &Reading) -> Option<Said> {
         self.0.as_ref().ok()?.says(reading)
+    }
+
+    fn is_silent(&self, reading: &Reading) -> bool {
+        self.0.as_ref().is_ok_and(|one| one.is_silent(reading))
     }
 
     fn subject(uid: &str) -> Option<Subject> {
@@ -120,7 +130,15 @@ impl Watchable for slim::Pod {
     fn says(&self, reading: &Reading) -> Option<Said> {
         let bound = !self.spec.node_name.is_empty();
         let ours = reading.is_ours(self);
-        (ours && !bound).then(|| said(Status::read_pod(self)))
+        (ours && !bound).then(|| Said {
+            version: self.metadata.resource_version.as_deref().map(Arc::from),
+            ..said(Status::read_pod(self))
+        })
+    }
+
+    /// Once it is bound, by whomever, nothing more is said of it.
+    fn is_silent(&self, reading: &Reading) -> bool {
+        !self.spec.node_name.is_empty() && reading.is_ours(self)
     }
 
     fn subject(uid: &str) -> Option<Subject> {

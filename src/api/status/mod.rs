@@ -121,7 +121,7 @@ impl Status {
             text,
             kind: text,
             since,
-            nominated: None,
+            ..Said::default()
         }
     }
 

@@ -150,6 +150,11 @@ impl Lanes {
         self.slow.seen(subject, said);
     }
 
+    /// Nothing is to be written on an object any more.
+    pub fn silence(&self, subject: &Subject) {
+        self.slow.forget(subject);
+    }
+
     /// Gives back the binds that are not sent, waits for those that are, then posts the events
     /// that wait; each for at most so long.
     pub async fn drain(&self, binds_within: Duration, events_within: Duration) {

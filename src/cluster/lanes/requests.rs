@@ -113,7 +113,7 @@ fn pod_status(pod: &PodKey, patch: Value) -> Made {
 }
 
 fn status(path: &str, uid: &str, kind_of_patch: &'static str, mut patch: Value) -> Made {
-    patch["metadata"] = json!({"uid": uid});
+    patch["metadata"]["uid"] = json!(uid);
     write(Method::PATCH, path, kind_of_patch, &patch)
 }
 
@@ -149,7 +149,13 @@ pub(super) fn word(write: &Write, now: Timestamp) -> Made {
             let path = format!("/apis/muster.dev/v1alpha1/topologies/{name}/status");
             status(&path, &one.uid, MERGE_PATCH, patch)
         }
-        Word::Pod(order) => pod_status(&order.pod, patch),
+        Word::Pod(order) => {
+            let mut patch = patch;
+            if let Some(version) = write.only_at() {
+                patch["metadata"] = json!({"resourceVersion": version});
+            }
+            pod_status(&order.pod, patch)
+        }
     }
 }
 

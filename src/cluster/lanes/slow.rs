@@ -131,6 +131,11 @@ impl SlowLane {
         self.inner().words.silence(subject);
     }
 
+    /// Nothing is to be said of an object any more, whatever it says.
+    pub(super) fn forget(&self, subject: &Subject) {
+        self.inner().words.forget(subject);
+    }
+
     /// A watch saw what an object says; `None`: it is gone.
     pub(super) fn seen(&self, subject: &Subject, said: Option<Said>) {
         let now = self.context.clock.now();
@@ -150,7 +155,7 @@ impl SlowLane {
 
     /// A pod was bound.
     pub(super) fn scheduled(&self, pod: &PodKey, node: &str) {
-        self.inner().words.forget(&Subject::Pod(pod.uid.clone()));
+        self.forget(&Subject::Pod(pod.uid.clone()));
         self.event(Event {
             about: pod.into(),
             kind: "Normal",

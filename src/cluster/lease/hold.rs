@@ -3,7 +3,7 @@
 //! One request at a time. Nothing is decided here but how a request is made and how an answer is
 //! read; what it means for the right to write is the election's matter.
 
-use super::election::{Answer, Election, End, Record, Request, UNKNOWN};
+use super::election::{Answer, Election, End, RETRY, Record, Request, UNKNOWN};
 use super::watch::{News, Watch};
 use super::{ANSWER_WITHIN, LeaseOptions, object};
 use crate::attempt::{Answer as Write, Step};
@@ -119,6 +119,11 @@ impl Lease {
                 return Some(end);
             }
             Step::WaitUntil(at) => self.wait(at).await,
+            // One who cannot do the work does not keep others from it.
+            Step::Send(Request::Replace { hold: true, .. }) if self.health.pulse().hangs() => {
+                self.hangs();
+                self.wait(now + RETRY).await;
+            }
             Step::Send(request) => {
                 let answer = self.ask(request).await;
                 let answered = self.fence.clock().now();
@@ -234,6 +239,15 @@ impl Lease {
         self.health.set_lease_problem(Some(trouble.clone()));
         self.trouble = Some(trouble);
         Answer::Failed
+    }
+
+    fn hangs(&mut self) {
+        let trouble = "the engine does not move: the lease is not renewed";
+        if self.trouble.as_deref() != Some(trouble) {
+            tracing::error!("{trouble}");
+        }
+        self.health.set_lease_problem(Some(trouble.to_owned()));
+        self.trouble = Some(trouble.to_owned());
     }
 
     fn well(&mut self) {

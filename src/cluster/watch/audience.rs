@@ -28,11 +28,13 @@ impl<K: Watchable> Audience<K> for Reading {
     type News = News;
 
     fn is(&self, object: K) -> Result<[Option<News>; 2], String> {
-        let says = object.says(self);
-        let subject = object.meta().uid.as_deref().unwrap_or_default();
-        let subject = K::subject(subject).filter(|_| says.is_some());
+        let (says, is_silent) = (object.says(self), object.is_silent(self));
+        let subject = K::subject(object.meta().uid.as_deref().unwrap_or_default());
         let found = object.exists(self)?;
-        let said = subject.map(|subject| News::Says(subject, says));
+        let said = subject.and_then(|subject| match says {
+            Some(says) => Some(News::Says(subject, Some(says))),
+            None => is_silent.then_some(News::Silent(subject)),
+        });
         Ok([Some(News::Event(Event::Is(found))), said])
     }
 

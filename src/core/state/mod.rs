@@ -16,6 +16,7 @@ mod closeness;
 mod column;
 mod gangs;
 mod held;
+mod holders;
 mod ids;
 mod interner;
 mod kept;

@@ -7,6 +7,7 @@
 use super::appeal::Appeal;
 use super::column::{Column, clamp, left};
 use super::held::RoomOn;
+use super::holders::{filler_of, held_by, room_held_by};
 use super::ids::{GangId, Id, NodeId, PodId};
 use super::kept::Kept;
 use super::label_index::LabelIndex;
@@ -16,10 +17,7 @@ use super::node_set::{LANES, NodeSet};
 use super::slots::SlotId;
 use indexmap::IndexMap;
 use muster_model::resources::{Dimension, Dimensions, Request, Tally, WIDTH};
-use muster_model::{Constraints, HostPort, Labels, NodeSpec, digest};
-
-/// From this bit on a node's number stands beside a pod's edition.
-const NODE_BIT: u32 = 40;
+use muster_model::{Constraints, HostPort, Labels, NodeSpec};
 
 /// What a pod takes of a node.
 #[derive(Clone, Copy, Debug)]
@@ -690,26 +688,6 @@ impl Nodes {
 /// Whether a node may have it at all.
 fn is_somewhere((dimension, _): &(Dimension, i64)) -> bool {
     *dimension != Dimension::NOWHERE
-}
-
-/// The digest of a pod on a node. Editions only grow, so that what is gone does not come back as another.
-fn held_by(node: NodeId, edition: u64) -> u64 {
-    digest::of_number(edition ^ ((node.index() as u64) << NODE_BIT))
-}
-
-/// The same of room that is held for a gang's members that are not there yet.
-fn room_held_by(gang: GangId, node: NodeId, amounts: &Tally) -> u64 {
-    let amounts: Vec<(Dimension, i64)> = amounts.iter().collect();
-    digest::of(&(gang, node, amounts))
-}
-
-/// The same of what a slot takes of its node beside its pods; of nothing it is nothing.
-fn filler_of(slot: SlotId, node: NodeId, amounts: &Tally) -> u64 {
-    let amounts: Vec<(Dimension, i64)> = amounts.iter().collect();
-    if amounts.is_empty() {
-        return 0;
-    }
-    digest::of(&(slot, node, amounts))
 }
 
 #[cfg(test)]

@@ -1,0 +1,74 @@
+//! `muster probe`: asks the Muster beside it whether it is alive, or ready. For kubelet, which has it run in the
+//! container: so nobody outside can be in the way.
+
+use clap::{Args, ValueEnum};
+use muster_config::Address;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How long it may take.
+const WITHIN: Duration = Duration::from_secs(4);
+/// So much of an answer is read.
+const MOST: u64 = 64 << 10;
+
+/// Arguments of `muster probe`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// What is asked
+    #[arg(value_enum)]
+    what: What,
+    /// The --probes of the one that is asked
+    #[arg(long, value_name = "ADDRESS")]
+    address: Address,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// Does it live?
+    Healthz,
+    /// Can it do its work?
+    Readyz,
+}
+
+/// Prints the answer; exit code 0 if it is yes.
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
+    let path = match arguments.what {
+        What::Healthz => "/healthz",
+        What::Readyz => "/readyz",
+    };
+    let address = arguments.address.get();
+    match ask(address, path) {
+        Ok((true, text)) => super::print(&text),
+        Ok((false, text)) => {
+            eprint!("{text}");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("http://{address}{path}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the answer is a success, and its text.
+fn ask(address: SocketAddr, path: &str) -> std::io::Result<(bool, String)> {
+    let end = Instant::now() + WITHIN;
+    let mut stream = TcpStream::connect_timeout(&address, WITHIN)?;
+    let left = end.saturating_duration_since(Instant::now());
+    let left = left.max(Duration::from_millis(1));
+    stream.set_read_timeout(Some(left))?;
+    stream.set_write_timeout(Some(left))?;
+    // Of this version nothing comes but head and text, and then the end.
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
+    let mut bytes = Vec::new();
+    stream.take(MOST).read_to_end(&mut bytes)?;
+    let answer = String::from_utf8_lossy(&bytes);
+    let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let code = head.split(' ').nth(1);
+    if code.is_none() {
+        return Err(std::io::Error::other("the answer is no HTTP"));
+    }
+    Ok((code == Some("200"), text.to_owned()))
+}
