@@ -93,3 +93,21 @@ fn labels_and_rows_are_found() {
     assert_eq!(found.len(), 1);
     assert_eq!(Vec::from_iter(&found["a"].1), ["b", "c"]);
 }
+
+#[test]
+fn every_table_is_in_the_list_of_what_is_kept_and_no_other() {
+    let document = include_str!("../../docs/reliability.md");
+    let sections = document.split("\n## ");
+    let mut section = sections.filter(|one| one.starts_with("What is kept, and until when"));
+    let section = section.next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let documented: BTreeSet<String> = rows
+        .flat_map(|line| quoted(line.split('|').nth(1).unwrap()).collect::<Vec<_>>())
+        .collect();
+    let text = Metrics::new().unwrap().text().unwrap();
+    let shown = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix("muster_table_entries{table=\"")?;
+        rest.split_once('"').map(|(table, _)| table.to_owned())
+    });
+    assert_eq!(documented, shown.collect(), "docs/reliability.md (left)");
+}

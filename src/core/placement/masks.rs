@@ -105,3 +105,29 @@ fn lasting<'a>(
     let of_facts = |one: &&Arc<dyn Filter>| one.scope(cx.shape) == Scope::NodeFacts;
     filters.iter().filter(of_facts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_are_too_many_those_that_were_not_asked_for_longest_go() {
+        const NODES: usize = 1 << 20;
+        let mut masks = Masks::default();
+        for serial in 0..1_000 {
+            masks.make_room(NODES);
+            masks.clock += 1;
+            let mask = masks.masks.entry(serial).or_default();
+            mask.asked = masks.clock;
+            assert!(masks.len() * NODES <= MAX_NODES);
+            assert!(masks.masks.contains_key(&serial));
+            // This one is asked for again and again.
+            masks.clock += 1;
+            let first = masks.masks.get_mut(&0).unwrap();
+            first.asked = masks.clock;
+        }
+        assert!(masks.len() > MAX_NODES / NODES / 3);
+        masks.forget(&Gone::AllBut([0, 999].into()));
+        assert_eq!(masks.masks.keys().collect::<Vec<_>>(), [&0, &999]);
+    }
+}

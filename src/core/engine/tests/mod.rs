@@ -14,6 +14,7 @@ mod granting;
 mod holding;
 mod invented;
 mod jobs;
+mod kept;
 mod lifetimes;
 mod linked;
 mod moving;
