@@ -2,6 +2,8 @@
 
 mod bench;
 mod bench_placement;
+mod called;
+mod completion;
 mod config;
 mod controllers;
 mod convert;
@@ -9,18 +11,25 @@ mod crds;
 mod extensions;
 mod external;
 mod log;
+mod man;
 mod plugin_schema;
 mod probe;
 mod program;
+mod reach;
 mod run;
 mod simulate;
+mod top;
+mod variables;
 mod whole_file;
 mod why;
 mod why_target;
 
 pub use extensions::Extensions;
 
-use clap::{Parser, Subcommand};
+use called::Called;
+use clap::{FromArgMatches, Parser, Subcommand};
+use std::env;
+use std::ffi::OsString;
 use std::io::{ErrorKind, Write, stdout};
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -34,7 +43,7 @@ const BUG: u8 = 3;
 /// A gang scheduler for Kubernetes that binds pods itself and can say why.
 #[derive(Debug, Parser)]
 #[command(name = "muster", version, propagate_version = true)]
-pub struct Arguments {
+struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -66,6 +75,11 @@ enum Command {
     ///
     /// Who may `get` a PodGroup, a Queue or a Testbed may ask about it. docs/why.md explains the answer.
     Why(why::Arguments),
+    /// Shows the queues and the gangs that wait, and keeps showing them until told to stop.
+    ///
+    /// It reads Queues and PodGroups from the API server, with the rights of the kubeconfig's user, and nothing from
+    /// the scheduler.
+    Top(top::Arguments),
     Bench(bench::Arguments),
     Convert(convert::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
@@ -75,35 +89,56 @@ enum Command {
     /// Looks at configuration files.
     #[command(subcommand)]
     Config(config::Command),
+    /// Prints what a shell needs to complete the line.
+    Completion(completion::Arguments),
+    /// Writes the pages for `man`.
+    Man(man::Arguments),
 }
 
-/// Runs the command line with more plugins: `main` of a program that is Muster and these.
+/// Runs the command line of the process; errors have been printed when this returns.
+#[must_use]
+pub fn run() -> ExitCode {
+    run_with(&Extensions::default())
+}
+
+/// The same with more plugins: `main` of a program that is Muster and these.
 #[must_use]
 pub fn run_with(extensions: &Extensions) -> ExitCode {
-    Arguments::parse().run_with(extensions)
+    let words: Vec<OsString> = env::args_os().collect();
+    let called = Called::by(words.first().map(OsString::as_os_str));
+    if let Some(code) = completion::answered(called, &words) {
+        return code;
+    }
+    let mut command = called.command();
+    let read = command.try_get_matches_from_mut(words);
+    match read.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => arguments.run(extensions),
+        Err(error) => {
+            let error = error.format(&mut command);
+            // Whoever reads may stop reading.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT))
+        }
+    }
 }
 
 impl Arguments {
-    /// Runs the command; its error has been printed when this returns.
-    #[must_use]
-    pub fn run(self) -> ExitCode {
-        self.run_with(&Extensions::default())
-    }
-
-    /// The same with more plugins: what `main` of a program does that has Muster in it.
-    #[must_use]
-    pub fn run_with(self, extensions: &Extensions) -> ExitCode {
+    /// Runs the command.
+    fn run(self, extensions: &Extensions) -> ExitCode {
         match self.command {
             Command::Run(arguments) => run::run(arguments, extensions),
             Command::Controllers(arguments) => controllers::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments, extensions),
             Command::Probe(arguments) => probe::run(&arguments),
             Command::Why(arguments) => why::run(&arguments),
+            Command::Top(arguments) => top::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
             Command::Convert(arguments) => convert::run(&arguments),
             Command::Crds => crds::run(),
             Command::PluginSchema => plugin_schema::run(),
             Command::Config(command) => config::run(&command, extensions),
+            Command::Completion(arguments) => completion::run(&arguments),
+            Command::Man(arguments) => man::run(&arguments),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! request, and the API server says whose it is and what they may read (docs/why.md).
 
 use super::BAD_INPUT;
+use super::reach::Reach;
 use super::why_target::{Target, TargetKind};
 use anyhow::{Context, bail, ensure};
 use http::header::{AUTHORIZATION, HeaderValue};
@@ -41,9 +42,8 @@ pub(super) struct Arguments {
     /// Namespace of the PodGroup; else that of the kubeconfig's context
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Kubeconfig file; else $KUBECONFIG, the pod's service account, ~/.kube/config
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
     /// Where the instance that schedules listens, such as `http://10.0.0.7:10270`; without it, it is
     /// found by its Lease and reached through the API server
     #[arg(long, value_name = "URL")]
@@ -61,7 +61,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     port: u16,
     /// How to print the answer
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(short, long, value_enum, default_value_t)]
     output: Output,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 
 impl Arguments {
     async fn ask(&self) -> anyhow::Result<String> {
-        let config = client::kube_config(self.kubeconfig.as_deref()).await?;
+        let config = self.reach.config().await?;
         let namespace = self.namespace.as_deref();
         let target = self
             .target

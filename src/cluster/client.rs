@@ -58,8 +58,22 @@ const CONNECTION_WINDOW: u32 = 8 << 20;
 /// # Errors
 /// When a file cannot be read or says what cannot be used.
 pub async fn kube_config(kubeconfig: Option<&Path>) -> Result<Config, Error> {
+    kube_config_in(kubeconfig, None).await
+}
+
+/// The same by a context of the kubeconfig; without one, by its current context. A pod's service account has none.
+///
+/// # Errors
+/// As [`kube_config`], and when there is no such context.
+pub async fn kube_config_in(
+    kubeconfig: Option<&Path>,
+    context: Option<&str>,
+) -> Result<Config, Error> {
     let unusable = |place: String| move |error| Error::Kubeconfig { place, error };
-    let options = KubeConfigOptions::default();
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
     let (file, name) = match kubeconfig {
         Some(path) => {
             let name = path.display().to_string();
@@ -77,8 +91,8 @@ pub async fn kube_config(kubeconfig: Option<&Path>) -> Result<Config, Error> {
             .await
             .map_err(unusable(name))?,
         None => match Config::incluster() {
-            Ok(config) => config,
-            Err(_) => Config::from_kubeconfig(&options)
+            Ok(config) if context.is_none() => config,
+            _ => Config::from_kubeconfig(&options)
                 .await
                 .map_err(unusable("~/.kube/config".to_owned()))?,
         },
