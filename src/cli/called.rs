@@ -3,6 +3,7 @@
 
 use super::variables;
 use clap::{Command, CommandFactory};
+use muster_cluster::this_build;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -33,7 +34,8 @@ impl Called {
 
     /// The command line, with a variable for each flag.
     pub(super) fn command(self) -> Command {
-        let command = variables::given(super::Arguments::command());
+        let command = super::Arguments::command().version(this_build::described());
+        let command = variables::given(command);
         if self == Self::Muster {
             return command;
         }

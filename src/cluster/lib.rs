@@ -34,6 +34,7 @@ pub mod remote;
 pub mod reviews;
 pub mod shares;
 pub mod stalls;
+pub mod this_build;
 pub mod volumes;
 pub mod watch;
 pub mod words;

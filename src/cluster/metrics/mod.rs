@@ -7,6 +7,7 @@ mod maker;
 
 use crate::Error;
 use crate::process::Process;
+use crate::this_build;
 use core::CoreCounters;
 use external::ExternalCounters;
 use maker::Maker;
@@ -157,6 +158,8 @@ pub struct Metrics {
     pub synced: IntGaugeVec,
     /// 1 while this instance leads.
     pub leader: IntGauge,
+    /// 1: its labels say which build this is.
+    build_info: IntGaugeVec,
     /// Questions to plugins in other processes by plugin, point and result (`answered`, `failed`, `late`,
     /// `wrong`, `left_alone`).
     pub plugin_requests: IntCounterVec,
@@ -299,6 +302,10 @@ impl Metrics {
             )?,
             synced: make.gauges("watch_synced", "1 where a kind is synced.", "kind")?,
             leader: make.gauge("leader", "1 while this instance leads.")?,
+            build_info: make.register(IntGaugeVec::new(
+                Opts::new("build_info", "1: its labels say which build this is."),
+                &["version", "revision", "arch"],
+            ))?,
             plugin_requests: make.counters(
                 "plugin_requests_total",
                 "Questions to plugins in other processes by result.",
@@ -324,6 +331,9 @@ impl Metrics {
 
     /// Makes every value of every label appear.
     fn show_all(&self) {
+        let revision = this_build::REVISION.unwrap_or("unknown");
+        let labels = [this_build::VERSION, revision, std::env::consts::ARCH];
+        self.build_info.with_label_values(&labels).set(1);
         for kind in Kind::ALL.map(Kind::name) {
             self.synced.with_label_values(&[kind]);
             self.watch_restarts.with_label_values(&[kind]);
