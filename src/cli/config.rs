@@ -1,4 +1,5 @@
-//! `muster config check`: says whether a configuration file can be used, and what runs then; else why not.
+//! `muster config check`: says whether a configuration file can be used, and what runs then; else why not. `muster config
+//! schema` is for who writes one.
 
 use super::{BAD_INPUT, Extensions, print};
 use clap::Subcommand;
@@ -16,11 +17,18 @@ pub(super) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Prints the JSON schema of the file, for editors: a file that begins with
+    /// `# yaml-language-server: $schema=FILE` is checked and completed as it is written. What no schema can say, such
+    /// as the bounds of durations, is for `muster config check`
+    Schema,
 }
 
 /// Runs the command.
 pub(super) fn run(command: &Command, extensions: &Extensions) -> ExitCode {
-    let Command::Check { file } = command;
+    let file = match command {
+        Command::Check { file } => file,
+        Command::Schema => return print(&muster_config::schema()),
+    };
     let checked = muster_config::load(file).and_then(|config| {
         let policy = extensions.policy(&config)?;
         Ok(explained(&config.profile_names(), &policy))

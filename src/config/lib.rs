@@ -11,6 +11,7 @@ mod policy;
 mod profiles;
 mod remote;
 mod remotes;
+mod schema;
 mod types;
 mod values;
 
@@ -23,6 +24,7 @@ pub use profiles::{
     Term, Terms,
 };
 pub use remote::{Extender, ExtenderTls, ManagedResource, RemotePlugin, RemoteTls};
+pub use schema::{SCHEMA_FILE, schema};
 pub use types::{
     ApiVersion, Kind, LeaderElection, PodGroupPriority, Profile, SchedulerConfiguration, Usage,
     WeightedPlugin,

@@ -21,7 +21,6 @@ const MAX_PROFILES: usize = 32;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NamedProfile {
     /// Whose pods: a value of `spec.schedulerName`.
-    #[schemars(with = "String")]
     pub scheduler_name: SchedulerName,
     /// What it starts from.
     #[serde(default)]
@@ -71,7 +70,6 @@ pub struct Filters {
 #[serde(deny_unknown_fields)]
 pub struct EnabledFilter {
     /// The plugin.
-    #[schemars(with = "String")]
     pub name: PluginName<FilterPoint>,
 }
 
@@ -80,7 +78,6 @@ pub struct EnabledFilter {
 #[serde(deny_unknown_fields)]
 pub struct DisabledFilter {
     /// The plugin; `*` is all.
-    #[schemars(with = "String")]
     pub name: PluginOrAll<FilterPoint>,
 }
 
@@ -100,7 +97,6 @@ pub struct Scores {
 #[serde(deny_unknown_fields)]
 pub struct DisabledScore {
     /// The plugin; `*` is all.
-    #[schemars(with = "String")]
     pub name: PluginOrAll<ScorePoint>,
 }
 
@@ -178,7 +174,6 @@ pub struct Resource {
     pub name: String,
     /// How much it counts.
     #[serde(default)]
-    #[schemars(with = "u32")]
     pub weight: Bounded<1, 100, 1>,
 }
 
@@ -195,10 +190,8 @@ pub struct Ratio {
 #[serde(deny_unknown_fields)]
 pub struct RatioPoint {
     /// How much is requested, in percent.
-    #[schemars(with = "u32")]
     pub utilization: Bounded<0, 100, 0>,
     /// What that scores, at most 10.
-    #[schemars(with = "u32")]
     pub score: Bounded<0, 10, 0>,
 }
 
@@ -242,7 +235,6 @@ pub struct InterPodArguments {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// What a required term of affinity weighs, of a pod that has its place, for one that it is about.
-    #[schemars(with = "u32")]
     pub hard_pod_affinity_weight: Bounded<0, 100, 1>,
     /// Whether preferred terms of pods that have their place count only for those that have some of their
     /// own.
@@ -277,7 +269,6 @@ pub struct Terms {
 #[serde(deny_unknown_fields)]
 pub struct PreferredTerm {
     /// How much it counts.
-    #[schemars(with = "u32")]
     pub weight: Bounded<1, 100, 1>,
     /// The term.
     pub preference: Term,

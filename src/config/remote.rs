@@ -14,10 +14,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemotePlugin {
     /// What it is called in messages, logs and metrics.
-    #[schemars(with = "String")]
     pub name: RemoteName,
     /// Where it takes questions.
-    #[schemars(with = "String")]
     pub url: HttpUrl,
     /// At which points it is asked.
     #[serde(deserialize_with = "filled")]
@@ -25,22 +23,18 @@ pub struct RemotePlugin {
     pub points: Vec<RemotePoint>,
     /// How long an answer may take.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub timeout: Timeout<1_000>,
     /// For how long it may have a decision wait at Permit.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub permit_timeout: Span<1, 3_600, 60>,
     /// Whether scheduling goes on without it when it does not answer.
     #[serde(default)]
     pub ignorable: bool,
     /// How much its scores count.
     #[serde(default)]
-    #[schemars(with = "u32")]
     pub weight: Bounded<1, 100, 1>,
     /// How long what it said of nodes is believed at most.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub answers_hold: Span<1, 3_600, 10>,
     /// Whether what it says of a node depends on the pods there.
     #[serde(default)]
@@ -50,11 +44,9 @@ pub struct RemotePlugin {
     pub node_labels: Vec<String>,
     /// How much of an answer is read.
     #[serde(default)]
-    #[schemars(with = "u32")]
     pub max_response_bytes: Bounded<1_024, 67_108_864, 4_194_304>,
     /// How many questions it is asked at once.
     #[serde(default)]
-    #[schemars(with = "u32")]
     pub concurrency: Bounded<1, 256, 8>,
     /// Whom to trust and who we are, for https.
     #[serde(default)]
@@ -78,7 +70,6 @@ pub struct RemoteTls {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Extender {
     /// Where it is; a verb is appended.
-    #[schemars(with = "String")]
     pub url_prefix: HttpUrl,
     /// The verb for filtering.
     #[serde(default)]
@@ -94,7 +85,6 @@ pub struct Extender {
     pub bind_verb: Option<String>,
     /// How much its scores count.
     #[serde(default)]
-    #[schemars(with = "u32")]
     pub weight: Bounded<0, 1_000, 1>,
     /// Whether it is asked by https.
     #[serde(default, rename = "enableHTTPS")]
@@ -104,7 +94,6 @@ pub struct Extender {
     pub tls_config: ExtenderTls,
     /// How long an answer may take.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub http_timeout: Timeout<5_000>,
     /// Whether it knows the nodes, and is sent their names only.
     #[serde(default)]

@@ -22,22 +22,19 @@ pub struct SchedulerConfiguration {
     pub kind: Kind,
     /// Whose pods are scheduled: values of `spec.schedulerName`.
     #[serde(default = "scheduler_names", deserialize_with = "filled")]
-    #[schemars(with = "Vec<String>")]
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
     pub scheduler_names: Vec<SchedulerName>,
     /// Binds in flight at once.
     #[serde(default)]
-    #[schemars(with = "u32")]
     pub bind_concurrency: Bounded<1, 512, 128>,
     /// How often every waiting gang is looked at again, whether anything changed or not.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub sweep_interval: Span<1, 86_400, 300>,
     /// How amounts of several resources count together in a queue's usage.
     #[serde(default)]
     pub usage: Usage,
     /// What a unit of a resource is worth in cores.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, f64>")]
     pub usage_weights: BTreeMap<String, CoresWorth>,
     /// Whether there is a queue `default` that nobody declared.
     #[serde(default = "yes")]
@@ -47,7 +44,6 @@ pub struct SchedulerConfiguration {
     pub pod_group_priority: PodGroupPriority,
     /// After how long half of what a queue used beyond what it uses now is forgotten.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub half_life: Span<1, 31_536_000, 3_600>,
     /// Whether running gangs are moved to other nodes so that another has room.
     #[serde(default)]
@@ -55,22 +51,18 @@ pub struct SchedulerConfiguration {
     /// For how long a PodGroup is waited for that pods name in a way of other schedulers' clients, before
     /// they are placed one by one; zero is for ever.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub missing_pod_group_timeout: Span<0, 86_400, 30>,
     /// Whether pods that are in no gang wait until there is a SchedulingSpec of who controls them.
     #[serde(default)]
     pub require_scheduling_spec: bool,
     /// How long binding the claims of a gang's pods may take before it is placed anew.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub volume_bind_timeout: Span<1, 3_600, 600>,
     /// Where the pods are that stand for the slots of Testbeds.
     #[serde(default = "ObjectName::of_ghosts")]
-    #[schemars(with = "String")]
     pub ghost_namespace: ObjectName,
     /// Where metrics and health are served.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub listen: Address,
     /// Who decides when several instances run.
     #[serde(default)]
@@ -116,19 +108,14 @@ pub struct Defragmentation {
     /// Whether any are.
     pub enabled: bool,
     /// How many pods are moved at most for one gang.
-    #[schemars(with = "u32")]
     pub max_pods: Bounded<1, 1_000, 32>,
     /// How long a gang waits before others are moved for it.
-    #[schemars(with = "String")]
     pub after: Span<0, 86_400, 30>,
     /// How long it takes at least from one time that gangs are moved to the next.
-    #[schemars(with = "String")]
     pub interval: Span<1, 86_400, 300>,
     /// For how long a gang that was moved, or for which others were, stays where it is.
-    #[schemars(with = "String")]
     pub rest: Span<1, 2_592_000, 3_600>,
     /// How long a moved gang's new place is held at most until its pods have been made again.
-    #[schemars(with = "String")]
     pub hold: Span<1, 3_600, 120>,
 }
 
@@ -156,10 +143,8 @@ pub struct LeaderElection {
     /// Whether only the holder of the Lease schedules.
     pub enabled: bool,
     /// The Lease's name.
-    #[schemars(with = "String")]
     pub lease_name: ObjectName,
     /// The Lease's namespace; by default the pod's own, outside of a cluster `kube-system`.
-    #[schemars(with = "Option<String>")]
     pub lease_namespace: Option<ObjectName>,
 }
 
@@ -169,11 +154,9 @@ pub struct LeaderElection {
 pub struct Profile {
     /// The order of gangs: the first plugin on which two gangs differ decides.
     #[serde(deserialize_with = "unique")]
-    #[schemars(with = "Vec<String>")]
     pub queue_sort: Vec<PluginName<QueueSortPoint>>,
     /// What makes a node unfit for a pod.
     #[serde(deserialize_with = "unique")]
-    #[schemars(with = "Vec<String>")]
     pub filter: Vec<PluginName<FilterPoint>>,
     /// Which of the nodes that are fit is the best.
     #[serde(deserialize_with = "unique")]
@@ -188,11 +171,9 @@ pub struct Profile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WeightedPlugin {
     /// The plugin.
-    #[schemars(with = "String")]
     pub name: PluginName<ScorePoint>,
     /// How much its score counts.
     #[serde(default)]
-    #[schemars(with = "u32")]
     pub weight: Bounded<1, 100, 1>,
 }
 

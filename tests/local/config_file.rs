@@ -185,7 +185,7 @@ fn what_is_wrong_is_refused_with_place_and_what_is_allowed() {
     }
 }
 
-const PROFILES: &str = "profiles:
+pub(crate) const PROFILES: &str = "profiles:
 - schedulerName: spreading
   base: kubernetes
   plugins:
@@ -355,10 +355,7 @@ fn a_file_that_cannot_be_read_is_named() {
     assert_eq!(load(&present).unwrap(), SchedulerConfiguration::default());
 }
 
-#[test]
-fn plugins_in_other_processes_are_read_and_run() {
-    let config = read(
-        "remotePlugins:
+pub(crate) const OUTSIDE: &str = "remotePlugins:
 - name: licences
   url: https://licences.scheduling.svc/
   points: [PreFilter, Filter, Score, Reserve, Permit, PreBind, Bind, PostBind]
@@ -377,9 +374,11 @@ extenders:
   httpTimeout: 30s
   nodeCacheCapable: true
   managedResources: [{name: example.com/card}, {name: example.com/key, ignoredByScheduler: true}]
-",
-    )
-    .unwrap();
+";
+
+#[test]
+fn plugins_in_other_processes_are_read_and_run() {
+    let config = read(OUTSIDE).unwrap();
     let profile = config.policy().unwrap().profile;
     let [plugin, extender] = &profile.remotes[..] else {
         panic!("{:?}", profile.remotes);

@@ -21,8 +21,8 @@ fn the_published_schema_is_that_of_the_source() {
         "schemas/{} is out of date; regenerate it: MUSTER_UPDATE=1 cargo test --test local plugin_schema",
         remote::FILE
     );
-    // And the example of what `muster why` says.
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    // And the schema of the configuration, and the example of what `muster why` says.
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
 }
 
 #[test]

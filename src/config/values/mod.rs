@@ -5,6 +5,7 @@
 mod names;
 mod numbers;
 mod remote;
+mod schema;
 
 pub use names::{Address, ObjectName, PluginName, PluginOrAll, Point, SchedulerName};
 pub(super) use names::{FilterPoint, QueueSortPoint, ScorePoint};
