@@ -6,8 +6,9 @@
 
 use super::BAD_INPUT;
 use super::reach::Reach;
-use super::why_target::{Target, TargetKind};
+use super::why_target::{self, Target, TargetKind};
 use anyhow::{Context, bail, ensure};
+use clap_complete::engine::ArgValueCompleter;
 use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
@@ -37,7 +38,7 @@ const PORT: u16 = 10_270;
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// What to explain: podgroup/NAME, queue/NAME or testbed/NAME
-    #[arg(value_name = "WHAT")]
+    #[arg(value_name = "WHAT", add = ArgValueCompleter::new(why_target::offered))]
     target: Target,
     /// Namespace of the PodGroup; else that of the kubeconfig's context
     #[arg(short, long, value_name = "NAME")]

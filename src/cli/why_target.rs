@@ -1,5 +1,7 @@
 //! What `muster why` and `muster simulate --why` are asked about: `podgroup/NAME`, `queue/NAME`, `testbed/NAME`.
 
+use clap_complete::engine::CompletionCandidate;
+use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -45,6 +47,20 @@ const KINDS: [(&str, TargetKind); 15] = [
     ("testbeds.muster.dev", TargetKind::Testbed),
     ("mtb", TargetKind::Testbed),
 ];
+
+/// Which of the kinds that a running scheduler answers for begin like this, with what they are.
+pub(super) fn offered(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let kinds = [
+        ("podgroup/", "A gang"),
+        ("queue/", "A queue"),
+        ("testbed/", "A testbed"),
+    ];
+    let kinds = kinds.iter().filter(|(kind, _)| kind.starts_with(&*begun));
+    kinds
+        .map(|(kind, says)| CompletionCandidate::new(*kind).help(Some((*says).into())))
+        .collect()
+}
 
 impl FromStr for Target {
     type Err = String;
