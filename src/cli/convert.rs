@@ -1,10 +1,9 @@
 //! `muster convert`: writes queues, jobs and configuration of other schedulers as ours, and says what it cannot.
 
-use super::{BAD_INPUT, print};
+use super::{BAD_INPUT, input, print};
 use clap::Args;
 use muster_api::yaml;
 use muster_convert::{Converted, convert};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -56,14 +55,6 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 
 /// What is in a file, or why it cannot be read.
 fn read(file: &Path) -> Result<Converted, String> {
-    let name = file.display();
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(file)
-    };
-    let bytes = bytes.map_err(|error| format!("cannot read {name}: {error}"))?;
-    let text = yaml::text(bytes).map_err(|wrong| format!("{name}:{wrong}"))?;
-    convert(&text).map_err(|wrong| format!("{name}:{wrong}"))
+    let text = input::text(file)?;
+    convert(&text).map_err(|wrong| format!("{}:{wrong}", file.display()))
 }

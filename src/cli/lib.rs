@@ -10,6 +10,7 @@ mod convert;
 mod crds;
 mod extensions;
 mod external;
+mod input;
 mod log;
 mod man;
 mod plugin_schema;

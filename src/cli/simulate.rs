@@ -4,7 +4,7 @@
 //! Muster broke a rule of its own, and then nothing of what came of it can be trusted.
 
 use super::why_target::{Target, TargetKind};
-use super::{BAD_INPUT, BUG, Extensions, whole_file};
+use super::{BAD_INPUT, BUG, Extensions, input, whole_file};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use muster_api::duration;
@@ -18,7 +18,7 @@ use muster_sim::network::Network;
 use muster_sim::page::page;
 use muster_sim::picture::{Subject, picture};
 use muster_sim::report::{Report, report, table};
-use muster_sim::scenario::{self, Scenario, load_files};
+use muster_sim::scenario::{self, Scenario, Source, load};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -182,8 +182,19 @@ fn check_files(arguments: &Arguments) -> anyhow::Result<()> {
 fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scenario, Policy)> {
     let configuration = muster_config::load_or_default(arguments.config.as_deref())?;
     let policy = extensions.policy(&configuration)?;
-    let scenario = load_files(&arguments.files, &configuration.reading(&policy))?;
+    let sources = sources(&arguments.files)?;
+    let scenario = load(&sources, &configuration.reading(&policy))?;
     Ok((scenario, policy))
+}
+
+/// What is in the files.
+fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
+    let source = |file: &PathBuf| {
+        let text = input::text(file).map_err(anyhow::Error::msg)?;
+        let name = file.display().to_string();
+        Ok(Source { name, text })
+    };
+    files.iter().map(source).collect()
 }
 
 /// Why something is where it is.
@@ -367,7 +378,6 @@ fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result
 mod tests {
     use super::*;
     use muster_api::convert::Reading;
-    use muster_sim::scenario::{Source, load};
 
     const INVALID: &str = "
 apiVersion: v1

@@ -13,10 +13,11 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// A job is created; returns the pods it makes at once.
+    /// A job is created; returns the pods it makes at once, beside those that it has.
     pub fn create(&mut self, job: usize, plan: JobPlan) -> Vec<PodPlan> {
         let mut pods: VecDeque<PodPlan> = plan.pods.into();
-        let now = pods.len().min(plan.parallelism);
+        let room = plan.parallelism.saturating_sub(plan.running.len());
+        let now = pods.len().min(room);
         let first = pods.drain(..now).collect();
         self.waiting.insert(job, pods);
         first

@@ -2,6 +2,7 @@
 //!
 //! It is told by the driver; it decides nothing and no scheduler sees it.
 
+use super::scenario::PodPlan;
 use super::server::{Pod, Server};
 use super::story::{Joins, Seat, Story, Takes};
 use super::usage::Usage;
@@ -140,14 +141,33 @@ pub struct Ledger {
     pub allows_overcommit: bool,
     /// Pods that were bound at least once.
     pub started: usize,
-    /// What a picture is made from, where somebody asked for one.
+    /// What a picture is made from, where somebody asked for one. Its times are counted from the beginning.
     pub story: Option<Box<Story>>,
+    /// When that was.
+    begin: Time,
 }
 
 /// So many violations are kept: one mistake may break a rule in every cycle.
 const MAX_VIOLATIONS: usize = 100;
 
 impl Ledger {
+    /// Nothing has happened, and it begins now.
+    #[must_use]
+    pub fn new(begin: Time, allows_overcommit: bool) -> Self {
+        Self {
+            usage: Usage::from(begin),
+            begin,
+            allows_overcommit,
+            ..Self::default()
+        }
+    }
+
+    /// A time as the picture counts it.
+    #[must_use]
+    pub fn clock(&self, at: Time) -> Time {
+        Time::ZERO + at.since(self.begin)
+    }
+
     /// What must never happen did.
     pub fn violated(&mut self, what: String) {
         if self.violations.len() < MAX_VIOLATIONS {
@@ -159,7 +179,8 @@ impl Ledger {
 
     /// Opens the line of a pod that is created for the first time. One that ended before does
     /// nothing more.
-    pub fn open(&mut self, spec: &PodSpec, now: Time) -> usize {
+    pub fn open(&mut self, plan: &PodPlan, now: Time) -> usize {
+        let spec = &plan.spec;
         let ended = spec.phase.is_terminal();
         self.pods.push(PodLine {
             namespace: spec.key.namespace.clone(),
@@ -170,7 +191,7 @@ impl Ledger {
             queue: spec.queue.clone(),
             node: None,
             phase: Some(if ended { spec.phase } else { PodPhase::Pending }),
-            submitted_at: now,
+            submitted_at: plan.before.map_or(now, |_| spec.created),
             first_bound_at: None,
             bound_at: None,
             finished_at: ended.then_some(now),
@@ -191,12 +212,13 @@ impl Ledger {
     /// A pod was bound.
     pub fn bound(&mut self, pod: &Pod, server: &Server, now: Time) {
         let Some(node) = &pod.spec.node else { return };
-        self.note_node(pod.line, node, now);
+        let since = self.since(pod, now);
+        self.note_node(pod.line, node, since);
         if pod.is_ghost() {
             return;
         }
         self.usage.take(node, &pod.spec.shape.requests, now);
-        self.count(pod, server, now, |counts| counts.bound += 1);
+        self.count(pod, server, since, |counts| counts.bound += 1);
         self.tell(pod.line, Seat::Bound, now);
         self.draw(pod, server, now);
     }
@@ -211,13 +233,20 @@ impl Ledger {
 
     /// A pod was created that had ended already: it takes no room, and what it did counts.
     pub fn ended_before(&mut self, pod: &Pod, server: &Server, now: Time) {
+        let since = self.since(pod, now);
         if let Some(node) = &pod.spec.node {
-            self.note_node(pod.line, node, now);
+            self.note_node(pod.line, node, since);
         }
         if pod.spec.phase == PodPhase::Succeeded {
-            self.count(pod, server, now, |counts| counts.succeeded += 1);
+            self.count(pod, server, since, |counts| counts.succeeded += 1);
         }
         self.tell(pod.line, Seat::Ended, now);
+    }
+
+    /// Since when a pod has its node: it may have had it before the beginning.
+    fn since(&self, pod: &Pod, now: Time) -> Time {
+        let before = pod.spec.bound_at.filter(|at| *at < self.begin);
+        before.unwrap_or(now)
     }
 
     fn note_node(&mut self, line: usize, node: &str, now: Time) {
@@ -265,6 +294,7 @@ impl Ledger {
     pub fn evicted(&mut self, pod: &Pod, now: Time) {
         if !pod.spec.terminating {
             self.pods[pod.line].evictions += 1;
+            let now = self.clock(now);
             if let Some(story) = self.story.as_mut().filter(|_| !pod.is_ghost()) {
                 story.evicted(pod.line, now);
             }
@@ -286,7 +316,7 @@ impl Ledger {
             let node = &node.name;
             self.violated(format!(
                 "at {}: node {node} has {used} of {offered} {resource} in use after {key} was bound",
-                now.since(Time::ZERO)
+                now.since(self.begin)
             ));
         }
     }
@@ -296,7 +326,7 @@ impl Ledger {
             let key = &pod.spec.key;
             self.violated(format!(
                 "at {}: {key} is another scheduler's and was touched",
-                now.since(Time::ZERO)
+                now.since(self.begin)
             ));
         }
     }
@@ -330,7 +360,11 @@ impl Ledger {
         if is_new {
             *line = GangLine {
                 members: std::mem::take(&mut line.members),
-                submitted_at: now,
+                submitted_at: if spec.created < self.begin {
+                    spec.created
+                } else {
+                    now
+                },
                 ..GangLine::default()
             };
         }
@@ -342,6 +376,7 @@ impl Ledger {
 
     /// The picture shows a PodGroup, or what it became.
     fn tell_group(&mut self, key: &GangKey, is_new: bool, now: Time) {
+        let now = self.clock(now);
         let Some(story) = &mut self.story else { return };
         let line = self.gangs.get(key);
         if let Some((line, spec)) = line.and_then(|line| Some((line, line.spec.as_ref()?)))
@@ -406,20 +441,23 @@ impl Ledger {
 
     /// A pod has its place in the picture.
     fn join(&mut self, pod: &Pod, now: Time) {
+        let submitted = self.clock(self.pods[pod.line].submitted_at);
+        let clock = self.clock(now);
         let Some(story) = &mut self.story else { return };
         let joins = Joins {
             line: pod.line,
             key: &pod.spec.gang_key(),
             is_single: pod.spec.gang == GangRef::Own,
-            submitted: self.pods[pod.line].submitted_at,
+            submitted,
         };
         let gangs = &self.gangs;
-        story.join(&joins, now, |key| is_whole(gangs, key));
+        story.join(&joins, clock, |key| is_whole(gangs, key));
         self.tell_group(&pod.spec.gang_key(), false, now);
     }
 
     /// So has what becomes of it.
     fn tell(&mut self, line: usize, seat: Seat, now: Time) {
+        let now = self.clock(now);
         let Some(story) = &mut self.story else { return };
         let gangs = &self.gangs;
         story.moved(line, seat, now, |key| is_whole(gangs, key));
@@ -427,6 +465,7 @@ impl Ledger {
 
     /// A pod has its node in the picture.
     fn draw(&mut self, pod: &Pod, server: &Server, now: Time) {
+        let now = self.clock(now);
         let (Some(story), Some(node)) = (&mut self.story, &pod.spec.node) else {
             return;
         };
@@ -440,6 +479,7 @@ impl Ledger {
 
     /// It has left it.
     fn undraw(&mut self, pod: &Pod, now: Time) {
+        let now = self.clock(now);
         if let Some(story) = &mut self.story {
             story.places.leave(pod.line, now);
         }

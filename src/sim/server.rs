@@ -385,11 +385,30 @@ impl Server {
             return self.storage.put(object, || new_uid(uids));
         }
         self.identify(&key, &mut object, now);
-        let told = self.of(&object);
-        if let Some((subject, _)) = &told.says {
-            self.by_uid.insert(uid_of(subject).to_owned(), key.clone());
+        self.hold(key, object);
+    }
+
+    /// Takes an object as it was on a cluster, with its uid and its age: of the kinds that [`put`](Self::put)
+    /// takes.
+    pub fn keep(&mut self, object: Object) {
+        let key = object.key();
+        if Storage::has_kind(key.kind()) {
+            let uid = match &object {
+                Object::Claim(claim) => claim.uid.clone(),
+                _ => String::new(),
+            };
+            return self.storage.put(object, || uid);
         }
-        self.tell(stream_of(key.kind()), told);
+        self.hold(key, object);
+    }
+
+    fn hold(&mut self, key: ObjectKey, object: Object) {
+        let told = self.of(&object);
+        let stream = stream_of(key.kind());
+        if let Some((subject, _)) = &told.says {
+            self.by_uid.insert(uid_of(subject).to_owned(), key);
+        }
+        self.tell(stream, told);
         self.objects.put(object);
     }
 
@@ -550,9 +569,11 @@ impl Server {
         if self.pods.contains_key(&name) {
             return None;
         }
-        spec.key.uid = self.new_uid();
-        spec.created = now;
-        spec.bound_at = spec.node.is_some().then_some(now);
+        if plan.before.is_none() {
+            spec.key.uid = self.new_uid();
+            spec.created = now;
+            spec.bound_at = spec.node.is_some().then_some(now);
+        }
         let key = spec.key.clone();
         let pod = Pod {
             spec,
@@ -567,6 +588,9 @@ impl Server {
             .insert(key.uid.clone(), ObjectKey::Pod(key.clone()));
         self.pods.insert(name, pod);
         for claim in &plan.claims {
+            if plan.before.is_some() && self.storage.claim(&claim.key).is_some() {
+                continue;
+            }
             let owner = Some(key.uid.clone());
             let claim = ClaimSpec {
                 owner,

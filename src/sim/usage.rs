@@ -37,6 +37,15 @@ impl Total {
 }
 
 impl Usage {
+    /// Nothing used so far, from a time on.
+    #[must_use]
+    pub fn from(since: Time) -> Self {
+        Self {
+            since,
+            ..Self::default()
+        }
+    }
+
     /// A pod takes room on a node.
     pub fn take(&mut self, node: &str, requests: &Amounts, now: Time) {
         self.change(node, requests, 1, now);

@@ -93,6 +93,11 @@ impl Wholes {
         self.write(on, value);
     }
 
+    /// Takes an object as it was on a cluster, with its uid, its age and its status.
+    pub(super) fn keep(&mut self, resource: Resource, value: Value) {
+        self.write(name_of(resource, &value), value);
+    }
+
     /// `POST`.
     ///
     /// # Errors

@@ -3,7 +3,6 @@
 use crate::pods::pod;
 use crate::small::{self, key, offers};
 use crate::world::{entry, play};
-use muster::api::convert::Reading;
 use muster::model::units::Millis;
 use muster::model::{GangSpec, plain};
 use muster::sim::scenario::{Entry, Played, Scenario};
@@ -76,8 +75,7 @@ pub(crate) fn lent() -> Scenario {
 
 fn scenario(entries: Vec<Entry>) -> Scenario {
     Scenario {
-        reading: Reading::default(),
         entries,
-        warnings: Vec::new(),
+        ..Scenario::default()
     }
 }

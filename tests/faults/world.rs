@@ -26,6 +26,7 @@ pub(crate) fn entry(at: u64, object: Played) -> Entry {
     Entry {
         at: Time(at),
         delete_at: None,
+        kept: false,
         object,
     }
 }
@@ -93,7 +94,7 @@ pub(crate) fn world(random: &mut Random, of_jobs: Option<&mut Random>) -> World 
                 ..Reading::default()
             },
             entries,
-            warnings: Vec::new(),
+            ..Scenario::default()
         },
         has_limits,
     }

@@ -51,10 +51,11 @@ impl Driver {
                 self.send_binds(id);
             }
             Effect::Evict(evict) => {
+                let clock = self.ledger.clock(now);
                 if let Some(story) = &mut self.ledger.story
                     && let Some(found) = self.server.pod(&evict.pod)
                 {
-                    story.ordered(found.line, &evict, now);
+                    story.ordered(found.line, &evict, clock);
                 }
                 let call = brain.evict(evict, now);
                 self.goes_on();
@@ -288,7 +289,7 @@ impl Driver {
             return;
         }
         if self.deposed.contains(&process) {
-            let (now, by) = (self.now.since(Time::ZERO), self.last_writer);
+            let (now, by) = (self.now.since(self.begin), self.last_writer);
             self.ledger.violated(format!(
                 "at {now}: {request:?} of process {process} happened after a write of {by:?}"
             ));

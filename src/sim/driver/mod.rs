@@ -123,6 +123,7 @@ enum Errand {
 /// A scenario being played.
 #[derive(Debug)]
 pub struct Driver {
+    begin: Time,
     now: Time,
     heap: Heap<Happening>,
     entries: Vec<Option<Entry>>,
@@ -172,8 +173,10 @@ impl Driver {
     #[must_use]
     pub fn new(scenario: Scenario, policy: Policy, network: Network) -> Self {
         let allows_overcommit = policy.profiles().iter().any(overcommits);
+        let begin = scenario.begin;
         let mut driver = Self {
-            now: Time::ZERO,
+            begin,
+            now: begin,
             heap: Heap::default(),
             entries: scenario.entries.into_iter().map(Some).collect(),
             plans: Vec::new(),
@@ -183,10 +186,7 @@ impl Driver {
             made: BTreeMap::new(),
             server: Server::default(),
             outside: Outside::default(),
-            ledger: Ledger {
-                allows_overcommit,
-                ..Ledger::default()
-            },
+            ledger: Ledger::new(begin, allows_overcommit),
             network,
             policy,
             processes: BTreeMap::new(),
@@ -197,10 +197,10 @@ impl Driver {
             kill_in_plan: false,
             deleted_nodes: BTreeMap::new(),
             binds_to_live: None,
-            last_change: Time::ZERO,
-            last_word: Time::ZERO,
+            last_change: begin,
+            last_word: begin,
             idle_wake_ups: 0,
-            busy_until: Time::ZERO,
+            busy_until: begin,
             cycles_now: 0,
             storage_is_looked_at: false,
             claims_to_bind: Vec::new(),
@@ -209,14 +209,14 @@ impl Driver {
         };
         driver.server.set_sizes(driver.reading.sizes);
         for (index, entry) in driver.entries.iter().enumerate() {
-            let at = entry.as_ref().map_or(Time::ZERO, |entry| entry.at);
+            let at = entry.as_ref().map_or(begin, |entry| entry.at);
             driver.heap.push(at, Happening::Create(index));
             if let Some(at) = entry.as_ref().and_then(|entry| entry.delete_at) {
                 driver.heap.push(at, Happening::Delete(index));
             }
         }
         // What exists from the beginning is there before the scheduler looks.
-        driver.heap.push(Time::ZERO, Happening::StartProcess(0));
+        driver.heap.push(begin, Happening::StartProcess(0));
         driver.foresee_mischief();
         driver
     }
@@ -259,6 +259,12 @@ impl Driver {
     /// Prints on stderr all that happens.
     pub const fn set_trace(&mut self, trace: bool) {
         self.trace = trace;
+    }
+
+    /// When it began: what is printed is counted from here.
+    #[must_use]
+    pub const fn begin(&self) -> Time {
+        self.begin
     }
 
     /// The present.
@@ -570,7 +576,7 @@ impl Driver {
                 break;
             }
             if round == CONTROLS_PER_INSTANT {
-                let now = self.now.since(Time::ZERO);
+                let now = self.now.since(self.begin);
                 let what = format!("at {now}: the controllers come to no rest");
                 self.ledger.violated(what);
                 self.heap.push(self.now + Millis(1_000), Happening::Control);
@@ -638,7 +644,7 @@ impl Driver {
             let names: Vec<String> = names.collect();
             story
                 .books
-                .note(&names, process.brain.scheduler().state(), now);
+                .note(&names, process.brain.scheduler().state(), self.begin, now);
         }
         for decision in &plan.decisions {
             if let (Some(gang), Outcome::Placed { lost, ranks, .. }) =

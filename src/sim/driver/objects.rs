@@ -5,14 +5,14 @@ use super::{COLLECTION, Driver, Happening};
 use crate::scenario::{OnEviction, Played};
 use crate::server::Pod;
 use crate::whole::name_of;
-use muster_model::{GangSpec, NodeSpec, Object, ObjectKey};
+use muster_model::{GangKey, GangSpec, NodeSpec, Object, ObjectKey};
 
 impl Driver {
     pub(super) fn create(&mut self, index: usize) {
         let Some(entry) = &mut self.entries[index] else {
             return;
         };
-        let deleted_later = entry.delete_at.is_some();
+        let (deleted_later, kept) = (entry.delete_at.is_some(), entry.kept);
         let object = if deleted_later {
             entry.object.clone()
         } else {
@@ -24,7 +24,9 @@ impl Driver {
         self.last_change = self.now;
         match object {
             Played::Plain(Object::Node(node)) => self.put_node(*node),
+            Played::Plain(Object::Gang(gang)) if kept => self.keep_gang(*gang),
             Played::Plain(Object::Gang(gang)) => self.put_gang(*gang),
+            Played::Plain(object) if kept => self.server.keep(object),
             Played::Plain(object) => self.server.put(object, self.now),
             Played::Pod(plan) => {
                 self.add_pod(*plan, None);
@@ -32,10 +34,16 @@ impl Driver {
             Played::PodEdit(plan) => self.edit_pod(*plan),
             Played::Job(plan) => {
                 self.put_job(&plan.namespace, &plan.name);
+                for name in &plan.running {
+                    if let Some(pod) = self.server.pod_named(&plan.namespace, name) {
+                        self.jobs.owns(index, pod.line);
+                    }
+                }
                 for pod in self.jobs.create(index, *plan) {
                     self.add_pod(pod, Some(index));
                 }
             }
+            Played::Whole(resource, value) if kept => self.keep_whole(resource, *value),
             Played::Whole(resource, value) => self.put_whole(resource, *value),
             Played::Budget(budget) => self.server.put_budget(*budget),
             Played::Answers(rules) => self.outside.add_rules(rules),
@@ -79,11 +87,12 @@ impl Driver {
             return self.delete_node(name);
         }
         self.server.delete(key);
+        let now = self.ledger.clock(self.now);
         let Some(story) = &mut self.ledger.story else {
             return;
         };
         match key {
-            ObjectKey::Gang(key, _) => story.group_deleted(key, self.now),
+            ObjectKey::Gang(key, _) => story.group_deleted(key, now),
             ObjectKey::Queue(name) => story.books.deleted(name),
             _ => {}
         }
@@ -95,7 +104,19 @@ impl Driver {
         self.network.count(|met| met.edits += u64::from(edited));
         let is_new = self.server.gang(&key).is_none();
         self.server.put(gang.into(), self.now);
-        if let Some(gang) = self.server.gang(&key) {
+        self.note_gang(&key, is_new);
+    }
+
+    /// A gang that was there before the beginning.
+    pub(super) fn keep_gang(&mut self, gang: GangSpec) {
+        let key = gang.key.clone();
+        let is_new = self.server.gang(&key).is_none();
+        self.server.keep(gang.into());
+        self.note_gang(&key, is_new);
+    }
+
+    fn note_gang(&mut self, key: &GangKey, is_new: bool) {
+        if let Some(gang) = self.server.gang(key) {
             let namespace = self.server.namespace(&key.namespace);
             let claimed = namespace.is_some_and(|one| one.claims);
             self.ledger.gang_changed(gang, claimed, is_new, self.now);
@@ -108,8 +129,9 @@ impl Driver {
             self.ledger.usage.withdraw(&before.allocatable, self.now);
         }
         self.ledger.usage.offer(&node.allocatable, self.now);
+        let now = self.ledger.clock(self.now);
         if let Some(story) = &mut self.ledger.story {
-            story.places.node(&node, self.now);
+            story.places.node(&node, now);
         }
         self.server.put(node.into(), self.now);
     }
@@ -118,8 +140,9 @@ impl Driver {
         let key = ObjectKey::Node(name.to_owned());
         if let Some(Object::Node(node)) = self.server.delete(&key) {
             self.ledger.usage.withdraw(&node.allocatable, self.now);
+            let now = self.ledger.clock(self.now);
             if let Some(story) = &mut self.ledger.story {
-                story.places.node_gone(name, self.now);
+                story.places.node_gone(name, now);
             }
             let collect = Happening::CollectPods(name.to_owned());
             self.heap.push(self.now + COLLECTION, collect);
@@ -139,9 +162,10 @@ impl Driver {
                 (pod.spec.key.clone(), pod.run.on_eviction, line)
             })
             .collect();
+        let now = self.ledger.clock(self.now);
         for (key, on_eviction, line) in pods {
             if let (Some(story), Some(line)) = (&mut self.ledger.story, line) {
-                story.lost(line, node, self.now);
+                story.lost(line, node, now);
             }
             self.terminate(&key, on_eviction == OnEviction::Requeue);
         }

@@ -3,12 +3,12 @@
 use super::{COLLECTION, Driver, Happening, TERMINATION};
 use crate::scenario::PodPlan;
 use crate::server::Pod;
-use muster_model::units::Millis;
+use muster_model::units::{Millis, Time};
 use muster_model::{PodKey, PodPhase, PodSpec};
 
 impl Driver {
     pub(super) fn add_pod(&mut self, plan: PodPlan, job: Option<usize>) {
-        let line = self.ledger.open(&plan.spec, self.now);
+        let line = self.ledger.open(&plan, self.now);
         self.plans.push(plan);
         if let Some(job) = job {
             self.jobs.owns(job, line);
@@ -33,6 +33,7 @@ impl Driver {
         self.last_change = self.now;
         let plan = &self.plans[line];
         let (has_ended, has_node) = (plan.spec.phase.is_terminal(), plan.spec.node.is_some());
+        let before = plan.before;
         let Some(key) = self.server.create_pod(plan, line, self.now) else {
             let name = &plan.spec.key;
             let holder = self.server.pod_named(&name.namespace, &name.name);
@@ -53,6 +54,18 @@ impl Driver {
         } else if has_node {
             self.start(&key);
         }
+        if let Some(at) = before.and_then(|before| before.leaves_at) {
+            self.leave(&key, at);
+        }
+    }
+
+    /// A pod was told to go before the beginning.
+    fn leave(&mut self, key: &PodKey, at: Time) {
+        if let Some(pod) = self.server.pod(key).filter(|pod| pod.takes_room()) {
+            self.ledger.leaving(pod, &self.server, self.now);
+        }
+        let at = at.max(self.now + TERMINATION);
+        self.heap.push(at, Happening::Removed(key.clone()));
     }
 
     /// A pod is changed as far as pods can be; whatever became of it stays.
@@ -96,8 +109,10 @@ impl Driver {
         };
         self.ledger.bound(pod, &self.server, self.now);
         if let Some(duration) = pod.run.duration {
+            // It may have run for a while before the beginning.
+            let since = pod.spec.bound_at.unwrap_or(self.now).min(self.now);
             let finished = Happening::Finished(key.clone());
-            self.heap.push(self.now + duration, finished);
+            self.heap.push((since + duration).max(self.now), finished);
         }
         let node = pod.spec.node.clone().unwrap_or_default();
         if self.server.node(&node).is_none() {
@@ -178,8 +193,9 @@ impl Driver {
         self.ledger.removed(&pod, self.now);
         if pod.comes_back && !pod.spec.phase.is_terminal() {
             // Whatever bound it, its controller makes an unbound one.
-            let plan = &mut self.plans[pod.line].spec;
-            (plan.node, plan.phase) = (None, PodPhase::Pending);
+            let plan = &mut self.plans[pod.line];
+            plan.before = None;
+            (plan.spec.node, plan.spec.phase) = (None, PodPhase::Pending);
             self.heap.push(self.now, Happening::Recreate(pod.line));
         }
     }

@@ -7,7 +7,7 @@ use crate::server::Pod;
 use crate::whole::Change;
 use muster_api::{convert, crd};
 use muster_controllers::{Answer, Deed, ObjectName, Observation, Resource, Write};
-use muster_model::{GangKey, ObjectKey, PodKey, Source};
+use muster_model::{GangKey, GangSpec, ObjectKey, PodKey, Source};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,7 +19,16 @@ impl Driver {
             self.begin_to_control();
         }
         self.server.wholes_mut().put(resource, value, self.now);
-        self.follow_wholes();
+        self.follow_wholes(false);
+    }
+
+    /// An object was there before the beginning.
+    pub(super) fn keep_whole(&mut self, resource: Resource, value: Value) {
+        if resource != Resource::SchedulingSpecs {
+            self.begin_to_control();
+        }
+        self.server.wholes_mut().keep(resource, value);
+        self.follow_wholes(true);
     }
 
     /// There is a Job of the scenario, which controllers see by its name: its pods are not theirs to make.
@@ -31,7 +40,7 @@ impl Driver {
         if there.is_none() {
             let wholes = self.server.wholes_mut();
             wholes.put(Resource::Jobs, job, self.now);
-            self.follow_wholes();
+            self.follow_wholes(false);
         }
     }
 
@@ -39,14 +48,14 @@ impl Driver {
     pub(super) fn delete_whole(&mut self, on: &ObjectName) {
         // One that is not there is gone.
         _ = self.server.wholes_mut().delete(on, None, self.now);
-        self.follow_wholes();
+        self.follow_wholes(false);
     }
 
     /// Has what the scheduler is told follow.
-    fn follow_wholes(&mut self) {
+    fn follow_wholes(&mut self, kept: bool) {
         for change in self.server.wholes_mut().take_changes() {
             match change {
-                Change::Is(on, value) => self.whole_is(&on, &value),
+                Change::Is(on, value) => self.whole_is(&on, &value, kept),
                 Change::Gone(on) => match on.resource {
                     Resource::Testbeds => self.delete_plain(&ObjectKey::Testbed(on.name)),
                     Resource::TestbedSlices => {
@@ -63,7 +72,7 @@ impl Driver {
         }
     }
 
-    fn whole_is(&mut self, on: &ObjectName, value: &Value) {
+    fn whole_is(&mut self, on: &ObjectName, value: &Value, kept: bool) {
         match on.resource {
             Resource::Testbeds => {
                 if let Ok(found) = crd::Testbed::deserialize(value) {
@@ -79,15 +88,23 @@ impl Driver {
             }
             Resource::PodGroups => {
                 if let Ok(found) = crd::PodGroup::deserialize(value) {
-                    self.put_gang(convert::muster_gang(&found));
+                    self.whole_gang(convert::muster_gang(&found), kept);
                 }
             }
             Resource::SchedulingSpecs => {
                 if let Ok(found) = crd::JobSchedulingSpec::deserialize(value) {
-                    self.put_gang(convert::scheduling_spec_gang(&found));
+                    self.whole_gang(convert::scheduling_spec_gang(&found), kept);
                 }
             }
             _ => self.last_change = self.now,
+        }
+    }
+
+    fn whole_gang(&mut self, gang: GangSpec, kept: bool) {
+        if kept {
+            self.keep_gang(gang);
+        } else {
+            self.put_gang(gang);
         }
     }
 
@@ -145,7 +162,7 @@ impl Driver {
             Deed::Delete { uid } => wholes.delete(on, Some(&uid), now),
             patch => wholes.patch(on, &patch),
         };
-        self.follow_wholes();
+        self.follow_wholes(false);
         let found = || self.server.wholes().get(on).cloned();
         done.map_or_else(
             |answer| answer,

@@ -38,7 +38,7 @@ impl Driver {
         if let Some(witness) = &mut self.witness
             && let Err(what) = look(&mut **witness, &self.server)
         {
-            let now = self.now.since(Time::ZERO);
+            let now = self.now.since(self.begin);
             self.ledger.violated(format!("at {now}: {what}"));
         }
     }

@@ -64,7 +64,7 @@ pub struct PodReport {
     pub pod_group: Option<String>,
     /// Its queue; another scheduler's pod has none.
     pub queue: Option<String>,
-    /// When it was created.
+    /// When it was created; before the beginning, on a cluster, it is negative.
     pub submitted_at: f64,
     /// When it was bound, the last time.
     pub bound_at: Option<f64>,
@@ -105,7 +105,7 @@ pub struct GangReport {
     pub message: Option<String>,
     /// Its place among those that wait, from 1.
     pub position: Option<u32>,
-    /// When it was created.
+    /// When it was created; before the beginning, on a cluster, it is negative.
     pub submitted_at: f64,
     /// When its minimum was bound for the first time.
     pub scheduled_at: Option<f64>,
@@ -170,21 +170,21 @@ pub struct Metrics {
 pub fn report(driver: &mut Driver, end: Time) -> Report {
     let utilisation = driver.ledger_mut().usage.utilisation(end);
     let (ledger, server) = (driver.ledger(), driver.server());
-    let now = Now::of(driver);
+    let (now, clock) = (Now::of(driver), Clock(driver.begin()));
     let mut pods: Vec<_> = ledger
         .pods
         .iter()
-        .map(|line| pod_report(line, &now, ledger, server))
+        .map(|line| pod_report(line, &now, driver))
         .collect();
     pods.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-    let pod_groups = gang_reports(&now, ledger, server);
+    let pod_groups = gang_reports(&now, driver);
     Report {
-        end: seconds(end),
+        end: clock.seconds(end),
         queues: queue_reports(&pods, &pod_groups, driver, end),
         testbeds: slots::testbeds(server),
-        batch_jobs: plans::batch_jobs(server),
+        batch_jobs: plans::batch_jobs(server, driver.begin()),
         schedulings: plans::schedulings(server),
-        metrics: metrics(&pods, ledger, utilisation),
+        metrics: metrics(&pods, driver, utilisation),
         pods,
         pod_groups,
         violations: violations(ledger),
@@ -229,11 +229,28 @@ fn violations(ledger: &Ledger) -> Vec<String> {
     clippy::cast_precision_loss,
     reason = "virtual time stays far below 2^53 ms"
 )]
-fn seconds(time: Time) -> f64 {
-    time.0 as f64 / 1000.0
+fn seconds(span: Millis) -> f64 {
+    span.0 as f64 / 1000.0
 }
 
-fn pod_report(line: &PodLine, now: &Now<'_>, ledger: &Ledger, server: &Server) -> PodReport {
+/// Counts from when it began; what was before is negative.
+#[derive(Clone, Copy)]
+struct Clock(Time);
+
+impl Clock {
+    fn seconds(self, at: Time) -> f64 {
+        if at < self.0 {
+            return -seconds(self.0.since(at));
+        }
+        seconds(at.since(self.0))
+    }
+}
+
+fn pod_report(line: &PodLine, now: &Now<'_>, driver: &Driver) -> PodReport {
+    let (ledger, server, begin) = (driver.ledger(), driver.server(), driver.begin());
+    let seconds = |at: Time| Clock(begin).seconds(at);
+    // How long others waited before the beginning is not what was played.
+    let first = line.first_bound_at.filter(|at| *at >= begin);
     let named = match &line.gang {
         Some(key) => gang_queue(ledger.gangs.get(key)),
         None => line.queue.clone(),
@@ -250,7 +267,7 @@ fn pod_report(line: &PodLine, now: &Now<'_>, ledger: &Ledger, server: &Server) -
         finished_at: line.finished_at.map(seconds),
         evictions: line.evictions,
         ghost: line.ghost,
-        waited: line.first_bound_at.map(|at| at.since(line.submitted_at)),
+        waited: first.map(|at| at.since(line.submitted_at)),
         message: now.why_waits(line, server),
     }
 }
@@ -277,7 +294,9 @@ pub(super) fn queue(named: Option<String>, namespace: &str, server: &Server) -> 
         .unwrap_or_else(|| DEFAULT_QUEUE.to_owned())
 }
 
-fn gang_reports(now: &Now<'_>, ledger: &Ledger, server: &Server) -> Vec<GangReport> {
+fn gang_reports(now: &Now<'_>, driver: &Driver) -> Vec<GangReport> {
+    let (ledger, server) = (driver.ledger(), driver.server());
+    let seconds = |at: Time| Clock(driver.begin()).seconds(at);
     let mut nodes: BTreeMap<&GangKey, BTreeSet<String>> = BTreeMap::new();
     for line in &ledger.pods {
         if let (Some(gang), Some(node)) = (&line.gang, &line.node) {
@@ -419,21 +438,21 @@ fn cores(worth: u64) -> f64 {
     thousandths(worth) as f64 / 1000.0
 }
 
-fn metrics(pods: &[PodReport], ledger: &Ledger, utilisation: BTreeMap<String, f64>) -> Metrics {
+fn metrics(pods: &[PodReport], driver: &Driver, utilisation: BTreeMap<String, f64>) -> Metrics {
+    let (ledger, begin) = (driver.ledger(), driver.begin());
     let ours = pods.iter().filter(|pod| pod.queue.is_some());
     let mut waits: Vec<Millis> = ours.filter_map(|pod| pod.waited).collect();
     waits.sort_unstable();
     let lines = || ledger.pods.iter().filter(|line| !line.ghost);
-    let first = lines().map(|line| line.submitted_at).min();
+    let first = lines().map(|line| line.submitted_at.max(begin)).min();
     let last = lines().filter_map(|line| line.finished_at).max();
     let makespan = first.zip(last).map(|(first, last)| last.since(first));
-    let span = |span: Millis| seconds(Time::ZERO + span);
     Metrics {
         utilisation: utilisation.into_iter().map(rounded).collect(),
-        wait_p50: percentile(&waits, 50).map(span),
-        wait_p99: percentile(&waits, 99).map(span),
+        wait_p50: percentile(&waits, 50).map(seconds),
+        wait_p99: percentile(&waits, 99).map(seconds),
         evictions: lines().map(|line| u64::from(line.evictions)).sum(),
-        makespan: makespan.map(span),
+        makespan: makespan.map(seconds),
     }
 }
 

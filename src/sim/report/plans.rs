@@ -4,6 +4,7 @@ use crate::server::Server;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time as Date;
 use muster_api::crd::{self, BatchJobState, ScheduledJobState, SchedulingState};
 use muster_controllers::Resource;
+use muster_model::units::Time;
 use serde::Serialize;
 
 /// One BatchJob.
@@ -62,7 +63,8 @@ pub struct ScheduledReport {
 }
 
 /// All BatchJobs, by namespace and name.
-pub(super) fn batch_jobs(server: &Server) -> Vec<BatchJobReport> {
+pub(super) fn batch_jobs(server: &Server, begin: Time) -> Vec<BatchJobReport> {
+    let seconds = |date: &Date| seconds(date, begin);
     let report = |job: crd::BatchJob| {
         let status = job.status.unwrap_or_default();
         BatchJobReport {
@@ -110,6 +112,7 @@ fn why(conditions: &[muster_api::condition::Condition]) -> Option<String> {
     clippy::cast_precision_loss,
     reason = "virtual time stays far below 2^53 s"
 )]
-fn seconds(date: &Date) -> f64 {
-    date.0.as_second() as f64
+fn seconds(date: &Date, begin: Time) -> f64 {
+    let begin = i64::try_from(begin.0 / 1_000).unwrap_or(i64::MAX);
+    date.0.as_second().saturating_sub(begin) as f64
 }

@@ -276,6 +276,9 @@ fn seconds(span: Millis) -> f64 {
 
 /// `0s`, `1.5s`, `10m`, `10m30s`, `1h05m`.
 fn human(seconds: f64) -> String {
+    if seconds < 0.0 {
+        return format!("-{}", human(-seconds));
+    }
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -301,6 +304,7 @@ mod tests {
     fn times_read_well() {
         let cases = [
             (0.0, "0s"),
+            (-630.0, "-10m30s"),
             (1.5, "1.5s"),
             (59.0, "59s"),
             (600.0, "10m"),

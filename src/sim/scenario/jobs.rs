@@ -44,6 +44,15 @@ pub(super) fn expand(job: &Value) -> Result<Made, String> {
     })
 }
 
+/// That of a Job of a cluster, else one of its own.
+fn uid(job: &Value) -> String {
+    let metadata = &job["metadata"];
+    match metadata["uid"].as_str() {
+        Some(uid) => uid.to_owned(),
+        None => format!("job-{}", metadata["name"].as_str().unwrap_or_default()),
+    }
+}
+
 fn pod(job: &Value, index: u64, indexed: bool) -> Value {
     let name = job["metadata"]["name"].as_str().unwrap_or_default();
     let template = &job["spec"]["template"];
@@ -63,7 +72,7 @@ fn pod(job: &Value, index: u64, indexed: bool) -> Value {
     }
     metadata["ownerReferences"] = json!([{
         "apiVersion": "batch/v1", "kind": "Job", "name": name, "controller": true,
-        "uid": format!("job-{name}"),
+        "uid": uid(job),
     }]);
     json!({"metadata": metadata, "spec": template["spec"]})
 }

@@ -244,6 +244,7 @@ fn played(object: Object, value: &Value, run: Run) -> Result<Played, String> {
             claims: claims_made_for(&spec, value)?,
             spec: *spec,
             run,
+            before: None,
         })),
         Object::DisruptionBudget(spec) => Played::Budget(Box::new(BudgetPlan {
             spec: *spec,
@@ -397,6 +398,7 @@ fn job(value: &Value, behaviour: &Behaviour, reading: &Reading) -> Result<Option
         name: text("name").to_owned(),
         pods,
         parallelism: made.parallelism,
+        running: Vec::new(),
     }))))
 }
 

@@ -9,11 +9,9 @@ use super::problems::{Place, Problems, ScenarioError};
 use super::schema;
 use muster_api::convert::Reading;
 use muster_api::kinds::Kind as Watched;
-use muster_api::yaml::{self, short};
+use muster_api::yaml::short;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 /// A file that has been read.
@@ -23,29 +21,6 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
-}
-
-/// Reads a scenario from files; `-` is standard input.
-///
-/// # Errors
-/// When a file cannot be read, or something in it is wrong.
-pub fn load_files(files: &[PathBuf], reading: &Reading) -> Result<Scenario, ScenarioError> {
-    let read = |path: &PathBuf| {
-        let file = path.display().to_string();
-        let bytes = if file == "-" {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        } else {
-            std::fs::read(path)
-        };
-        match bytes.map(yaml::text) {
-            Ok(Ok(text)) => Ok(Source { name: file, text }),
-            Ok(Err(wrong)) => Err(ScenarioError::Wrong(vec![format!("{file}:{wrong}")])),
-            Err(error) => Err(ScenarioError::Unreadable { file, error }),
-        }
-    };
-    let sources = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    load(&sources, reading)
 }
 
 /// Reads a scenario from texts.
@@ -80,6 +55,7 @@ pub fn load(sources: &[Source], reading: &Reading) -> Result<Scenario, ScenarioE
         reading: reading.clone(),
         entries,
         warnings: problems.finish()?,
+        ..Scenario::default()
     })
 }
 
@@ -245,6 +221,7 @@ impl<'a> Loader<'a> {
         self.entries.extend(object.map(|object| Entry {
             at: behaviour.at,
             delete_at: behaviour.delete_at,
+            kept: false,
             object,
         }));
         Ok(())

@@ -16,7 +16,7 @@ mod problems;
 mod schema;
 
 pub use kinds::made_pod;
-pub use load::{Source, load, load_files, stamped};
+pub use load::{Source, load, stamped};
 pub use model::{
     Amount, BudgetPlan, Entry, JobPlan, Needed, OnEviction, Played, PodPlan, Run, Scenario,
 };

@@ -15,6 +15,10 @@ pub struct Scenario {
     pub entries: Vec<Entry>,
     /// By which pods that controllers make are read.
     pub reading: Reading,
+    /// When it begins: zero, or, where objects of a cluster are played, the time of what was read there.
+    pub begin: Time,
+    /// What was made of objects of a cluster, in a line each.
+    pub notes: Vec<String>,
     /// What was odd but can be played, with file and line.
     pub warnings: Vec<String>,
 }
@@ -26,6 +30,8 @@ pub struct Entry {
     pub at: Time,
     /// When it is deleted.
     pub delete_at: Option<Time>,
+    /// It was there before the beginning, on a cluster: uid, age and status are what they were there.
+    pub kept: bool,
     /// What it is.
     pub object: Played,
 }
@@ -100,6 +106,15 @@ pub struct PodPlan {
     pub run: Run,
     /// The claims that are made for it when it is created; their owner is known then.
     pub claims: Vec<ClaimSpec>,
+    /// What is known of it besides, if it was there before the beginning.
+    pub before: Option<Before>,
+}
+
+/// A pod that was there before the beginning, on a cluster: uid, times and phase are those of its spec.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// When one that is being deleted is gone.
+    pub leaves_at: Option<Time>,
 }
 
 /// How a pod behaves once it is bound.
@@ -136,4 +151,6 @@ pub struct JobPlan {
     pub pods: Vec<PodPlan>,
     /// How many of them may be unfinished at a time.
     pub parallelism: usize,
+    /// The names of those that were there before the beginning and have not ended.
+    pub running: Vec<String>,
 }

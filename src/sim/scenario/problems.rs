@@ -33,14 +33,6 @@ impl fmt::Display for Place {
 /// Why a scenario cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// A file could not be read.
-    #[error("{file}: {error}")]
-    Unreadable {
-        /// The file's name, as given.
-        file: String,
-        /// Why.
-        error: std::io::Error,
-    },
     /// Something in it is wrong; one line for each thing.
     #[error("{}", .0.join("\n"))]
     Wrong(Vec<String>),

@@ -34,22 +34,30 @@ impl Default for Books {
 }
 
 impl Books {
-    /// Takes down the books of the queues that changed, and of those that never say so.
-    pub fn note(&mut self, changed: &[String], state: &ClusterState, now: Time) {
+    /// Takes down the books of the queues that changed, and of those that never say so; points are counted from
+    /// `begin`.
+    pub fn note(&mut self, changed: &[String], state: &ClusterState, begin: Time, now: Time) {
+        let at = Time::ZERO + now.since(begin);
         let half_life = state.queues().half_life();
         let quiet = self.quiet.iter().filter(|name| !changed.contains(name));
         let names: Vec<String> = changed.iter().chain(quiet).cloned().collect();
         for name in names {
-            self.note_queue(&name, state, half_life, now);
+            self.note_queue(&name, state, half_life, (at, now));
         }
         let account = state.queues().cluster();
         self.cluster.push(Point {
-            at: now,
+            at,
             values: [account.usage, account.share, 0],
         });
     }
 
-    fn note_queue(&mut self, name: &str, state: &ClusterState, half_life: Millis, now: Time) {
+    fn note_queue(
+        &mut self,
+        name: &str,
+        state: &ClusterState,
+        half_life: Millis,
+        (at, now): (Time, Time),
+    ) {
         let account = state.queues().find(name).map(|(_, queue)| &queue.account);
         let books = |one: &Account| (one.usage, one.flow.clone(), one.share);
         let (usage, flow, share) = account.map_or_else(Default::default, books);
@@ -62,7 +70,7 @@ impl Books {
         let of_queue = self.queues.entry(name.to_owned());
         let series = of_queue.or_insert_with(|| Series::new(POINTS));
         series.push(Point {
-            at: now,
+            at,
             values: [usage, share, flow.value(now, half_life)],
         });
         self.flows.insert(name.to_owned(), (usage, flow));

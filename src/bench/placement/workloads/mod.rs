@@ -7,7 +7,6 @@ mod whole_nodes;
 
 use super::cluster::{Cluster, amount};
 use draw::Draw;
-use muster_api::convert::Reading;
 use muster_model::units::{Millis, Time};
 use muster_model::{Amounts, GangKey, GangRef, GangSpec, PodSpec, TopologyWish, plain};
 use muster_sim::random::Random;
@@ -117,6 +116,7 @@ impl World {
         let entry = |at, object| Entry {
             at,
             delete_at: None,
+            kept: false,
             object,
         };
         let topology = Played::Plain(self.cluster.topology.clone().into());
@@ -134,9 +134,8 @@ impl World {
             }
         }
         Scenario {
-            reading: Reading::default(),
             entries,
-            warnings: Vec::new(),
+            ..Scenario::default()
         }
     }
 }
@@ -168,6 +167,7 @@ fn plan(index: usize, pod: u32, job: &Job) -> PodPlan {
             ..Run::default()
         },
         claims: Vec::new(),
+        before: None,
     }
 }
 
