@@ -7,18 +7,19 @@ use super::why_target::{Target, TargetKind};
 use super::{BAD_INPUT, BUG, Extensions, input, whole_file};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use k8s_openapi::jiff::Timestamp;
 use muster_api::duration;
 use muster_api::why::{gang_in_words, queue_in_words, testbed_in_words};
 use muster_core::engine::Policy;
 use muster_model::Object;
-use muster_model::explanation::{GangExplanation, QueueExplanation, TestbedExplanation};
-use muster_model::units::Time;
+use muster_model::explanation::{Clock, GangExplanation, QueueExplanation, TestbedExplanation};
+use muster_model::units::{Millis, Time};
 use muster_sim::driver::Driver;
 use muster_sim::network::Network;
 use muster_sim::page::page;
 use muster_sim::picture::{Subject, picture};
 use muster_sim::report::{Report, report, table};
-use muster_sim::scenario::{self, Scenario, Source, load};
+use muster_sim::scenario::{self, Choices, Durations, Scenario, Source, load_by};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -53,6 +54,24 @@ pub(super) struct Arguments {
     #[arg(short, long, value_name = "NAME", default_value = "default")]
     namespace: String,
 
+    /// Refuse kinds that are not known also in what a cluster printed, and say of each field that is not known where
+    /// it stands
+    #[arg(long)]
+    strict: bool,
+
+    /// When objects of a cluster are played, as a date such as 2026-01-31T12:00:00Z; without it, at the newest time
+    /// that is found in them
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    now: Option<Time>,
+
+    /// How long pods run of which nothing says it; without it, they run on
+    #[arg(long, value_name = "DURATION", value_parser = span)]
+    default_duration: Option<Millis>,
+
+    /// File of durations by queue, namespace and labels, for pods of which nothing says how long they run
+    #[arg(long, value_name = "FILE")]
+    durations: Option<PathBuf>,
+
     /// How to print what came of it
     #[arg(long, value_enum, default_value_t)]
     output: Output,
@@ -84,8 +103,18 @@ enum Output {
 }
 
 fn until(text: &str) -> Result<Time, String> {
-    let span = duration::parse(text).map_err(|error| error.to_string())?;
-    Ok(Time::ZERO + span)
+    Ok(Time::ZERO + span(text)?)
+}
+
+fn span(text: &str) -> Result<Millis, String> {
+    duration::parse(text).map_err(|error| error.to_string())
+}
+
+fn date(text: &str) -> Result<Time, String> {
+    let at = text.parse::<Timestamp>().ok();
+    let at = at.and_then(|at| u64::try_from(at.as_millisecond()).ok());
+    at.map(Time)
+        .ok_or_else(|| format!("{text:?} is not a date such as 2026-01-31T12:00:00Z"))
 }
 
 /// Runs the command.
@@ -97,6 +126,9 @@ pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
             return ExitCode::from(BAD_INPUT);
         }
     };
+    for note in &scenario.notes {
+        eprintln!("{note}");
+    }
     for warning in &scenario.warnings {
         eprintln!("warning: {warning}");
     }
@@ -183,7 +215,20 @@ fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scena
     let configuration = muster_config::load_or_default(arguments.config.as_deref())?;
     let policy = extensions.policy(&configuration)?;
     let sources = sources(&arguments.files)?;
-    let scenario = load(&sources, &configuration.reading(&policy))?;
+    let durations = match &arguments.durations {
+        Some(file) => {
+            let text = input::text(file).map_err(anyhow::Error::msg)?;
+            Durations::read(&file.display().to_string(), &text)?
+        }
+        None => Durations::default(),
+    };
+    let choices = Choices {
+        strict: arguments.strict,
+        now: arguments.now,
+        durations: durations.or(arguments.default_duration),
+        seed: arguments.seed,
+    };
+    let scenario = load_by(&sources, &[], &configuration.reading(&policy), &choices)?;
     Ok((scenario, policy))
 }
 
@@ -223,7 +268,11 @@ fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     let targets: Vec<Target> = targets
         .map(|one| one.within(&arguments.namespace))
         .collect();
-    let until = arguments.until;
+    let from_begin = |at: Time| driver.begin() + at.since(Time::ZERO);
+    let (until, at) = (
+        arguments.until.map(from_begin),
+        arguments.at.map(from_begin),
+    );
     // The scheduler's timers go on when nothing more is to come: what is asked is asked before.
     let mut asked = None;
     let mut each = |driver: &Driver| {
@@ -240,9 +289,9 @@ fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
         topology: arguments.topology.clone(),
     };
     let mut files = Vec::new();
-    if let (Some(file), Some(at)) = (&arguments.svg, arguments.at) {
+    if let (Some(file), Some(at)) = (&arguments.svg, at) {
         driver.run(at, &mut each);
-        files.push((file.clone(), picture(&driver, &subject, at)));
+        files.push((file.clone(), drawn(&driver, &subject, at)));
     }
     let end = driver.run(until.unwrap_or(Time(u64::MAX)), each);
     bar.finish_and_clear();
@@ -252,10 +301,7 @@ fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     };
     let report = report(&mut driver, end);
     if let (Some(file), None) = (&arguments.svg, arguments.at) {
-        files.push((
-            file.clone(),
-            picture(&driver, &subject, until.unwrap_or(end)),
-        ));
+        files.push((file.clone(), drawn(&driver, &subject, until.unwrap_or(end))));
     }
     if let Some(file) = &arguments.html {
         files.push((file.clone(), page_of(&mut driver, &report, &subject)));
@@ -263,10 +309,14 @@ fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     Played { report, why, files }
 }
 
+fn drawn(driver: &Driver, subject: &Subject, at: Time) -> String {
+    picture(driver, subject, Time::ZERO + at.since(driver.begin()))
+}
+
 fn explain_all(driver: &Driver, targets: &[Target], now: Time) -> Result<Vec<Explanation>, String> {
     let explain = |target: &Target| {
         let found = explain(driver, target, now);
-        let at = now.since(Time::ZERO);
+        let at = now.since(driver.begin());
         found.ok_or_else(|| {
             format!("--why: there is no {target} at {at}; --until chooses another time")
         })
@@ -277,19 +327,25 @@ fn explain_all(driver: &Driver, targets: &[Target], now: Time) -> Result<Vec<Exp
 fn explain(driver: &Driver, target: &Target, now: Time) -> Option<Explanation> {
     let scheduler = driver.brain()?.scheduler();
     let namespace = target.namespace.as_deref().unwrap_or_default();
+    // What began at a date is told by dates.
+    let of_cluster = driver.begin() > Time::ZERO;
+    let clock = |clock: Clock| if of_cluster { Clock::Utc } else { clock };
     let key = match target.kind {
         TargetKind::PodGroup => scheduler.gang_named(namespace, &target.name)?,
         TargetKind::Pod => scheduler.pod_named(namespace, &target.name)?,
         TargetKind::Queue => {
-            let found = scheduler.explain_queue(&target.name, now)?;
+            let mut found = scheduler.explain_queue(&target.name, now)?;
+            found.clock = clock(found.clock);
             return Some(Explanation::Queue(Box::new(found)));
         }
         TargetKind::Testbed => {
-            let found = scheduler.explain_testbed(&target.name, now)?;
+            let mut found = scheduler.explain_testbed(&target.name, now)?;
+            found.clock = clock(found.clock);
             return Some(Explanation::Testbed(Box::new(found)));
         }
     };
-    let found = scheduler.explain_gang(&key, now, u32::MAX)?;
+    let mut found = scheduler.explain_gang(&key, now, u32::MAX)?;
+    found.clock = clock(found.clock);
     Some(Explanation::Gang(Box::new(found)))
 }
 
@@ -405,12 +461,16 @@ spec: {containers: [{name: c, image: i}]}
             name: "-".to_owned(),
             text: INVALID.to_owned(),
         };
-        let scenario = load(&[source], &reading).unwrap();
+        let scenario = scenario::load(&[source], &reading).unwrap();
         let arguments = Arguments {
             files: Vec::new(),
             config: None,
             until: None,
             seed: 0,
+            strict: false,
+            now: None,
+            default_duration: None,
+            durations: None,
             output: Output::Table,
             html: None,
             svg: None,

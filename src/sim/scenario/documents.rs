@@ -14,7 +14,20 @@ pub(super) struct Document<'a> {
     /// The line of the file its text begins with, from 1.
     first_line: usize,
     text: &'a str,
+    form: Form,
 }
+
+/// How a document is written.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// By itself.
+    Yaml,
+    /// As the item of a list.
+    Item,
+}
+
+/// A text of more bytes is long.
+const LONG: usize = 1 << 20;
 
 /// The documents of a file that contain anything.
 pub(super) fn split<'a>(file: &'a str, text: &'a str) -> Vec<Document<'a>> {
@@ -22,6 +35,7 @@ pub(super) fn split<'a>(file: &'a str, text: &'a str) -> Vec<Document<'a>> {
         file,
         first_line,
         text,
+        form: Form::Yaml,
     };
     yaml::documents(text).into_iter().map(document).collect()
 }
@@ -44,36 +58,55 @@ impl Document<'_> {
 
     /// The document as plain data.
     pub(super) fn value(&self) -> Result<Value, (Place, String)> {
-        yaml::read(self.text).map_err(|wrong| {
+        let value = match self.form {
+            Form::Yaml => yaml::read(self.text),
+            Form::Item => yaml::read(self.text).map(|[item]: [Value; 1]| item),
+        };
+        value.map_err(|wrong| {
             let mut place = self.line(wrong.line - 1);
             place.column = Some(wrong.column);
             (place, wrong.message)
         })
     }
 
-    /// The items of a `v1` List, where they are written in lines of their own, as kubectl does it.
-    /// They are for places only.
-    pub(super) fn items(&self) -> Vec<Self> {
+    /// A List and its items, where these are written in lines of their own, as kubectl does it: what stands beside
+    /// the items, and each item as a document.
+    pub(super) fn listed(&self) -> Option<(Value, Vec<Self>)> {
         let mut starts = Vec::new();
-        let (mut offset, mut after_items, mut dash) = (0, false, None);
+        let (mut offset, mut head_end, mut dash, mut end) = (0, None, None, None);
         for (index, line) in self.text.split_inclusive('\n').enumerate() {
+            let written = line.trim();
             let depth = line.len() - line.trim_start().len();
-            let is_item = after_items && line.trim_start().starts_with("- ");
-            if is_item && *dash.get_or_insert(depth) == depth {
+            let is_item = written.starts_with("- ") || written == "-";
+            let is_blank = written.is_empty() || written.starts_with('#');
+            if head_end.is_none() {
+                head_end = (line.trim_end() == "items:").then_some(offset);
+            } else if is_item && *dash.get_or_insert(depth) == depth {
                 starts.push((offset, index));
+            } else if !is_blank && dash.is_none_or(|dash| depth <= dash) {
+                end = Some(offset);
+                break;
             }
-            after_items |= line.trim_end() == "items:";
             offset += line.len();
         }
+        let end = end.unwrap_or(self.text.len());
+        let head = [&self.text[..head_end?], &self.text[end..]].concat();
+        let head: Value = yaml::read(&head).ok()?;
         let ends = starts.iter().skip(1).map(|(start, _)| *start);
-        let ends: Vec<usize> = ends.chain([offset]).collect();
+        let ends: Vec<usize> = ends.chain([end]).collect();
         let spans = starts.into_iter().zip(ends);
         let item = |((start, lines), end)| Self {
             file: self.file,
             first_line: self.first_line + lines,
             text: &self.text[start..end],
+            form: Form::Item,
         };
-        spans.map(item).collect()
+        Some((head, spans.map(item).collect()))
+    }
+
+    /// Whether it is so long that its items are better read one by one.
+    pub(super) const fn is_long(&self) -> bool {
+        self.text.len() > LONG
     }
 
     /// Where stands what a message is about: the field whose path it begins with, else the object.
@@ -156,9 +189,30 @@ mod tests {
     fn an_item_of_a_list_is_placed_where_it_stands() {
         let text = "---\nkind: List\nitems:\n- kind: A\n  x:\n  - 1\n- kind: B\n  y: 1\n";
         let document = split("f.yaml", text)[0];
-        let items = document.items();
+        let (head, items) = document.listed().unwrap();
+        assert_eq!(head["kind"], "List");
         let lines: Vec<usize> = items.iter().map(|item| item.place().line).collect();
         assert_eq!(lines, [4, 7]);
         assert_eq!(items[1].place_of(&Path::read("y")).line, 8);
+        assert_eq!(items[0].value().unwrap()["x"][0], 1);
+    }
+
+    #[test]
+    fn the_items_of_a_list_are_read_one_by_one_as_they_are_together() {
+        for text in [
+            "apiVersion: v1\nitems:\n- kind: A\n  x:\n  - 1\n\n# said\n- kind: B\n  t: |\n    - a\n    items:\nkind: List\n",
+            "kind: List\nitems:\n  - kind: A\n  -\n    kind: B\napiVersion: v1\nmetadata:\n  resourceVersion: \"\"\n",
+        ] {
+            let document = split("f.yaml", text)[0];
+            let whole = document.value().unwrap();
+            let (mut head, items) = document.listed().unwrap();
+            let items = items.iter().map(|item| item.value().unwrap());
+            head["items"] = items.collect();
+            assert_eq!(head, whole);
+        }
+        let places = split("f.yaml", "kind: List\nitems:\n- kind: A\n- kind: [\n");
+        let (_, items) = places[0].listed().unwrap();
+        let (place, _) = items[1].value().unwrap_err();
+        assert_eq!(place.line, 4);
     }
 }

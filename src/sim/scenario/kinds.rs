@@ -118,6 +118,11 @@ impl Visitor for AllWatched {
 /// What stands before the list of all kinds in a message.
 pub(super) const KNOWN_KINDS: &str = "; known kinds: ";
 
+/// Whether there is a kind of this name, whatever its group.
+pub(super) fn is_name(kind: &str) -> bool {
+    KINDS.iter().any(|known| known.name == kind)
+}
+
 /// Looks a kind up.
 pub(super) fn find(api_version: &str, kind: &str) -> Result<&'static Known, String> {
     let same_name = || KINDS.iter().filter(|known| known.name == kind);

@@ -24,7 +24,20 @@ pub(super) struct Origin<'a> {
     pub(super) known: &'static Known,
     /// What it is called in messages.
     pub(super) title: String,
-    pub(super) value: Value,
+    /// Its uid, if it is of a cluster.
+    pub(super) uid: Option<String>,
+    /// `None`: as it is written in the document.
+    pub(super) value: Option<Value>,
+}
+
+impl Origin<'_> {
+    fn value(&self) -> Cow<'_, Value> {
+        match &self.value {
+            Some(value) => Cow::Borrowed(value),
+            // It was read before.
+            None => Cow::Owned(self.document.value().unwrap_or_default()),
+        }
+    }
 }
 
 /// One time at which a file shows an object.
@@ -42,8 +55,8 @@ pub(super) struct Appearance<'a> {
 impl Appearance<'_> {
     fn value(&self) -> Cow<'_, Value> {
         match self.copy {
-            Some(index) => Cow::Owned(behaviour::stamp(&self.origin.value, index)),
-            None => Cow::Borrowed(&self.origin.value),
+            Some(index) => Cow::Owned(behaviour::stamp(&self.origin.value(), index)),
+            None => self.origin.value(),
         }
     }
 
@@ -131,7 +144,7 @@ fn make_edit(entries: &mut [Entry], before: Option<usize>, now: &Appearance<'_>)
     match (before, &mut entries[index].object) {
         // Nobody applies a node's status: where none is given it stays.
         (Played::Plain(Object::Node(before)), Played::Plain(Object::Node(node)))
-            if now.origin.value["status"].is_null() =>
+            if now.origin.value()["status"].is_null() =>
         {
             node.allocatable = before.allocatable;
         }

@@ -2,6 +2,7 @@
 
 use super::behaviour::{self, Behaviour};
 use super::documents::{Document, split};
+use super::dumped::{self, Choices, Dump};
 use super::kinds::{self, Kind, Known};
 use super::lives::{self, Appearance, Name, Origin};
 use super::model::{Entry, Played, Scenario};
@@ -10,6 +11,7 @@ use super::schema;
 use muster_api::convert::Reading;
 use muster_api::kinds::Kind as Watched;
 use muster_api::yaml::short;
+use muster_model::units::Time;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -28,36 +30,60 @@ pub struct Source {
 /// # Errors
 /// When something in them is wrong.
 pub fn load(sources: &[Source], reading: &Reading) -> Result<Scenario, ScenarioError> {
+    load_by(sources, &[], reading, &Choices::default())
+}
+
+/// The same, by choices of how objects of a cluster are read, and with edits: an object of an edit is laid over the one
+/// of its name, or is one more.
+///
+/// # Errors
+/// When something in them is wrong.
+pub fn load_by(
+    sources: &[Source],
+    edits: &[Source],
+    reading: &Reading,
+    choices: &Choices,
+) -> Result<Scenario, ScenarioError> {
     let mut loader = Loader {
         reading,
+        choices,
         problems: Problems::default(),
         names: BTreeMap::new(),
         schemas: BTreeMap::new(),
         inert: BTreeSet::new(),
         listed_kinds: false,
         entries: Vec::new(),
+        dump: Dump::default(),
+        overlays: BTreeMap::new(),
     };
-    for source in sources {
-        let documents = split(&source.name, &source.text);
-        if documents.is_empty() {
-            let place = Place::start(&source.name);
-            loader.problems.error(&place, "there is no object in it");
-        }
-        for document in documents {
-            loader.document(&document);
-        }
-    }
+    loader.read(edits, Loader::overlay);
+    loader.read(sources, Loader::object);
+    loader.add_overlays();
     let (mut entries, mut problems) = (loader.entries, loader.problems);
     lives::tell_apart(loader.names, &mut entries, &mut problems);
+    let mut dump = loader.dump;
+    if dump.is_empty() && choices.now.is_some() {
+        return Err(ScenarioError::Wrong(vec![NO_AGES.to_owned()]));
+    }
+    let begin = dump.begin(choices);
+    for entry in &mut entries {
+        entry.at = begin + entry.at.since(Time::ZERO);
+        let delete_at = entry.delete_at.map(|at| begin + at.since(Time::ZERO));
+        entry.delete_at = delete_at;
+    }
+    dump.settle(&mut entries, begin, choices);
     // So what is deleted at a time makes way for what is created then under its name.
-    entries.sort_by_key(|entry| entry.at);
+    entries.sort_by_cached_key(|entry| (entry.at, dumped::turn(entry)));
     Ok(Scenario {
         reading: reading.clone(),
+        begin,
         entries,
+        notes: dump.notes(begin, choices),
         warnings: problems.finish()?,
-        ..Scenario::default()
     })
 }
+
+const NO_AGES: &str = "--now: it says how old objects of a cluster are, and none is played";
 
 /// The objects of a scenario one by one, copies stamped, as an API server would be given them.
 ///
@@ -87,6 +113,7 @@ pub fn stamped(sources: &[Source], reading: &Reading) -> Result<Vec<Value>, Scen
 
 struct Loader<'a> {
     reading: &'a Reading,
+    choices: &'a Choices,
     problems: Problems,
     names: BTreeMap<Name, Vec<Appearance<'a>>>,
     /// Schemas by API version and kind.
@@ -96,24 +123,63 @@ struct Loader<'a> {
     /// The list of all kinds was shown.
     listed_kinds: bool,
     entries: Vec<Entry>,
+    /// What was learnt of objects of a cluster.
+    dump: Dump,
+    /// What is to be laid over objects.
+    overlays: BTreeMap<Name, Vec<Overlay<'a>>>,
 }
 
+/// An object of an edit.
+struct Overlay<'a> {
+    document: Document<'a>,
+    value: Value,
+    /// There was something to lay it over.
+    used: bool,
+}
+
+/// Takes an object that stands in a document.
+type Take<'a> = fn(&mut Loader<'a>, &Document<'a>, Value);
+
 impl<'a> Loader<'a> {
-    fn document(&mut self, document: &Document<'a>) {
-        let value = match document.value() {
+    fn read(&mut self, sources: &'a [Source], take: Take<'a>) {
+        for source in sources {
+            let documents = split(&source.name, &source.text);
+            if documents.is_empty() {
+                let place = Place::start(&source.name);
+                self.problems.error(&place, "there is no object in it");
+            }
+            for document in documents {
+                self.document(&document, take);
+            }
+        }
+    }
+
+    fn document(&mut self, document: &Document<'a>, take: Take<'a>) {
+        if document.is_long()
+            && let Some((head, items)) = document.listed()
+            && let Some(list) = List::of(&head)
+        {
+            for item in items {
+                match item.value() {
+                    Ok(value) => take(self, &item, list.item(value)),
+                    Err((place, message)) => self.problems.error(&place, message),
+                }
+            }
+            return;
+        }
+        let mut value = match document.value() {
             Ok(value) => value,
             Err((place, message)) => return self.problems.error(&place, message),
         };
-        let is_list = value["kind"] == "List" && value["apiVersion"] == "v1";
-        if !is_list {
-            return self.object(document, value);
-        }
-        match &value["items"] {
+        let Some(list) = List::of(&value) else {
+            return take(self, document, value);
+        };
+        match value["items"].take() {
             Value::Array(items) => {
-                let places = document.items();
-                for (number, item) in items.iter().enumerate() {
+                let places = document.listed().map_or_else(Vec::new, |(_, items)| items);
+                for (number, item) in items.into_iter().enumerate() {
                     let place = places.get(number).unwrap_or(document);
-                    self.object(place, item.clone());
+                    take(self, place, list.item(item));
                 }
             }
             _ => self
@@ -122,10 +188,80 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn object(&mut self, document: &Document<'a>, mut object: Value) {
-        let place = document.place();
-        let known = match head(&object) {
+    /// An object of an edit.
+    fn overlay(&mut self, document: &Document<'a>, mut value: Value) {
+        let known = match head(&value) {
             Ok(known) => known,
+            Err(message) => return self.bad_head(&document.place(), &message),
+        };
+        complete(&mut value, known);
+        let overlay = Overlay {
+            document: *document,
+            value,
+            used: false,
+        };
+        let name = name_of(&overlay.value);
+        self.overlays.entry(name).or_default().push(overlay);
+    }
+
+    /// Lays over an object what is to be; returns later edits of it.
+    fn lay_over(&mut self, object: &mut Value) -> Vec<(Document<'a>, Value)> {
+        let mut later = Vec::new();
+        let overlays = self.overlays.get_mut(&name_of(object));
+        for overlay in overlays.into_iter().flatten() {
+            // Copies have names of their own.
+            if !matches!(behaviour::replicas(&overlay.value), Ok(None)) {
+                continue;
+            }
+            overlay.used = true;
+            let at = Behaviour::of(&overlay.value).map(|one| one.at);
+            if at.is_ok_and(|at| at > Time::ZERO) {
+                let mut edited = object.clone();
+                json_patch::merge(&mut edited, &overlay.value);
+                later.push((overlay.document, edited));
+            } else {
+                json_patch::merge(object, &overlay.value);
+            }
+        }
+        later
+    }
+
+    /// What was laid over nothing is an object more.
+    fn add_overlays(&mut self) {
+        let overlays = std::mem::take(&mut self.overlays).into_values().flatten();
+        for overlay in overlays.filter(|overlay| !overlay.used) {
+            self.add_object(&overlay.document, overlay.value, false);
+        }
+    }
+
+    /// An object of what is played, and what is laid over it.
+    fn object(&mut self, document: &Document<'a>, mut object: Value) {
+        let mut later = Vec::new();
+        if !self.overlays.is_empty()
+            && let Ok(known) = head(&object)
+        {
+            complete(&mut object, known);
+            later = self.lay_over(&mut object);
+        }
+        let is_as_written = later.is_empty() && self.overlays.is_empty();
+        self.add_object(document, object, is_as_written);
+        for (document, edited) in later {
+            self.add_object(&document, edited, false);
+        }
+    }
+
+    /// An object, which can be read again in its document if it is as it is written there.
+    fn add_object(&mut self, document: &Document<'a>, mut object: Value, is_as_written: bool) {
+        let place = document.place();
+        let is_dumped = dumped::uid(&object).is_some() && !self.choices.strict;
+        let known = match head(&object) {
+            Ok(known) if is_dumped && known.kind == Kind::Inert => {
+                return self.dump.pass_over(&object);
+            }
+            Ok(known) => known,
+            Err(_) if is_dumped && is_of_other_kind(&object) => {
+                return self.dump.pass_over(&object);
+            }
             Err(message) => return self.bad_head(&place, &message),
         };
         let title = title(&object);
@@ -137,12 +273,24 @@ impl<'a> Loader<'a> {
             self.problems.warn(&place, message);
         }
         complete(&mut object, known);
-        self.copies(&Rc::new(Origin {
+        let uid = dumped::uid(&object).map(str::to_owned);
+        // There may be very many.
+        let read_again = is_as_written && uid.is_some();
+        let (kept, read) = if read_again {
+            (None, Some(object))
+        } else {
+            (Some(object), None)
+        };
+        let origin = Rc::new(Origin {
             document: *document,
             known,
             title,
-            value: object,
-        }));
+            uid,
+            value: kept,
+        });
+        if let Some(value) = read.as_ref().or(origin.value.as_ref()) {
+            self.copies(&origin, value);
+        }
     }
 
     /// The list of all kinds is long: it is shown once.
@@ -164,7 +312,13 @@ impl<'a> Loader<'a> {
         let name = (object["apiVersion"].to_string(), object["kind"].to_string());
         let root = self.schemas.entry(name).or_insert_with(known.schema);
         let findings = schema::check(object, root);
+        let is_dumped = dumped::uid(object).is_some() && !self.choices.strict;
         for path in findings.unknown {
+            if is_dumped {
+                let kind = object["kind"].as_str().unwrap_or_default();
+                self.dump.pass_over_field(kind, &path.to_string());
+                continue;
+            }
             let place = document.place_of(&path);
             let message = format!("{title}: field {path} is not known and has no effect");
             self.problems.warn(&place, message);
@@ -177,11 +331,11 @@ impl<'a> Loader<'a> {
         findings.wrong.is_empty()
     }
 
-    fn copies(&mut self, origin: &Rc<Origin<'a>>) {
-        let added = match behaviour::replicas(&origin.value) {
-            Ok(None) => self.add(origin, &origin.value, None),
+    fn copies(&mut self, origin: &Rc<Origin<'a>>, value: &Value) {
+        let added = match behaviour::replicas(value) {
+            Ok(None) => self.add(origin, value, None),
             Ok(Some(count)) => (0..count).try_for_each(|index| {
-                let copy = behaviour::stamp(&origin.value, index);
+                let copy = behaviour::stamp(value, index);
                 self.add(origin, &copy, Some(index))
             }),
             Err(message) => Err(message),
@@ -200,7 +354,20 @@ impl<'a> Loader<'a> {
         copy: Option<usize>,
     ) -> Result<(), String> {
         let behaviour = Behaviour::of(value)?;
-        let object = origin.known.object(value, &behaviour, self.reading)?;
+        let mut object = origin.known.object(value, &behaviour, self.reading)?;
+        let kept = dumped::uid(value).is_some() && behaviour.at == Time::ZERO;
+        if kept {
+            let same = |one: &Appearance<'_>| one.origin.uid == origin.uid;
+            let before = self.names.get(&name_of(value));
+            if before.is_some_and(|before| before.iter().any(same)) {
+                self.dump.again();
+                return Ok(());
+            }
+            if let Some(object) = &mut object {
+                let entry = self.entries.len();
+                self.dump.note(entry, value, &origin.title, object);
+            }
+        }
         let appears = Appearance {
             origin: Rc::clone(origin),
             copy,
@@ -208,7 +375,7 @@ impl<'a> Loader<'a> {
             delete_at: behaviour.delete_at,
             entry: object.is_some().then_some(self.entries.len()),
         };
-        if let Some(Played::Job(job)) = &object {
+        if let Some(Played::Job(job)) = object.as_ref().filter(|_| !kept) {
             for pod in &job.pods {
                 let key = &pod.spec.key;
                 let name = ("v1 Pod".to_owned(), key.namespace.clone(), key.name.clone());
@@ -221,7 +388,7 @@ impl<'a> Loader<'a> {
         self.entries.extend(object.map(|object| Entry {
             at: behaviour.at,
             delete_at: behaviour.delete_at,
-            kept: false,
+            kept,
             object,
         }));
         Ok(())
@@ -230,6 +397,40 @@ impl<'a> Loader<'a> {
     fn note(&mut self, name: Name, appears: Appearance<'a>) {
         self.names.entry(name).or_default().push(appears);
     }
+}
+
+/// A list of objects: a `v1` List, or one of a kind, whose items need not say it again.
+struct List {
+    of: Option<(Value, String)>,
+}
+
+impl List {
+    fn of(head: &Value) -> Option<Self> {
+        let kind = head["kind"].as_str()?;
+        if kind == "List" && head["apiVersion"] == "v1" {
+            return Some(Self { of: None });
+        }
+        let one = kind.strip_suffix("List").filter(|one| !one.is_empty())?;
+        let items = &head["items"];
+        let is_list = (items.is_array() || items.is_null()) && !kinds::is_name(kind);
+        let of = (head["apiVersion"].clone(), one.to_owned());
+        is_list.then_some(Self { of: Some(of) })
+    }
+
+    fn item(&self, mut item: Value) -> Value {
+        if let (Some((version, kind)), Some(fields)) = (&self.of, item.as_object_mut()) {
+            fields.entry("apiVersion").or_insert(version.clone());
+            fields.entry("kind").or_insert(json!(kind));
+        }
+        item
+    }
+}
+
+/// Whether an object is whole but for its kind, which is not known.
+fn is_of_other_kind(object: &Value) -> bool {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (kind, version) = (text("kind"), text("apiVersion"));
+    !kind.is_empty() && !version.is_empty() && kinds::find(version, kind).is_err()
 }
 
 /// The object's kind, if what every object must have is there.

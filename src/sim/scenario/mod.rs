@@ -5,6 +5,8 @@
 mod answers;
 mod behaviour;
 mod documents;
+mod dumped;
+mod durations;
 mod edits;
 mod jobs;
 mod kinds;
@@ -15,9 +17,11 @@ mod path;
 mod problems;
 mod schema;
 
+pub use dumped::Choices;
+pub use durations::Durations;
 pub use kinds::made_pod;
-pub use load::{Source, load, stamped};
+pub use load::{Source, load, load_by, stamped};
 pub use model::{
-    Amount, BudgetPlan, Entry, JobPlan, Needed, OnEviction, Played, PodPlan, Run, Scenario,
+    Amount, Before, BudgetPlan, Entry, JobPlan, Needed, OnEviction, Played, PodPlan, Run, Scenario,
 };
 pub use problems::ScenarioError;
