@@ -6,7 +6,7 @@
 //! its spec. `slots` reads what a Testbed asks for and what a pod claims of it, `slices` makes Testbeds whole whose slots
 //! are in several objects, `written` reads what specs of ours have in common. `creation` does of a pod what the API
 //! server does. `yaml` and `duration` read what people write in files. `remote` has the messages of plugins in other processes. `why` has the core's explanations as
-//! JSON and in words.
+//! JSON and in words. `snapshot` has what is read of a whole cluster, in one file.
 
 pub mod condition;
 pub mod conventions;
@@ -26,6 +26,7 @@ pub mod said;
 pub mod slices;
 pub mod slim;
 pub mod slots;
+pub mod snapshot;
 pub mod status;
 pub mod topologies;
 pub mod upstream;

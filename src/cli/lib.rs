@@ -19,6 +19,7 @@ mod program;
 mod reach;
 mod run;
 mod simulate;
+mod snapshot;
 mod top;
 mod variables;
 mod whole_file;
@@ -72,6 +73,7 @@ enum Command {
     ///
     /// Exit code 0: it is. 1: it is not, or does not answer; standard error says why.
     Probe(probe::Arguments),
+    Snapshot(snapshot::Arguments),
     /// Asks the instance that schedules why something is where it is.
     ///
     /// Who may `get` a PodGroup, a Queue or a Testbed may ask about it. docs/why.md explains the answer.
@@ -131,6 +133,7 @@ impl Arguments {
             Command::Controllers(arguments) => controllers::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments, extensions),
             Command::Probe(arguments) => probe::run(&arguments),
+            Command::Snapshot(arguments) => snapshot::run(&arguments),
             Command::Why(arguments) => why::run(&arguments),
             Command::Top(arguments) => top::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),

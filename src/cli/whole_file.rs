@@ -38,20 +38,28 @@ pub(super) fn check(file: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
 /// # Errors
 /// If it cannot be written; then what was there is there still.
 pub(super) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    try_write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    write_bytes(file, text.as_bytes())
 }
 
-fn try_write(file: &Path, text: &str) -> io::Result<()> {
+/// The same of bytes.
+///
+/// # Errors
+/// If it cannot be written; then what was there is there still.
+pub(super) fn write_bytes(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    try_write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn try_write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one: what it leads to is replaced. A pipe or a terminal is written to.
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
-        return fs::write(&file, text);
+        return fs::write(&file, bytes);
     }
     let mut name = OsString::from(".");
     name.push(file.file_name().unwrap_or_default());
     name.push(format!(".{}.part", std::process::id()));
     let part = folder(&file).join(name);
-    let written = fill(&part, text).and_then(|()| fs::rename(&part, &file));
+    let written = fill(&part, bytes).and_then(|()| fs::rename(&part, &file));
     if written.is_err() {
         // What went wrong is said; that this may fail as well adds nothing.
         let _ = fs::remove_file(&part);
@@ -59,9 +67,9 @@ fn try_write(file: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-fn fill(part: &Path, text: &str) -> io::Result<()> {
+fn fill(part: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(part)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()
 }
 

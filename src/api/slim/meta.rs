@@ -196,7 +196,9 @@ impl<'de> Deserialize<'de> for Moment {
 
 impl Annotation {
     fn if_read(self) -> Option<(String, String)> {
-        let key = str::from_utf8(&self.key).ok().filter(|key| is_read(key))?;
+        let key = str::from_utf8(&self.key)
+            .ok()
+            .filter(|key| annotation_is_read(key))?;
         Some((
             key.to_owned(),
             String::from_utf8_lossy(&self.value).into_owned(),
@@ -229,7 +231,8 @@ const OF_STORAGE: [&str; 4] = [
     names::MIGRATED_PLUGINS,
 ];
 
-fn is_read(key: &str) -> bool {
+/// Whether the annotation of this name is read.
+pub(crate) fn annotation_is_read(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
     let ours = domain == "muster.dev" || domain.ends_with(".muster.dev");
     let of_gangs = names::OF_GANGS.contains(&key) || ranks::reads_annotation(key);
@@ -254,7 +257,7 @@ impl<'de> Visitor<'de> for AnnotationsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
         let mut kept = BTreeMap::new();
         while let Some(key) = map.next_key::<String>()? {
-            if is_read(&key) {
+            if annotation_is_read(&key) {
                 kept.insert(key, map.next_value()?);
             } else {
                 map.next_value::<IgnoredAny>()?;

@@ -49,7 +49,7 @@ pub use volume::{
     VolumeSource,
 };
 
-pub(crate) use meta::trimmed;
+pub(crate) use meta::{annotation_is_read, trimmed};
 pub(crate) use object::Object;
 pub(crate) use text::nullable;
 

@@ -24,6 +24,8 @@ enum Form {
     Yaml,
     /// As the item of a list.
     Item,
+    /// As a line of a snapshot.
+    Json,
 }
 
 /// A text of more bytes is long.
@@ -40,7 +42,23 @@ pub(super) fn split<'a>(file: &'a str, text: &'a str) -> Vec<Document<'a>> {
     yaml::documents(text).into_iter().map(document).collect()
 }
 
+/// The objects of a snapshot.
+pub(super) fn of_snapshot<'a>(file: &'a str, objects: Vec<(usize, &'a str)>) -> Vec<Document<'a>> {
+    let document = |(first_line, text)| Document {
+        file,
+        first_line,
+        text,
+        form: Form::Json,
+    };
+    objects.into_iter().map(document).collect()
+}
+
 impl Document<'_> {
+    /// Whether only what is read of the object is in it.
+    pub(super) const fn is_reduced(&self) -> bool {
+        matches!(self.form, Form::Json)
+    }
+
     /// The first line that is neither empty nor a comment.
     pub(super) fn place(&self) -> Place {
         let blank = |line: &&str| line.trim().is_empty() || line.trim().starts_with('#');
@@ -59,6 +77,11 @@ impl Document<'_> {
     /// The document as plain data.
     pub(super) fn value(&self) -> Result<Value, (Place, String)> {
         let value = match self.form {
+            Form::Json => serde_json::from_str(self.text).map_err(|error| yaml::Wrong {
+                line: 1,
+                column: error.column().max(1),
+                message: "this line of a snapshot is no JSON object".to_owned(),
+            }),
             Form::Yaml => yaml::read(self.text),
             Form::Item => yaml::read(self.text).map(|[item]: [Value; 1]| item),
         };

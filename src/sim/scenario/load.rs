@@ -1,7 +1,7 @@
 //! Reads a scenario: files, documents and copies.
 
 use super::behaviour::{self, Behaviour};
-use super::documents::{Document, split};
+use super::documents::{Document, of_snapshot, split};
 use super::dumped::{self, Choices, Dump};
 use super::kinds::{self, Kind, Known};
 use super::lives::{self, Appearance, Name, Origin};
@@ -10,6 +10,7 @@ use super::problems::{Place, Problems, ScenarioError};
 use super::schema;
 use muster_api::convert::Reading;
 use muster_api::kinds::Kind as Watched;
+use muster_api::snapshot;
 use muster_api::yaml::short;
 use muster_model::units::Time;
 use serde_json::{Value, json};
@@ -143,7 +144,18 @@ type Take<'a> = fn(&mut Loader<'a>, &Document<'a>, Value);
 impl<'a> Loader<'a> {
     fn read(&mut self, sources: &'a [Source], take: Take<'a>) {
         for source in sources {
-            let documents = split(&source.name, &source.text);
+            let documents = match snapshot::contents(&source.text) {
+                Some(Ok(contents)) => {
+                    self.dump.was_taken_at(&contents.taken_at);
+                    of_snapshot(&source.name, contents.objects)
+                }
+                Some(Err(error)) => {
+                    let place = Place::start(&source.name);
+                    self.problems.error(&place, error);
+                    continue;
+                }
+                None => split(&source.name, &source.text),
+            };
             if documents.is_empty() {
                 let place = Place::start(&source.name);
                 self.problems.error(&place, "there is no object in it");
@@ -265,7 +277,7 @@ impl<'a> Loader<'a> {
             Err(message) => return self.bad_head(&place, &message),
         };
         let title = title(&object);
-        if !self.fits(document, &object, known, &title) {
+        if !document.is_reduced() && !self.fits(document, &object, known, &title) {
             return;
         }
         if known.kind == Kind::Inert && self.inert.insert(object["kind"].to_string()) {

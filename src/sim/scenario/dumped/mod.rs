@@ -3,6 +3,8 @@
 
 mod jobs;
 #[cfg(test)]
+mod snapshots;
+#[cfg(test)]
 mod tests;
 
 use super::durations::Durations;
@@ -48,6 +50,8 @@ pub(super) struct Dump {
     unknown: BTreeMap<String, usize>,
     /// Objects that stood there again.
     twice: usize,
+    /// When the last snapshot was taken.
+    taken_at: Option<Time>,
     newest: Option<Dated>,
     /// The newest of another object.
     second: Option<Dated>,
@@ -148,6 +152,13 @@ impl Dump {
         }
     }
 
+    /// A snapshot says when it was taken.
+    pub(super) fn was_taken_at(&mut self, date: &str) {
+        self.count += 1;
+        let earlier = self.taken_at.take();
+        self.taken_at = moment(date).max(earlier);
+    }
+
     /// Whether there is any.
     pub(super) const fn is_empty(&self) -> bool {
         self.count == 0
@@ -156,7 +167,8 @@ impl Dump {
     /// When it begins.
     pub(super) fn begin(&self, choices: &Choices) -> Time {
         let newest = || moment(&self.newest.as_ref()?.at);
-        choices.now.or_else(newest).unwrap_or(Time::ZERO)
+        let found = choices.now.or(self.taken_at).or_else(newest);
+        found.unwrap_or(Time::ZERO)
     }
 
     /// Does what needs all objects.
@@ -275,6 +287,7 @@ impl Dump {
     fn why(&self, choices: &Choices) -> String {
         match &self.newest {
             _ if choices.now.is_some() => "--now says so".to_owned(),
+            _ if self.taken_at.is_some() => "the snapshot was taken then".to_owned(),
             Some(newest) => format!("the newest time, of {}", newest.title),
             None => "no object has a time".to_owned(),
         }
@@ -284,7 +297,7 @@ impl Dump {
     fn odd_clock(&self, choices: &Choices) -> Option<String> {
         let (newest, second) = (self.newest.as_ref()?, self.second.as_ref()?);
         let ahead = moment(&newest.at)?.since(moment(&second.at)?);
-        (choices.now.is_none() && ahead > AHEAD).then(|| {
+        (choices.now.is_none() && self.taken_at.is_none() && ahead > AHEAD).then(|| {
             format!(
                 "the clock of {} is ahead: the next newest time is {ahead} earlier; --now chooses another zero",
                 newest.title
