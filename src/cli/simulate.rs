@@ -18,7 +18,7 @@ use muster_sim::driver::Driver;
 use muster_sim::network::Network;
 use muster_sim::page::page;
 use muster_sim::picture::{Subject, picture};
-use muster_sim::report::{Report, report, table};
+use muster_sim::report::{Difference, Report, difference, difference_table, report, table};
 use muster_sim::scenario::{self, Choices, Durations, Scenario, Source, load_by};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Arguments of `muster simulate`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
     /// YAML files with nodes, pods, jobs, PodGroups, queues ...; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -71,6 +71,11 @@ pub(super) struct Arguments {
     /// File of durations by queue, namespace and labels, for pods of which nothing says how long they run
     #[arg(long, value_name = "FILE")]
     durations: Option<PathBuf>,
+
+    /// YAML file of edits that are laid over what is played: an object of it changes the one of its name, or is one more.
+    /// Both are played, without the edits and with them, and what differs is printed, too
+    #[arg(long, value_name = "FILE")]
+    what_if: Option<PathBuf>,
 
     /// How to print what came of it
     #[arg(long, value_enum, default_value_t)]
@@ -119,7 +124,7 @@ fn date(text: &str) -> Result<Time, String> {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
-    let (scenario, policy) = match read(arguments, extensions) {
+    let (base, scenario, policy) = match read(arguments, extensions) {
         Ok(read) => read,
         Err(error) => {
             eprintln!("{error}");
@@ -140,7 +145,18 @@ pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
         eprintln!("{error}");
         return ExitCode::FAILURE;
     }
+    let without = arguments.what_if.is_some().then(|| {
+        // Of this one no more is asked.
+        let bare = Arguments {
+            html: None,
+            svg: None,
+            why: Vec::new(),
+            ..arguments.clone()
+        };
+        play(base, policy.clone(), &bare).report
+    });
     let Played { report, why, files } = play(scenario, policy, arguments);
+    let changed = without.as_ref().map(|without| difference(without, &report));
     let broken = broken_rules(&report.violations);
     eprint!("{}", broken.as_deref().unwrap_or_default());
     let written = files
@@ -156,7 +172,7 @@ pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
         }
     };
     // Neither is left out because the other cannot be written.
-    let printed = print(&report, &why, arguments.output);
+    let printed = print(&report, &why, changed.as_ref(), arguments.output);
     match written.and(printed) {
         Ok(()) if broken.is_some() => ExitCode::from(BUG),
         Ok(()) => ExitCode::SUCCESS,
@@ -211,7 +227,11 @@ fn check_files(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scenario, Policy)> {
+/// What is played without edits, what is played, and by which policy. Without edits the first is empty.
+fn read(
+    arguments: &Arguments,
+    extensions: &Extensions,
+) -> anyhow::Result<(Scenario, Scenario, Policy)> {
     let configuration = muster_config::load_or_default(arguments.config.as_deref())?;
     let policy = extensions.policy(&configuration)?;
     let sources = sources(&arguments.files)?;
@@ -228,8 +248,14 @@ fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<(Scena
         durations: durations.or(arguments.default_duration),
         seed: arguments.seed,
     };
-    let scenario = load_by(&sources, &[], &configuration.reading(&policy), &choices)?;
-    Ok((scenario, policy))
+    let reading = configuration.reading(&policy);
+    let base = load_by(&sources, &[], &reading, &choices)?;
+    let Some(edits) = &arguments.what_if else {
+        return Ok((Scenario::default(), base, policy));
+    };
+    let edits = self::sources(std::slice::from_ref(edits))?;
+    let edited = load_by(&sources, &edits, &reading, &choices)?;
+    Ok((base, edited, policy))
 }
 
 /// What is in the files.
@@ -405,9 +431,17 @@ struct Answer<'a> {
     report: &'a Report,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     why: &'a [Explanation],
+    /// What edits changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<&'a Difference>,
 }
 
-fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result<()> {
+fn print(
+    report: &Report,
+    why: &[Explanation],
+    difference: Option<&Difference>,
+    output: Output,
+) -> anyhow::Result<()> {
     let text = match output {
         Output::Table => {
             let mut text = table(report);
@@ -419,9 +453,20 @@ fn print(report: &Report, why: &[Explanation], output: Output) -> anyhow::Result
                     Explanation::Testbed(testbed) => testbed_in_words(testbed),
                 });
             }
+            if let Some(difference) = difference {
+                text.push('\n');
+                text.push_str(&difference_table(difference));
+            }
             text
         }
-        Output::Json => serde_json::to_string_pretty(&Answer { report, why })? + "\n",
+        Output::Json => {
+            let answer = Answer {
+                report,
+                why,
+                difference,
+            };
+            serde_json::to_string_pretty(&answer)? + "\n"
+        }
     };
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         // Whoever reads may stop reading.
@@ -471,6 +516,7 @@ spec: {containers: [{name: c, image: i}]}
             now: None,
             default_duration: None,
             durations: None,
+            what_if: None,
             output: Output::Table,
             html: None,
             svg: None,

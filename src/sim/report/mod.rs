@@ -3,10 +3,12 @@
 //! Its shape is a contract (mission.md): a field whose feature does not exist yet is null or zero,
 //! never missing. Times are in seconds.
 
+mod difference;
 mod plans;
 mod slots;
 mod table;
 
+pub use difference::{Change, Difference, difference, difference_table};
 pub use plans::{BatchJobReport, ScheduledReport, SchedulingReport};
 pub use slots::{SlotReport, TestbedReport};
 pub use table::table;
@@ -75,6 +77,9 @@ pub struct PodReport {
     /// Whether it stands for a slot. Left out where it does not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ghost: bool,
+    /// When it was bound for the first time.
+    #[serde(skip)]
+    pub first_bound_at: Option<f64>,
     /// How long it waited until it was bound for the first time.
     #[serde(skip)]
     pub waited: Option<Millis>,
@@ -267,6 +272,7 @@ fn pod_report(line: &PodLine, now: &Now<'_>, driver: &Driver) -> PodReport {
         finished_at: line.finished_at.map(seconds),
         evictions: line.evictions,
         ghost: line.ghost,
+        first_bound_at: line.first_bound_at.map(seconds),
         waited: first.map(|at| at.since(line.submitted_at)),
         message: now.why_waits(line, server),
     }

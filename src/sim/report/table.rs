@@ -30,7 +30,7 @@ pub fn table(report: &Report) -> String {
     text
 }
 
-fn new_table(header: &[&str]) -> Table {
+pub(super) fn new_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)
@@ -275,7 +275,7 @@ fn seconds(span: Millis) -> f64 {
 }
 
 /// `0s`, `1.5s`, `10m`, `10m30s`, `1h05m`.
-fn human(seconds: f64) -> String {
+pub(super) fn human(seconds: f64) -> String {
     if seconds < 0.0 {
         return format!("-{}", human(-seconds));
     }

@@ -3,7 +3,7 @@
 use super::super::{Choices, Durations, Scenario, ScenarioError, Source, load_by};
 use crate::driver::Driver;
 use crate::network::Network;
-use crate::report::{PodReport, Report, report};
+use crate::report::{Change, Difference, PodReport, Report, difference, difference_table, report};
 use muster_api::Reading;
 use muster_core::engine::Policy;
 use muster_model::units::{Millis, Time};
@@ -428,4 +428,46 @@ fn what_cannot_be_so_is_said() {
     let said = read(&[wrong], &Choices::default()).unwrap_err().to_string();
     let words = "Pod default/a: spec.nodeName: the number 7 where a text belongs";
     assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn what_edits_change_is_told_apart_from_what_they_do_not() {
+    let items = [
+        pod("soon", "11:40:00", "", "", "phase: Pending"),
+        pod("next", "11:50:00", "", "", "phase: Pending"),
+        pod("last", "11:55:00", "", "", "phase: Pending"),
+        pod(
+            "far",
+            "11:56:00",
+            "",
+            "nodeSelector: {disk: ssd}\n    tolerations: [{key: disk, operator: Exists}]",
+            "phase: Pending",
+        ),
+    ];
+    let edits = "apiVersion: v1\nkind: Node\nmetadata: {name: n3, labels: {disk: ssd}}\nspec: {taints: [{key: disk, effect: NoSchedule}]}\nstatus: {allocatable: {cpu: \"4\", \
+                 pods: \"10\"}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: urgent}\nspec: {schedulerName: \
+                 muster, priority: 9, nodeName: n1, containers: [{name: c, image: i, resources: {requests: {cpu: \
+                 \"2\"}}}]}\n";
+    let choices = Choices {
+        durations: Durations::default().or(Some(Millis::from_secs(600))),
+        ..Choices::default()
+    };
+    let without = play(read(&items, &choices).unwrap(), 7_200);
+    let with = play(read_with(&items, edits, &choices).unwrap(), 7_200);
+    let found = difference(&without, &with);
+    let names =
+        |list: &[Change]| -> Vec<String> { list.iter().map(|one| one.name.clone()).collect() };
+    assert_eq!(names(&found.starts), ["far"]);
+    assert_eq!(names(&found.added), ["urgent"]);
+    assert!(found.removed.is_empty() && found.waits.is_empty() && found.evicted.is_empty());
+    assert_eq!(names(&found.later), ["next"]);
+    let next = &found.later[0];
+    seconds(next.started_without, 0.0);
+    seconds(next.started_with, 600.0);
+    let text = difference_table(&found);
+    let words = "> with the edits: 1 later, 1 starts, and would wait, 1 only with the edits\n";
+    assert!(text.ends_with(words), "{text}");
+    let same = difference(&without, &without);
+    assert_eq!(same, Difference::default());
+    assert!(difference_table(&same).starts_with("the edits change nobody's start"));
 }
