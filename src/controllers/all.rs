@@ -89,6 +89,7 @@ mod tests {
     use crate::machine::{Deed, ObjectName};
 
     /// Wants one thing deleted.
+    #[derive(Debug)]
     struct Wants(Resource, bool, Vec<Ticket>);
 
     impl Machine for Wants {

@@ -283,6 +283,8 @@ mod tests {
         let text = timeout(Duration::from_secs(5), ask(of_probes)).await;
         assert!(text.unwrap().ends_with("ok\n"));
         drop(idle);
-        servers.map(|server| server.abort());
+        for server in servers {
+            server.abort();
+        }
     }
 }
