@@ -3,6 +3,7 @@
 mod bench;
 mod bench_placement;
 mod called;
+mod check;
 mod completion;
 mod config;
 mod controllers;
@@ -85,6 +86,7 @@ enum Command {
     Top(top::Arguments),
     Bench(bench::Arguments),
     Convert(convert::Arguments),
+    Check(check::Arguments),
     /// Prints the manifests of Muster's kinds, for `kubectl apply -f -`.
     Crds,
     /// Prints the JSON schema of what plugins in other processes are asked and answer.
@@ -138,6 +140,7 @@ impl Arguments {
             Command::Top(arguments) => top::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),
             Command::Convert(arguments) => convert::run(&arguments),
+            Command::Check(arguments) => check::run(&arguments, extensions),
             Command::Crds => crds::run(),
             Command::PluginSchema => plugin_schema::run(),
             Command::Config(command) => config::run(&command, extensions),

@@ -19,7 +19,7 @@ use muster_sim::network::Network;
 use muster_sim::page::page;
 use muster_sim::picture::{Subject, picture};
 use muster_sim::report::{Difference, Report, difference, difference_table, report, table};
-use muster_sim::scenario::{self, Choices, Durations, Scenario, Source, load_by};
+use muster_sim::scenario::{self, Choices, Durations, Scenario, load_by};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -234,7 +234,7 @@ fn read(
 ) -> anyhow::Result<(Scenario, Scenario, Policy)> {
     let configuration = muster_config::load_or_default(arguments.config.as_deref())?;
     let policy = extensions.policy(&configuration)?;
-    let sources = sources(&arguments.files)?;
+    let sources = input::sources(&arguments.files)?;
     let durations = match &arguments.durations {
         Some(file) => {
             let text = input::text(file).map_err(anyhow::Error::msg)?;
@@ -253,19 +253,9 @@ fn read(
     let Some(edits) = &arguments.what_if else {
         return Ok((Scenario::default(), base, policy));
     };
-    let edits = self::sources(std::slice::from_ref(edits))?;
+    let edits = input::sources(std::slice::from_ref(edits))?;
     let edited = load_by(&sources, &edits, &reading, &choices)?;
     Ok((base, edited, policy))
-}
-
-/// What is in the files.
-fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
-    let source = |file: &PathBuf| {
-        let text = input::text(file).map_err(anyhow::Error::msg)?;
-        let name = file.display().to_string();
-        Ok(Source { name, text })
-    };
-    files.iter().map(source).collect()
 }
 
 /// Why something is where it is.
@@ -502,7 +492,7 @@ spec: {containers: [{name: c, image: i}]}
             scheduler_names: vec!["muster".to_owned()],
             ..Reading::default()
         };
-        let source = Source {
+        let source = scenario::Source {
             name: "-".to_owned(),
             text: INVALID.to_owned(),
         };

@@ -1,4 +1,5 @@
-//! What BatchJobs make of Spark and Flink applications, held against what the operators of these publish.
+//! What BatchJobs make of Spark and Flink applications, and the examples of other workloads, held against what their
+//! operators publish.
 
 use crate::live::{Cluster, eventually};
 use serde_json::{Value, json};
@@ -83,4 +84,46 @@ fn spark_applications_are_as_their_operator_publishes_them() {
 fn flink_deployments_are_as_their_operator_publishes_them() {
     let path = "/apis/flink.apache.org/v1beta1/namespaces/team/flinkdeployments";
     every_version_takes("flink", path, &["flink.json"], 0);
+}
+
+/// The manifests of `examples/workloads`, each named as its kind's definition is here.
+#[test]
+fn the_examples_of_workloads_are_as_their_operators_publish_them() {
+    let cluster = Cluster::start();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workloads");
+    let files = fs::read_dir(folder).unwrap().map(|one| one.unwrap().path());
+    let manifests = files.filter(|path| path.extension().is_some_and(|end| end == "yaml"));
+    let mut taken = 0;
+    for file in manifests {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let versions = published(name);
+        assert!(!versions.is_empty(), "nobody publishes {name}");
+        let text = fs::read_to_string(&file).unwrap();
+        let mut manifest: Value = serde_saphyr::from_str(&text).unwrap();
+        for version in versions {
+            let definition = fs::read_to_string(&version).unwrap();
+            cluster.apply(&definition);
+            let definition: Value = serde_saphyr::from_str(&definition).unwrap();
+            let version = &version.display();
+            assert_eq!(
+                definition["spec"]["names"]["kind"], manifest["kind"],
+                "{version}"
+            );
+            let plural = definition["spec"]["names"]["plural"].as_str().unwrap();
+            let api_version = manifest["apiVersion"].as_str().unwrap();
+            let path = format!("/apis/{api_version}/namespaces/default/{plural}");
+            let url = format!("{path}?limit=1");
+            eventually("the kind is served", || cluster.plane.get(&url).is_ok());
+            assert_eq!(is_taken(&cluster, &path, &manifest), Ok(()), "{version}");
+            manifest["spec"]["nobodyKnows"] = json!(1);
+            let refused = is_taken(&cluster, &path, &manifest).unwrap_err();
+            assert!(refused.contains("nobodyKnows"), "{refused}");
+            manifest["spec"]
+                .as_object_mut()
+                .unwrap()
+                .remove("nobodyKnows");
+            taken += 1;
+        }
+    }
+    assert_eq!(taken, 5);
 }

@@ -25,6 +25,7 @@ mod tables;
 mod api_crds;
 mod architecture;
 mod chart;
+mod check_cli;
 mod commands;
 mod config_commands;
 mod config_docs;
