@@ -175,6 +175,7 @@ mod tests {
     use axum::http::Request;
     use muster_api::kinds::Kind;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::task::JoinHandle;
     use tower::ServiceExt;
 
     fn shown() -> Shown {
@@ -283,8 +284,6 @@ mod tests {
         let text = timeout(Duration::from_secs(5), ask(of_probes)).await;
         assert!(text.unwrap().ends_with("ok\n"));
         drop(idle);
-        for server in servers {
-            server.abort();
-        }
+        servers.iter().for_each(JoinHandle::abort);
     }
 }
