@@ -163,6 +163,8 @@ fn a_value_that_makes_no_sense_is_refused_with_its_field() {
         ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
         ("image.tga=1", "'tga' not allowed"),
         ("monitoring.rules=7", "/monitoring/rules"),
+        ("admission.longestLifetime=2d", "/admission/longestLifetime"),
+        ("admission.action=Refuse", "/admission/action"),
         ("scheduler.extraArgs={listen}", "/scheduler/extraArgs/0"),
         ("config.kind=Other", "/config"),
         ("unknown=1", "'unknown' not allowed"),
@@ -178,7 +180,7 @@ fn a_value_that_makes_no_sense_is_refused_with_its_field() {
 }
 
 /// All that the chart can be asked for.
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "--set=image.repository=registry.example/muster,image.tag=v9",
     "--set=imagePullSecrets={pull}",
     "--set=config.bindConcurrency=8,config.schedulerNames={muster,batch}",
@@ -189,6 +191,7 @@ const ALL: [&str; 10] = [
     "--set=networkPolicy.enabled=true,networkPolicy.from[0].podSelector.matchLabels.app=prometheus",
     "--set=monitoring.podMonitor=true,monitoring.rules=true,monitoring.dashboard=true",
     "--set=monitoring.labels.release=prometheus",
+    "--set=admission.queues=true,admission.priorities=true,admission.longestLifetime=90m,admission.action=Warn",
 ];
 
 #[test]
@@ -218,6 +221,21 @@ fn what_the_values_say_is_in_the_manifests() {
     assert_eq!(binding["subjects"][0]["namespace"], "batch");
     assert!(found.contains_key("NetworkPolicy batch/muster"));
     assert!(found.contains_key("NetworkPolicy batch/muster-controllers"));
+    let binding = &found["ClusterRoleBinding /muster-use-all"];
+    assert_eq!(binding["subjects"][0]["namespace"], "batch");
+    for name in ["muster-queues", "muster-priorities", "muster-lifetimes"] {
+        let binding = &found[&format!("ValidatingAdmissionPolicyBinding /{name}")]["spec"];
+        assert_eq!(binding["validationActions"][0], "Warn");
+        assert_eq!(binding["policyName"], name);
+        assert!(found.contains_key(&format!("ValidatingAdmissionPolicy /{name}")));
+    }
+    let lifetimes = &found["ValidatingAdmissionPolicy /muster-lifetimes"]["spec"];
+    let variable = |name: &str| {
+        let mut variables = lifetimes["variables"].as_array().unwrap().iter();
+        variables.find(|one| one["name"] == name).unwrap()["expression"].clone()
+    };
+    assert_eq!(variable("longest"), "\"90m\"");
+    assert_eq!(variable("schedulerNames"), "[\"muster\",\"batch\"]");
     let rule = &found["PrometheusRule batch/muster"];
     assert_eq!(rule["metadata"]["labels"]["release"], "prometheus");
     assert!(rule["spec"]["groups"][0]["rules"].as_array().unwrap().len() > 5);
@@ -315,6 +333,7 @@ fn helm_installs_it_upgrades_it_while_gangs_come_and_keeps_the_definitions() {
         "muster",
         next.to_str().unwrap(),
         "--set=scheduler.replicas=3",
+        "--set=admission.queues=true,admission.priorities=true,admission.longestLifetime=24h",
     ]);
     rest("one");
     let second = cluster.muster_as(&as_account, lease("second"));
@@ -331,6 +350,11 @@ fn helm_installs_it_upgrades_it_while_gangs_come_and_keeps_the_definitions() {
         cluster.plane.get(deployment).unwrap()["spec"]["replicas"],
         3
     );
+    let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    for name in ["muster-queues", "muster-priorities", "muster-lifetimes"] {
+        let policy = cluster.plane.get(&format!("{policies}/{name}"));
+        assert!(policy.is_ok(), "{name}");
+    }
     let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/queues.muster.dev";
     let names = cluster.plane.get(crd).unwrap()["spec"]["names"]["shortNames"].clone();
     assert!(

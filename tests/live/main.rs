@@ -25,6 +25,7 @@ mod process;
 #[path = "../support/tables.rs"]
 mod tables;
 
+mod admission;
 mod bench;
 mod chart;
 mod deploy;
@@ -52,6 +53,7 @@ mod smoke;
 mod spark;
 mod tenants;
 mod testbed;
+mod top;
 mod training_runs;
 mod unreadable;
 mod upstream;

@@ -25,11 +25,13 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use view::View;
 
 /// How long an answer may take to begin.
 const WITHIN: Duration = Duration::from_secs(30);
+/// How often it is looked whether something keeps a list from coming.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// How many objects a list asks for at once.
 const PAGE: u32 = 500;
 /// How wide lines are where nobody looks.
@@ -162,6 +164,9 @@ impl Arguments {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let draw = async {
             let _page = screen.open()?;
+            // Half of a list looks like all of it.
+            let read = async { tokio::join!(queues.read(), gangs.read()) };
+            let _ = timeout(WITHIN, read).await;
             loop {
                 ticks.tick().await;
                 let notes = [queues.note(), gangs.note()]
@@ -233,6 +238,22 @@ where
             store,
             name,
             trouble,
+        }
+    }
+
+    /// Ends when all is known, or why it is not.
+    async fn read(&self) {
+        let known = async {
+            let _ = self.store.wait_until_ready().await;
+        };
+        let troubled = async {
+            while self.note().is_none() {
+                sleep(LOOK_AGAIN).await;
+            }
+        };
+        tokio::select! {
+            () = known => {}
+            () = troubled => {}
         }
     }
 
