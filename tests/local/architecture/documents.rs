@@ -26,7 +26,9 @@ pub(crate) fn dependencies(manifest: &str) -> BTreeSet<String> {
 /// The direct dependencies of the workspace, without its own crates.
 fn all_dependencies() -> BTreeSet<String> {
     let mut all = dependencies(&read("Cargo.toml"));
-    all.extend(dependencies(&read("hack/devcluster/Cargo.toml")));
+    for tool in ["devcluster", "oci"] {
+        all.extend(dependencies(&read(&format!("hack/{tool}/Cargo.toml"))));
+    }
     all.retain(|name| !name.starts_with("muster-"));
     all
 }
