@@ -46,6 +46,7 @@ mod queue_edits;
 mod queue_jobs;
 mod scenarios;
 mod simulate_cli;
+mod simulate_cluster;
 mod simulate_html;
 mod simulate_input;
 mod simulate_svg;
