@@ -50,6 +50,7 @@ mod scheduling;
 mod served;
 mod slots_docs;
 mod smoke;
+mod snapshots;
 mod spark;
 mod tenants;
 mod testbed;

@@ -190,7 +190,7 @@ impl Names {
     }
 
     fn text(&mut self, text: &mut String, field: &str) {
-        if WORDS.contains(&field) || is_meant(text) || is_number(text) {
+        if WORDS.contains(&field) {
             return;
         }
         // Some conventions have JSON in annotations.
@@ -201,12 +201,22 @@ impl Names {
             *text = inner.to_string();
             return;
         }
+        // Selectors are written as texts in statuses.
+        let pieces = text.split_inclusive(['=', ',', ' ']);
+        *text = pieces.map(|piece| self.piece(piece)).collect();
+    }
+
+    fn piece(&mut self, piece: &str) -> String {
+        let text = piece.trim_end_matches(['=', ',', ' ']);
+        if is_meant(text) || is_number(text) {
+            return piece.to_owned();
+        }
         if is_address(text) {
-            *text = self.part(text);
-            return;
+            return self.part(text) + &piece[text.len()..];
         }
         let parts = text.split_inclusive(['/', '.', ':']);
-        *text = parts.map(|part| self.part(part)).collect();
+        let parts: String = parts.map(|part| self.part(part)).collect();
+        parts + &piece[text.len()..]
     }
 
     /// The name for a part of a name, and what it ended with: a number, and a dot, a slash or a colon.
@@ -231,6 +241,9 @@ impl Names {
 /// Whether a name says nothing of whose it is.
 fn is_meant(text: &str) -> bool {
     let domain = text.split_once('/').map_or("", |(domain, _)| domain);
+    if text.contains(['=', ',', ' ']) {
+        return false;
+    }
     let known = |one: &&str| -> bool {
         let rest = domain.strip_suffix(*one);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

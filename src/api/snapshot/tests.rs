@@ -147,7 +147,7 @@ fn names_are_replaced_and_equal_ones_by_equal_ones() {
             "nodeSelector": {"acme.example/rack": "acme-r7"},
             "priorityClassName": "system-node-critical",
             "affinity": {"x": [{"key": "acme.example/rack", "operator": "In", "values": ["acme-r7"]}]}},
-        "status": {"phase": "Pending", "message": "acme"},
+        "status": {"phase": "Pending", "message": "acme", "selector": "muster.dev/pod-group=acme-gang,x=acme"},
     });
     for object in [&mut node, &mut pod] {
         names.replace(object);
@@ -168,7 +168,10 @@ fn names_are_replaced_and_equal_ones_by_equal_ones() {
     assert_eq!(term["operator"], "In");
     let labels = &pod["metadata"]["labels"];
     assert_eq!(labels["training.kubeflow.org/replica-type"], "worker");
-    assert!(labels["muster.dev/pod-group"].is_string());
+    let gang = labels["muster.dev/pod-group"].as_str().unwrap();
+    let selector = pod["status"]["selector"].as_str().unwrap();
+    let words = format!("muster.dev/pod-group={gang},");
+    assert!(selector.starts_with(&words), "{selector}");
     let offered = node["status"]["allocatable"].as_object().unwrap();
     assert_eq!(
         (&offered["cpu"], &offered["nvidia.com/gpu"]),
