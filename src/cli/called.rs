@@ -18,8 +18,8 @@ pub(super) enum Called {
     PluginCompletion,
 }
 
-/// What a plugin is not asked for: what runs until it is told to stop, and what measures.
-const NOT_OF_THE_PLUGIN: [&str; 3] = ["run", "controllers", "bench"];
+/// What a plugin is not asked for: what runs until it is told to stop, what asks that from beside it, and what measures.
+const NOT_OF_THE_PLUGIN: [&str; 4] = ["run", "controllers", "probe", "bench"];
 
 impl Called {
     /// By the first word of the command line.
