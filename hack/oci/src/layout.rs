@@ -64,23 +64,20 @@ pub(crate) fn write(out: &Path, about: &About, images: &[Image]) -> anyhow::Resu
     let mut boms = Vec::new();
     for image in images {
         let mut manifest = image.write(&blobs, about)?;
-        let bom = bill_of(&blobs, &manifest, &image.sbom, about)?;
-        boms.push(bom);
+        boms.push(bill_of(&blobs, &manifest, &image.sbom, about)?);
         manifest["platform"] = json!({"architecture": image.arch, "os": "linux"});
         manifests.push(manifest);
     }
     let mut all = blobs.json(
         INDEX,
         &json!({
-            "schemaVersion": 2, "mediaType": INDEX, "manifests": manifests,
+            "schemaVersion": 2, "mediaType": INDEX, "manifests": ([manifests, boms].concat()),
             "annotations": annotations(about),
         }),
     )?;
     all["annotations"] = json!({"org.opencontainers.image.ref.name": about.version});
-    let index = json!({
-        "schemaVersion": 2, "mediaType": INDEX,
-        "manifests": ([vec![all], boms].concat()),
-    });
+    // One thing with one name: what is published under it is all of it.
+    let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [all]});
     fs::write(part.join("index.json"), text(&index)?).with_context(place)?;
     let layout = json!({"imageLayoutVersion": "1.0.0"});
     fs::write(part.join("oci-layout"), text(&layout)?).with_context(place)?;
@@ -155,6 +152,8 @@ fn bill_of(blobs: &Blobs, image: &Value, bom: &Value, about: &About) -> anyhow::
     });
     let mut descriptor = blobs.json(MANIFEST, &manifest)?;
     descriptor["artifactType"] = json!(SBOM);
+    // Who looks for an image to run passes it over.
+    descriptor["platform"] = json!({"architecture": "unknown", "os": "unknown"});
     Ok(descriptor)
 }
 
@@ -268,6 +267,7 @@ mod tests {
         assert_eq!(files, super::tests::files(&two)?);
         let index: Value = serde_json::from_slice(&files["index.json"])?;
         let all = &index["manifests"][0];
+        assert_eq!(index["manifests"].as_array().map(Vec::len), Some(1));
         assert_eq!(
             all["annotations"]["org.opencontainers.image.ref.name"],
             "1.2.3"
@@ -292,7 +292,7 @@ mod tests {
             let bytes = read(&files, &manifest["layers"][0]);
             GzDecoder::new(&bytes[..]).read_to_end(&mut layer)?;
             assert_eq!(config["rootfs"]["diff_ids"], json!([sum(&layer)]));
-            let bill = object(&files, &index["manifests"][place + 1])?;
+            let bill = object(&files, &manifests[place + 2])?;
             assert_eq!(bill["subject"]["digest"], descriptor["digest"]);
             assert_eq!(object(&files, &bill["layers"][0])?["of"], arch);
             counted += 5;
