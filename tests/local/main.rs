@@ -41,6 +41,7 @@ mod plans;
 mod plugin_schema;
 mod plugin_simulated;
 mod plugins;
+mod probe_cli;
 mod protobuf;
 mod queue_edits;
 mod queue_jobs;
