@@ -13,6 +13,12 @@ use std::time::Duration;
 
 /// Two queues, a Job and a Deployment, whose pods are Muster's, and things that mean nothing to a scheduler.
 const LOAD: &str = r#"
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: muster-ghost}
+value: -1000000000
+preemptionPolicy: Never
+---
 apiVersion: muster.dev/v1alpha1
 kind: Queue
 metadata: {name: science}
@@ -20,7 +26,7 @@ spec: {weight: 3, overShareFactor: 1000}
 ---
 apiVersion: muster.dev/v1alpha1
 kind: Queue
-metadata: {name: arts}
+metadata: {name: humanities}
 spec: {weight: 1, overShareFactor: 1000}
 ---
 apiVersion: v1
@@ -40,11 +46,29 @@ spec:
   completions: 6
   parallelism: 2
   template:
-    metadata: {labels: {muster.dev/queue: arts}}
+    metadata: {labels: {muster.dev/queue: humanities}}
     spec:
       schedulerName: muster
       restartPolicy: Never
       containers: [{name: main, image: work, command: [SECRET], env: [{name: KEY, value: SECRET}], resources: {requests: {cpu: "1"}}}]
+---
+apiVersion: muster.dev/v1alpha1
+kind: QueueJob
+metadata: {name: pair}
+spec:
+  taskSpecs:
+  - name: worker
+    replicas: 2
+    template:
+      metadata: {labels: {muster.dev/queue: humanities}}
+      spec:
+        schedulerName: muster
+        containers: [{name: main, image: work, command: [SECRET], resources: {requests: {cpu: 500m}}}]
+---
+apiVersion: muster.dev/v1alpha1
+kind: Testbed
+metadata: {name: lab}
+spec: {nodeLabel: kubernetes.io/hostname, slotsPerNode: 1, resourcesPerSlot: {cpu: 500m}}
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -132,7 +156,10 @@ fn snapshot(cluster: &Cluster, file: &Path, more: &[&str]) -> String {
 /// Where the pods of a report are.
 fn places(report: &Value) -> BTreeMap<String, String> {
     let pods = report["pods"].as_array().unwrap().iter();
-    let bound = pods.filter(|pod| pod["node"].is_string() && pod["phase"] != "Succeeded");
+    let bound = pods.filter(|pod| {
+        let runs = pod["node"].is_string() && pod["phase"] != "Succeeded";
+        runs && pod["namespace"] == "default"
+    });
     bound
         .map(|pod| (text(pod, "/name"), text(pod, "/node")))
         .collect()
@@ -142,14 +169,27 @@ fn places(report: &Value) -> BTreeMap<String, String> {
 fn who_waits_waits_in_a_dump_in_the_order_that_the_live_scheduler_says() {
     let cluster = Cluster::of(|builder| builder.controller_manager(true));
     cluster.apply_folder("crds");
-    cluster.nodes(4, "8");
+    cluster
+        .plane
+        .kubectl(&["create", "namespace", "muster-system"])
+        .unwrap();
+    cluster.nodes(4, "9");
     eventually("the kinds are served", || {
         cluster.plane.kubectl_apply_stdin(LOAD).is_ok()
     });
-    let process = Process::start(&cluster, &["--leader-elect=false"]);
+    let process = Process::start(&cluster, &["--leader-elect=false", "--controllers"]);
     eventually("it leads", || process.said("leading").is_some());
     eventually("the pods of the controllers run", || {
-        cluster.bound("sweep-") >= 2 && cluster.bound("web-") == 2
+        let ghosts = cluster
+            .plane
+            .get("/api/v1/namespaces/muster-system/pods")
+            .unwrap();
+        let ghosts = ghosts["items"].as_array().unwrap().iter();
+        let bound = ghosts.filter(|ghost| ghost["spec"]["nodeName"].is_string());
+        bound.count() == 4
+            && cluster.bound("pair-") == 2
+            && cluster.bound("sweep-") >= 2
+            && cluster.bound("web-") == 2
     });
     for index in 0..3 {
         cluster.apply(&gang(&format!("runs-{index}"), 4, "2", "science", 0));
@@ -158,10 +198,10 @@ fn who_waits_waits_in_a_dump_in_the_order_that_the_live_scheduler_says() {
     // They come apart: ages are in seconds. Their names are in another order.
     let waiting = [
         ("wide", 5, "science"),
-        ("broad", 6, "arts"),
+        ("broad", 6, "humanities"),
         ("vast", 7, "science"),
         ("ample", 8, "science"),
-        ("roomy", 9, "arts"),
+        ("roomy", 9, "humanities"),
     ];
     for (name, pods, queue) in waiting {
         cluster.apply(&gang(name, pods, "2", queue, 0));
@@ -178,7 +218,8 @@ fn who_waits_waits_in_a_dump_in_the_order_that_the_live_scheduler_says() {
 
     let folder = tempfile::tempdir().unwrap();
     let kinds = "nodes,pods,jobs,deployments,replicasets,configmaps,secrets,namespaces,priorityclasses,\
-                 podgroups.muster.dev,queues.muster.dev";
+                 podgroups.muster.dev,queues.muster.dev,queuejobs.muster.dev,testbeds.muster.dev,\
+                 testbedslices.muster.dev,schedulingspecs.muster.dev";
     let dump = cluster
         .plane
         .kubectl(&["get", "-A", "-o", "yaml", kinds])
@@ -203,6 +244,10 @@ fn who_waits_waits_in_a_dump_in_the_order_that_the_live_scheduler_says() {
         let groups = report["podGroups"].as_array().unwrap();
         assert_eq!(order(groups, PLAYED), expected, "{said}");
         assert_eq!(places(&report), live, "{said}");
+        let ghosts = report["pods"].as_array().unwrap().iter();
+        let ghosts = ghosts.filter(|pod| pod["ghost"] == true);
+        assert_eq!(ghosts.count(), 4, "none is made twice: {report}");
+        assert_eq!(report["metrics"]["evictions"], 0, "{report}");
         let ages = groups
             .iter()
             .map(|group| group["submittedAt"].as_f64().unwrap());
@@ -225,7 +270,13 @@ fn who_waits_waits_in_a_dump_in_the_order_that_the_live_scheduler_says() {
     snapshot(&cluster, &taken, &["--anonymise"]);
     let words = zcat(&taken);
     for name in [
-        "SECRET", "science", "arts", "ample", "roomy", "sweep", "web",
+        "SECRET",
+        "science",
+        "humanities",
+        "ample",
+        "roomy",
+        "sweep",
+        "web",
     ] {
         let line = words.lines().find(|line| line.contains(name));
         assert_eq!(line, None, "{name}");

@@ -29,6 +29,8 @@ pub(super) struct Controllers {
     machine: All,
     /// The pods that it made, as it made them, by namespace and name.
     made: BTreeMap<(String, String), Value>,
+    /// The uids of nodes, where these are not their names.
+    node_uids: BTreeMap<String, String>,
     /// The pods that it was told of.
     told: BTreeSet<(String, String)>,
     /// The uids of ghosts that were told to go.
@@ -75,7 +77,7 @@ impl std::fmt::Debug for Controllers {
 }
 
 impl Controllers {
-    pub(super) fn new(reading: &Reading) -> Self {
+    pub(super) fn new(reading: &Reading, node_uids: &BTreeMap<String, String>) -> Self {
         let mut settings = testbed::Settings {
             sizes: reading.sizes,
             ..testbed::Settings::default()
@@ -97,6 +99,7 @@ impl Controllers {
                 Box::new(QueueJobs::new()),
             ]),
             made: BTreeMap::new(),
+            node_uids: node_uids.clone(),
             told: BTreeSet::new(),
             to_go: BTreeSet::new(),
             groups: BTreeMap::new(),
@@ -141,7 +144,7 @@ impl Controllers {
             }
             Event::Is(Object::Node(spec)) => {
                 let node = json!({
-                    "metadata": {"name": spec.name, "uid": spec.name, "labels": spec.labels},
+                    "metadata": {"name": spec.name, "uid": self.uid_of_node(&spec.name), "labels": spec.labels},
                     "status": {"allocatable": quantities(&spec.allocatable)},
                 });
                 observed(&node).map(|node| Observation::Node(Box::new(node)))
@@ -164,6 +167,10 @@ impl Controllers {
             Event::Gone(key) => self.gone(key),
             _ => None,
         }
+    }
+
+    fn uid_of_node<'a>(&'a self, name: &'a str) -> &'a str {
+        self.node_uids.get(name).map_or(name, String::as_str)
     }
 
     /// A pod as it is now.
@@ -195,7 +202,9 @@ impl Controllers {
                 }
                 Observation::Gone(Resource::Pods, of(&key.namespace, &key.name, &key.uid))
             }
-            ObjectKey::Node(name) => Observation::Gone(Resource::Nodes, of("", name, name)),
+            ObjectKey::Node(name) => {
+                Observation::Gone(Resource::Nodes, of("", name, self.uid_of_node(name)))
+            }
             ObjectKey::Namespace(name) => {
                 Observation::Gone(Resource::Namespaces, of("", name, name))
             }
@@ -214,7 +223,7 @@ impl Driver {
         if self.controllers.is_some() {
             return;
         }
-        self.controllers = Some(Box::new(Controllers::new(&self.reading)));
+        self.controllers = Some(Box::new(Controllers::new(&self.reading, &self.node_uids)));
         self.list_for_controllers();
         for at in self.network.deaths_of_controllers(self.now) {
             self.heap.push(at, Happening::RestartControllers);
@@ -237,7 +246,7 @@ impl Driver {
     /// Controllers start anew, and know nothing.
     pub(super) fn restart_controllers(&mut self) {
         if let Some(before) = self.controllers.take() {
-            let mut anew = Box::new(Controllers::new(&self.reading));
+            let mut anew = Box::new(Controllers::new(&self.reading, &self.node_uids));
             // What it made is a part of what is observed.
             anew.made = before.made;
             anew.to_go = before.to_go;
@@ -366,6 +375,9 @@ impl Driver {
         let Some(controllers) = &mut self.controllers else {
             return false;
         };
+        if self.still_to_keep > 0 {
+            return false;
+        }
         let writes = controllers.machine.due(self.now, WRITES);
         let acts = !writes.is_empty();
         let starts = controllers.starts;

@@ -127,11 +127,15 @@ pub struct Driver {
     now: Time,
     heap: Heap<Happening>,
     entries: Vec<Option<Entry>>,
+    /// How many of those that were there before the beginning are not there yet: controllers wait for all.
+    still_to_keep: usize,
     plans: Vec<PodPlan>,
     jobs: Jobs,
     /// Those of our kinds, once there is something for them.
     controllers: Option<Box<Controllers>>,
     reading: Reading,
+    /// The uids of nodes that were there before the beginning.
+    node_uids: BTreeMap<String, String>,
     /// The lines of pods that controllers make, by namespace and name.
     made: BTreeMap<(String, String), usize>,
     server: Server,
@@ -174,15 +178,19 @@ impl Driver {
     pub fn new(scenario: Scenario, policy: Policy, network: Network) -> Self {
         let allows_overcommit = policy.profiles().iter().any(overcommits);
         let begin = scenario.begin;
+        let kept = scenario.entries.iter().filter(|entry| entry.kept);
+        let still_to_keep = kept.count();
         let mut driver = Self {
             begin,
             now: begin,
+            still_to_keep,
             heap: Heap::default(),
             entries: scenario.entries.into_iter().map(Some).collect(),
             plans: Vec::new(),
             jobs: Jobs::default(),
             controllers: None,
             reading: controllers::complete(scenario.reading),
+            node_uids: scenario.node_uids,
             made: BTreeMap::new(),
             server: Server::default(),
             outside: Outside::default(),

@@ -22,6 +22,7 @@ impl Driver {
             }
         };
         self.last_change = self.now;
+        self.still_to_keep -= usize::from(kept);
         match object {
             Played::Plain(Object::Node(node)) => self.put_node(*node),
             Played::Plain(Object::Gang(gang)) if kept => self.keep_gang(*gang),

@@ -9,6 +9,13 @@ use muster_model::{PodKey, PodPhase, PodSpec};
 impl Driver {
     pub(super) fn add_pod(&mut self, plan: PodPlan, job: Option<usize>) {
         let line = self.ledger.open(&plan, self.now);
+        if let Some(value) = &plan.made {
+            let name = (plan.spec.key.namespace.clone(), plan.spec.key.name.clone());
+            self.made.insert(name.clone(), line);
+            if let Some(controllers) = &mut self.controllers {
+                controllers.note(name, (**value).clone());
+            }
+        }
         self.plans.push(plan);
         if let Some(job) = job {
             self.jobs.owns(job, line);

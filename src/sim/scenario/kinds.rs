@@ -250,6 +250,7 @@ fn played(object: Object, value: &Value, run: Run) -> Result<Played, String> {
             spec: *spec,
             run,
             before: None,
+            made: None,
         })),
         Object::DisruptionBudget(spec) => Played::Budget(Box::new(BudgetPlan {
             spec: *spec,

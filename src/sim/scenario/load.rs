@@ -80,6 +80,7 @@ pub fn load_by(
         begin,
         entries,
         notes: dump.notes(begin, choices),
+        node_uids: dump.node_uids,
         warnings: problems.finish()?,
     })
 }
@@ -125,7 +126,7 @@ struct Loader<'a> {
     listed_kinds: bool,
     entries: Vec<Entry>,
     /// What was learnt of objects of a cluster.
-    dump: Dump,
+    dump: Dump<'a>,
     /// What is to be laid over objects.
     overlays: BTreeMap<Name, Vec<Overlay<'a>>>,
 }
@@ -377,7 +378,8 @@ impl<'a> Loader<'a> {
             }
             if let Some(object) = &mut object {
                 let entry = self.entries.len();
-                self.dump.note(entry, value, &origin.title, object);
+                self.dump
+                    .note(entry, origin.document, value, &origin.title, object);
             }
         }
         let appears = Appearance {

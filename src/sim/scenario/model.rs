@@ -6,6 +6,7 @@ use muster_controllers::Resource;
 use muster_model::units::{Millis, Time};
 use muster_model::{ClaimSpec, DisruptionBudgetSpec, Object, PodSpec};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// All that is to be played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Scenario {
     pub reading: Reading,
     /// When it begins: zero, or, where objects of a cluster are played, the time of what was read there.
     pub begin: Time,
+    /// The uids of nodes of a cluster, by their names; by these slots are told apart.
+    pub node_uids: BTreeMap<String, String>,
     /// What was made of objects of a cluster, in a line each.
     pub notes: Vec<String>,
     /// What was odd but can be played, with file and line.
@@ -108,6 +111,8 @@ pub struct PodPlan {
     pub claims: Vec<ClaimSpec>,
     /// What is known of it besides, if it was there before the beginning.
     pub before: Option<Before>,
+    /// How it was made, if a controller of Muster's kinds made it before the beginning.
+    pub made: Option<Box<Value>>,
 }
 
 /// A pod that was there before the beginning, on a cluster: uid, times and phase are those of its spec.

@@ -168,6 +168,7 @@ fn plan(index: usize, pod: u32, job: &Job) -> PodPlan {
         },
         claims: Vec::new(),
         before: None,
+        made: None,
     }
 }
 

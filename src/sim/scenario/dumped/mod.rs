@@ -7,14 +7,17 @@ mod snapshots;
 #[cfg(test)]
 mod tests;
 
+use super::documents::Document;
 use super::durations::Durations;
 use super::kinds;
 use super::model::{Before, Entry, OnEviction, Played, PodPlan};
 use jobs::Job;
 use k8s_openapi::jiff::Timestamp;
+use muster_api::names;
 use muster_api::yaml::short;
+use muster_controllers::Resource;
 use muster_model::units::{Millis, Time};
-use muster_model::{DEFAULT_QUEUE, GangKey, Object, PodPhase, counted};
+use muster_model::{DEFAULT_QUEUE, GangKey, Object, PodPhase, Source, counted};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +44,7 @@ pub(super) fn uid(object: &Value) -> Option<&str> {
 
 /// What was learnt of them while they were read.
 #[derive(Debug, Default)]
-pub(super) struct Dump {
+pub(super) struct Dump<'a> {
     /// How many there were at all.
     count: usize,
     /// Kinds that mean nothing to a scheduler.
@@ -56,12 +59,16 @@ pub(super) struct Dump {
     /// The newest of another object.
     second: Option<Dated>,
     /// The pods that a controller of this uid has.
-    controlled: BTreeMap<String, Vec<Controlled>>,
+    controlled: BTreeMap<String, Vec<Controlled<'a>>>,
+    /// The uids of Jobs that controllers of Muster's kinds made, and whose pods they make.
+    jobs_of_ours: BTreeSet<String>,
     /// Deadlines of pods, by their entries.
     deadlines: BTreeMap<usize, Millis>,
     jobs: Vec<Job>,
     /// Objects of after the beginning.
     younger: usize,
+    /// The uids of nodes.
+    pub(super) node_uids: BTreeMap<String, String>,
 }
 
 /// A time, and whose it is.
@@ -73,13 +80,14 @@ struct Dated {
 
 /// A pod that has a controller.
 #[derive(Debug)]
-struct Controlled {
+struct Controlled<'a> {
     entry: usize,
+    document: Document<'a>,
     /// Its number, where its Job counts.
     index: Option<u64>,
 }
 
-impl Dump {
+impl<'a> Dump<'a> {
     /// An object of a kind that means nothing to a scheduler.
     pub(super) fn pass_over(&mut self, object: &Value) {
         self.count += 1;
@@ -107,22 +115,50 @@ impl Dump {
     }
 
     /// An object that is played.
-    pub(super) fn note(&mut self, entry: usize, object: &Value, title: &str, played: &mut Played) {
+    pub(super) fn note(
+        &mut self,
+        entry: usize,
+        document: Document<'a>,
+        object: &Value,
+        title: &str,
+        played: &mut Played,
+    ) {
         self.count += 1;
         self.date(object, title);
+        let ours = controller(object).is_some_and(is_ours);
         match played {
-            Played::Pod(pod) => self.note_pod(entry, object, pod),
+            Played::Pod(pod) => self.note_pod(entry, document, object, pod),
+            Played::Plain(Object::Node(node)) => {
+                let uid = uid(object).unwrap_or_default().to_owned();
+                self.node_uids.insert(node.name.clone(), uid);
+            }
+            // What controllers made they look after.
+            Played::Job(_) if ours => {
+                self.jobs_of_ours.extend(uid(object).map(str::to_owned));
+                *played = Played::Whole(Resource::Jobs, Box::new(object.clone()));
+            }
+            Played::Plain(Object::Gang(gang)) if ours && gang.source == Source::Muster => {
+                *played = Played::Whole(Resource::PodGroups, Box::new(object.clone()));
+            }
             Played::Job(_) => self.jobs.push(Job::of(entry, object)),
             _ => {}
         }
     }
 
-    fn note_pod(&mut self, entry: usize, object: &Value, pod: &mut PodPlan) {
+    fn note_pod(
+        &mut self,
+        entry: usize,
+        document: Document<'a>,
+        object: &Value,
+        pod: &mut PodPlan,
+    ) {
         let (metadata, spec) = (&object["metadata"], &object["spec"]);
         let leaves_at = metadata["deletionTimestamp"].as_str().and_then(moment);
         pod.before = Some(Before { leaves_at });
-        let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
-        let controller = owners.into_iter().find(|owner| owner["controller"] == true);
+        let controller = controller(object);
+        if controller.is_some_and(is_ours) {
+            make_by_controllers(pod, object.clone());
+        }
         // Whom nobody controls nobody makes again.
         if controller.is_none() && pod.run.on_eviction == OnEviction::default() {
             pod.run.on_eviction = OnEviction::Gone;
@@ -131,7 +167,11 @@ impl Dump {
             let index = &metadata["labels"]["batch.kubernetes.io/job-completion-index"];
             let index = index.as_str().and_then(|text| text.parse().ok());
             let all = self.controlled.entry(uid.to_owned()).or_default();
-            all.push(Controlled { entry, index });
+            all.push(Controlled {
+                entry,
+                document,
+                index,
+            });
         }
         if let Some(seconds) = spec["activeDeadlineSeconds"].as_u64() {
             self.deadlines.insert(entry, Millis::from_secs(seconds));
@@ -179,6 +219,14 @@ impl Dump {
         }
         for job in &self.jobs {
             self.settle_job(job, entries);
+        }
+        let of_ours = self.jobs_of_ours.iter();
+        for pod in of_ours.flat_map(|uid| self.controlled.get(uid)).flatten() {
+            if let Played::Pod(plan) = &mut entries[pod.entry].object
+                && let Ok(value) = pod.document.value()
+            {
+                make_by_controllers(plan, value);
+            }
         }
         if !self.deadlines.is_empty() || !choices.durations.is_empty() {
             self.settle_ends(entries, begin, choices);
@@ -304,6 +352,26 @@ impl Dump {
             )
         })
     }
+}
+
+/// The owner that controls an object.
+fn controller(object: &Value) -> Option<&Value> {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    let mut owners = owners.into_iter().flatten();
+    owners.find(|owner| owner["controller"] == true)
+}
+
+/// Whether an owner is of Muster's kinds.
+fn is_ours(owner: &Value) -> bool {
+    let version = owner["apiVersion"].as_str().unwrap_or_default();
+    version.split_once('/').map(|(group, _)| group) == Some(names::GROUP)
+}
+
+/// A pod is known to the controllers of Muster's kinds as they made it, and they make it anew.
+fn make_by_controllers(pod: &mut PodPlan, mut value: Value) {
+    value["metadata"]["namespace"] = pod.spec.key.namespace.as_str().into();
+    pod.made = Some(Box::new(value));
+    pod.run.on_eviction = OnEviction::Gone;
 }
 
 /// So far ahead of all others is odd.
