@@ -324,7 +324,7 @@ impl<'a> Loader<'a> {
     ) -> bool {
         let name = (object["apiVersion"].to_string(), object["kind"].to_string());
         let root = self.schemas.entry(name).or_insert_with(known.schema);
-        let findings = schema::check(object, root);
+        let mut findings = schema::check(object, root);
         let is_dumped = dumped::uid(object).is_some() && !self.choices.strict;
         for path in findings.unknown {
             if is_dumped {
@@ -336,6 +336,10 @@ impl<'a> Loader<'a> {
             let message = format!("{title}: field {path} is not known and has no effect");
             self.problems.warn(&place, message);
         }
+        // What an API server has is whole by the version of that one.
+        let missing = findings.missing.into_iter().filter(|_| !is_dumped);
+        let missing = missing.map(|path| (path, "nothing, but it is required".to_owned()));
+        findings.wrong.extend(missing);
         for (path, problem) in &findings.wrong {
             let place = document.place_of(path);
             self.problems

@@ -17,6 +17,8 @@ pub(super) struct Findings {
     pub(super) unknown: Vec<Path>,
     /// Paths of fields of a wrong type, and what is wrong.
     pub(super) wrong: Vec<(Path, String)>,
+    /// Paths of fields that are missing.
+    pub(super) missing: Vec<Path>,
 }
 
 /// The schema of a type, with what every object has: schemas of our own kinds leave it out. That
@@ -101,10 +103,7 @@ impl<'a> Walk<'a> {
         let required = schema["required"].as_array().into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
             if fields.get(name).is_none_or(Value::is_null) {
-                let path = path.join(name);
-                self.findings
-                    .wrong
-                    .push((path, "nothing, but it is required".to_owned()));
+                self.findings.missing.push(path.join(name));
             }
         }
     }
@@ -249,7 +248,8 @@ mod tests {
     #[test]
     fn what_is_required_is_missed() {
         let object = json!({"metadata": {}, "spec": {"containers": [{}]}});
-        let wrong = check(&object, &of::<Pod>()).wrong;
-        assert_eq!(wrong[0].0.to_string(), "spec.containers.0.name");
+        let findings = check(&object, &of::<Pod>());
+        assert_eq!(findings.missing[0].to_string(), "spec.containers.0.name");
+        assert_eq!(findings.wrong, []);
     }
 }

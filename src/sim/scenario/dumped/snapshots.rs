@@ -108,7 +108,7 @@ fn nothing_is_missing_of_what_is_played() {
 
 fn outcome(scenario: Scenario) -> Vec<(u64, u64, u32)> {
     let mut driver = Driver::new(scenario, Policy::default(), Network::calm(0));
-    let end = driver.run(driver.begin() + Millis::from_secs(120), |_| {});
+    let end = driver.run(driver.begin() + Millis::from_secs(30), |_| {});
     let report = report(&mut driver, end);
     let millis = |at: f64| (at * 1_000.0).round() as u64;
     let of = |pod: &crate::report::PodReport| {
