@@ -58,7 +58,8 @@ fn ask(address: SocketAddr, path: &str) -> std::io::Result<(bool, String)> {
     stream.set_read_timeout(Some(WITHIN))?;
     stream.set_write_timeout(Some(WITHIN))?;
     // Of this version nothing comes but head and text, and then the end.
-    write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
+    let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
     let mut bytes = Vec::new();
     stream.take(MOST).read_to_end(&mut bytes)?;
     let answer = String::from_utf8_lossy(&bytes);

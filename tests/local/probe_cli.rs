@@ -1,6 +1,6 @@
 //! `muster probe`, as kubelet runs it.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::thread;
@@ -18,10 +18,13 @@ fn answered(what: &str, answer: &'static str) -> (String, Output) {
     let address = listener.local_addr().unwrap().to_string();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let mut head = [0; 1_024];
-        let length = stream.read(&mut head).unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut asked = String::new();
+        while !asked.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut asked).unwrap(), 0, "{asked:?}");
+        }
         stream.write_all(answer.as_bytes()).unwrap();
-        String::from_utf8_lossy(&head[..length]).into_owned()
+        asked
     });
     let output = probe(what, &address);
     (server.join().unwrap(), output)
