@@ -51,6 +51,7 @@ mod simulate_cluster;
 mod simulate_html;
 mod simulate_input;
 mod simulate_svg;
+mod snapshot_cli;
 mod whose;
 mod why_cli;
 mod why_json;
