@@ -109,13 +109,15 @@ impl ClusterState {
             .iter()
             .filter(|one| !one.is_core() && provided & 1 << one.index() == 0)
             .collect();
-        unprovided.into_iter().find(|one| {
+        let found = unprovided.into_iter().find(|one| {
             if !self.dimensions.is_nameless(*one) {
                 self.unlearn(*one);
             }
             // Room that is held or kept in it may be left, or a charge.
             !self.nodes.knows(*one) && !self.queues.counts_in(*one)
-        })
+        })?;
+        self.queues.forget(found);
+        Some(found)
     }
 
     /// Nobody provides it any more: who asks for it asks for what no node has.

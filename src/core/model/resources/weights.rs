@@ -117,6 +117,12 @@ impl Weights {
         (self.measure == Measure::Weighted).then_some(price)
     }
 
+    /// Whether any amount of a resource is worth something.
+    #[must_use]
+    pub fn counts(&self, dimension: Dimension) -> bool {
+        self.weights.iter().any(|one| one.dimension == dimension)
+    }
+
     /// What amounts are worth.
     #[must_use]
     pub fn of(&self, tally: &Tally) -> u64 {

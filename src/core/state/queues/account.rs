@@ -2,7 +2,7 @@
 
 use crate::state::ids::GangId;
 use muster_model::Lifetime;
-use muster_model::resources::{Request, Tally, Weights};
+use muster_model::resources::{Dimension, Request, Tally, Weights};
 use muster_model::units::{Millis, Time, decayed};
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ pub struct Flow {
     usage: u64,
     /// By how much the flow was above it at that moment.
     excess: u64,
-    /// Of what that was made, as far as that is known: what it is worth follows what this is worth.
+    /// Of what that was made, as far as that is known: as much of it as this is worth follows what this is worth.
     made_of: Tally,
     at: Time,
 }
@@ -147,8 +147,9 @@ impl Flow {
         self.usage.saturating_add(self.excess(now, half_life))
     }
 
-    /// Usage has changed, to these amounts, which are worth so much.
-    pub(super) fn settle(&mut self, used: Tally, usage: u64, now: Time, half_life: Millis) {
+    /// Usage has changed, to these amounts.
+    pub(super) fn settle(&mut self, used: Tally, weights: &Weights, now: Time, half_life: Millis) {
+        let usage = weights.of(&used);
         let flow = self.value(now, half_life);
         let excess = flow.saturating_sub(usage);
         let mut made_of = Tally::default();
@@ -159,7 +160,9 @@ impl Flow {
                 let left = decayed(amount, elapsed, half_life);
                 made_of.add_amount(dimension, i64::try_from(left).unwrap_or(i64::MAX));
             }
-            for (dimension, before) in self.used.iter() {
+            // What was worth nothing as it was left is no part of the excess, and never will be.
+            let left = self.used.iter().filter(|(one, _)| weights.counts(*one));
+            for (dimension, before) in left {
                 let less = before.saturating_sub(used.get(dimension));
                 made_of.add_amount(dimension, less.max(0));
             }
@@ -178,10 +181,24 @@ impl Flow {
     fn revalue(&mut self, before: &Weights, weights: &Weights) {
         self.usage = weights.of(&self.used);
         let (was, is) = (before.of(&self.made_of), weights.of(&self.made_of));
-        // Where nothing of it is there any more, it is kept until there is.
-        if was > 0 && is > 0 {
-            let excess = u128::from(self.excess) * u128::from(is) / u128::from(was);
-            self.excess = u64::try_from(excess).unwrap_or(u64::MAX);
+        if was == 0 {
+            return;
+        }
+        if is == 0 {
+            // Nothing of it is there any more: it stays what it is, and nobody knows of what it was made.
+            self.made_of = Tally::default();
+            return;
+        }
+        let known = self.excess.min(was);
+        let known_is = u128::from(known) * u128::from(is) / u128::from(was);
+        let known_is = u64::try_from(known_is).unwrap_or(u64::MAX);
+        self.excess = (self.excess - known).saturating_add(known_is);
+    }
+
+    /// The number of a resource that is worth nothing becomes another's.
+    fn forget(&mut self, dimension: Dimension) {
+        for tally in [&mut self.used, &mut self.made_of] {
+            tally.add_amount(dimension, -tally.get(dimension));
         }
     }
 
@@ -296,14 +313,18 @@ impl Account {
         self.charged = self.charges.values().map(|charge| charge.amount).sum();
     }
 
+    /// The number of a resource in which nothing counts becomes another's.
+    pub(super) fn forget(&mut self, dimension: Dimension) {
+        self.flow.forget(dimension);
+    }
+
     /// Brings the flow up to what is held now; says whether that is less than before.
     pub(super) fn settle(&mut self, weights: &Weights, now: Time, half_life: Millis) -> bool {
         let (usage, before) = (weights.of(&self.held.used()), self.usage);
         self.usage = usage;
         let used = self.held.used_to_stay();
         if used != self.flow.used {
-            let worth = weights.of(&used);
-            self.flow.settle(used, worth, now, half_life);
+            self.flow.settle(used, weights, now, half_life);
         }
         usage < before
     }
@@ -312,30 +333,72 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_model::resources::{CORE, Dimensions, Worth};
 
     const HOUR: Millis = Millis(3_600_000);
+    const GPU: &str = "example.com/gpu";
+
+    /// Cores, in thousandths, and GPUs.
+    fn tally(dimensions: &Dimensions, millicores: i64, gpus: i64) -> Tally {
+        let mut tally = Tally::default();
+        tally.add_amount(Dimension::CPU, millicores);
+        tally.add_amount(dimensions.get(GPU).unwrap(), gpus);
+        tally
+    }
+
+    /// A cluster of 1,000 cores and so many GPUs, which are worth as much together.
+    fn weights(dimensions: &Dimensions, gpus: i64) -> Weights {
+        let offered = tally(dimensions, 1_000_000, gpus);
+        Weights::new(&Worth::default(), dimensions, |one| offered.get(one))
+    }
+
+    fn dimensions() -> Dimensions {
+        let mut dimensions = Dimensions::default();
+        dimensions.register(GPU);
+        dimensions
+    }
+
+    /// A flow that is told of cores alone.
+    struct OfCores(Flow, Dimensions);
+
+    impl OfCores {
+        fn new() -> Self {
+            Self(Flow::default(), dimensions())
+        }
+
+        fn settle(&mut self, millicores: i64, now: Time) {
+            let used = tally(&self.1, millicores, 0);
+            self.0.settle(used, &weights(&self.1, 0), now, HOUR);
+        }
+
+        /// In thousandths of a core.
+        fn value(&self, now: Time) -> u64 {
+            self.0.value(now, HOUR) / (CORE / 1_000)
+        }
+    }
 
     #[test]
     fn flow_follows_usage_up_at_once_and_down_by_half_lives() {
-        let mut flow = Flow::default();
-        flow.settle(Tally::default(), 100, Time(0), HOUR);
-        assert_eq!(flow.value(Time(0), HOUR), 100);
-        flow.settle(Tally::default(), 20, Time(0), HOUR);
-        assert_eq!(flow.value(Time(0), HOUR), 100);
-        assert_eq!(flow.value(Time(HOUR.0), HOUR), 60);
-        assert_eq!(flow.value(Time(2 * HOUR.0), HOUR), 40);
+        let mut flow = OfCores::new();
+        flow.settle(100, Time(0));
+        assert_eq!(flow.value(Time(0)), 100);
+        flow.settle(20, Time(0));
+        assert_eq!(flow.value(Time(0)), 100);
+        assert_eq!(flow.value(Time(HOUR.0)), 60);
+        assert_eq!(flow.value(Time(2 * HOUR.0)), 40);
         // Usage that rises below the flow does not change it.
-        flow.settle(Tally::default(), 50, Time(HOUR.0), HOUR);
-        assert_eq!(flow.value(Time(HOUR.0), HOUR), 60);
-        flow.settle(Tally::default(), 90, Time(HOUR.0), HOUR);
-        assert_eq!(flow.value(Time(HOUR.0), HOUR), 90);
+        flow.settle(50, Time(HOUR.0));
+        assert_eq!(flow.value(Time(HOUR.0)), 60);
+        flow.settle(90, Time(HOUR.0));
+        assert_eq!(flow.value(Time(HOUR.0)), 90);
     }
 
     #[test]
     fn how_long_it_takes_to_fall_is_known() {
-        let mut flow = Flow::default();
-        flow.settle(Tally::default(), 1_000_000, Time(0), HOUR);
-        flow.settle(Tally::default(), 0, Time(0), HOUR);
+        let mut flow = OfCores::new();
+        flow.settle(1_000, Time(0));
+        flow.settle(0, Time(0));
+        let flow = flow.0;
         for most in [900_000, 500_000, 1, 0] {
             let wait = flow.until_excess(most, Time(5), HOUR);
             assert!(flow.excess(Time(5) + wait, HOUR) <= most);
@@ -346,11 +409,73 @@ mod tests {
 
     #[test]
     fn a_flow_that_is_recalled_has_decayed_since() {
+        let mut flow = OfCores::new();
+        flow.settle(100, Time(HOUR.0));
+        let recalled = 300 * CORE / 1_000;
+        flow.0.recall(recalled, Time(0), Time(HOUR.0), HOUR);
+        assert_eq!(flow.value(Time(HOUR.0)), 200);
+        let little = 10 * CORE / 1_000;
+        flow.0.recall(little, Time(0), Time(HOUR.0), HOUR);
+        assert_eq!(flow.value(Time(HOUR.0)), 200, "never below usage");
+    }
+
+    #[test]
+    fn devices_that_were_left_as_their_nodes_were_gone_are_no_use_when_they_return() {
+        let all = dimensions();
+        let (with, without) = (weights(&all, 8), weights(&all, 0));
         let mut flow = Flow::default();
-        flow.settle(Tally::default(), 100, Time(HOUR.0), HOUR);
-        flow.recall(300, Time(0), Time(HOUR.0), HOUR);
-        assert_eq!(flow.value(Time(HOUR.0), HOUR), 200);
-        flow.recall(10, Time(0), Time(HOUR.0), HOUR);
-        assert_eq!(flow.value(Time(HOUR.0), HOUR), 200, "never below usage");
+        // A core of excess, and eight GPUs in use.
+        flow.settle(tally(&all, 2_000, 8), &with, Time(0), HOUR);
+        flow.settle(tally(&all, 1_000, 8), &with, Time(0), HOUR);
+        assert_eq!(flow.value(Time(0), HOUR), 1_002 * CORE);
+        flow.revalue(&with, &without);
+        assert_eq!(flow.value(Time(0), HOUR), 2 * CORE);
+        flow.settle(tally(&all, 1_000, 0), &without, Time(0), HOUR);
+        flow.revalue(&without, &with);
+        assert_eq!(flow.value(Time(0), HOUR), 2 * CORE);
+    }
+
+    #[test]
+    fn what_nobody_knows_the_amounts_of_stays_what_it_is() {
+        let all = dimensions();
+        let (with, without) = (weights(&all, 8), weights(&all, 0));
+        let mut flow = Flow::default();
+        flow.recall(1_000 * CORE, Time(0), Time(0), HOUR);
+        flow.settle(tally(&all, 100, 8), &with, Time(0), HOUR);
+        flow.settle(tally(&all, 100, 0), &with, Time(0), HOUR);
+        let before = flow.value(Time(0), HOUR);
+        flow.revalue(&with, &without);
+        flow.revalue(&without, &with);
+        let after = flow.value(Time(0), HOUR);
+        assert!(after <= before, "{after} of {before}");
+    }
+
+    #[test]
+    fn what_is_remembered_of_devices_alone_stays_while_there_are_none() {
+        let all = dimensions();
+        let (with, without) = (weights(&all, 8), weights(&all, 0));
+        let mut flow = Flow::default();
+        flow.settle(tally(&all, 0, 4), &with, Time(0), HOUR);
+        flow.settle(tally(&all, 0, 0), &with, Time(0), HOUR);
+        flow.revalue(&with, &without);
+        assert_eq!(flow.value(Time(0), HOUR), 500 * CORE);
+        flow.settle(tally(&all, 5_000, 0), &without, Time(0), HOUR);
+        flow.settle(tally(&all, 0, 0), &without, Time(0), HOUR);
+        flow.revalue(&without, &with);
+        assert_eq!(flow.value(Time(0), HOUR), 500 * CORE);
+    }
+
+    #[test]
+    fn whose_number_another_has_left_nothing_in_it() {
+        let all = dimensions();
+        let (with, without) = (weights(&all, 8), weights(&all, 0));
+        let mut flow = Flow::default();
+        flow.settle(tally(&all, 1_000, 8), &with, Time(0), HOUR);
+        flow.settle(tally(&all, 0, 4), &with, Time(0), HOUR);
+        flow.revalue(&with, &without);
+        let left = flow.value(Time(0), HOUR);
+        flow.forget(all.get(GPU).unwrap());
+        flow.revalue(&without, &with);
+        assert_eq!(flow.value(Time(0), HOUR), left);
     }
 }

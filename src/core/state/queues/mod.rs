@@ -254,6 +254,14 @@ impl Queues {
         named.fold(0, |all, bit: u32| all | bit)
     }
 
+    /// The number of a resource in which nothing counts becomes another's.
+    pub(super) fn forget(&mut self, dimension: Dimension) {
+        self.cluster.forget(dimension);
+        for (_, queue) in self.queues.iter_mut() {
+            queue.account.forget(dimension);
+        }
+    }
+
     /// Whether a resource counts in any of the books.
     pub(super) fn counts_in(&self, dimension: Dimension) -> bool {
         let counts = |account: &Account| {
