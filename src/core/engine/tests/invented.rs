@@ -138,3 +138,38 @@ fn what_a_queue_names_keeps_its_number_whether_a_node_has_it_or_not() {
     assert_eq!(story.run().len(), 1);
     story.tell(Event::Gone(ObjectKey::Queue("q".into())));
 }
+
+#[test]
+fn what_a_flow_remembers_of_a_resource_is_not_of_the_one_that_has_its_number_next() {
+    let mut story = Story::new();
+    story.node("plain", 8);
+    for index in 0..27 {
+        let resource = format!("example.com/{index}");
+        story.tell(Event::is(with_its_own(&format!("n{index}"), &resource)));
+    }
+    let uses = story.submit(asking("uses", None, "example.com/0", 4));
+    assert_eq!(story.run().len(), 1);
+    story.tell(Event::Gone(ObjectKey::Pod(uses)));
+    story.run();
+    story.tell(gone("n0"));
+    story.run();
+    let flow = |story: &Story| {
+        let queues = story.scheduler.state().queues();
+        let (_, queue) = queues.find("default").unwrap();
+        let half_life = crate::state::DEFAULT_HALF_LIFE;
+        queue.account.flow.value(story.now, half_life)
+    };
+    let before = flow(&story);
+    assert!(before > 0, "what was used is remembered");
+    for round in 0..5 {
+        let (name, resource) = (format!("m{round}"), format!("example.com/new-{round}"));
+        story.tell(Event::is(with_its_own(&name, &resource)));
+        story.run();
+        let now = flow(&story);
+        assert!(now <= before * 2, "{now} of {before} in round {round}");
+        story.tell(gone(&name));
+        story.run();
+    }
+    let tables = story.scheduler.stats().tables;
+    assert_eq!(tables.get(Table::Resources), 31);
+}
