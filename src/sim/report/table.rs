@@ -180,7 +180,7 @@ fn queues(report: &Report) -> String {
             .iter()
             .filter(|pod| pod.queue.as_ref() == Some(&queue.name))
             .collect();
-        let bound = pods.iter().filter(|pod| pod.waited.is_some());
+        let bound = pods.iter().filter(|pod| pod.first_bound_at.is_some());
         let longest = longest_wait(report.end, &pods);
         table.add_row(vec![
             queue.name.clone(),
@@ -242,7 +242,8 @@ fn waits(pod: &PodReport) -> bool {
 fn summary(report: &Report) -> String {
     let metrics = &report.metrics;
     let ours = || report.pods.iter().filter(|pod| pod.queue.is_some());
-    let started = ours().filter(|pod| pod.waited.is_some()).count();
+    let started = ours().filter(|pod| pod.first_bound_at.is_some());
+    let started = started.count();
     let wait = |wait: Option<f64>| wait.map_or_else(|| "–".to_owned(), human);
     let used: Vec<_> = metrics
         .utilisation

@@ -3,7 +3,9 @@
 use super::super::{Choices, Durations, Scenario, ScenarioError, Source, load_by};
 use crate::driver::Driver;
 use crate::network::Network;
-use crate::report::{Change, Difference, PodReport, Report, difference, difference_table, report};
+use crate::report::{
+    Change, Difference, PodReport, Report, difference, difference_table, report, table,
+};
 use muster_api::Reading;
 use muster_core::engine::Policy;
 use muster_model::units::{Millis, Time};
@@ -119,6 +121,8 @@ fn zero_is_the_newest_time_and_what_was_before_has_its_age() {
     seconds(new.bound_at, 0.0);
     // The wait of who was bound before is not what was played.
     seconds(report.metrics.wait_p99, 60.0);
+    let said = table(&report);
+    assert!(said.contains("2 of 2 pods started; waits p50 1m"), "{said}");
     assert_eq!(report.violations, Vec::<String>::new());
 }
 
