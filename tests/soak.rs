@@ -476,6 +476,15 @@ fn after_each_day_there_is_as_much_as_after_the_day_before() {
             "day {day}: {stats:?}"
         );
         bound = stats.placements;
+        let worth = brain.scheduler().state().weights().total();
+        for (_, queue) in brain.scheduler().state().queues().iter() {
+            let (name, flow) = (&queue.name, &queue.account.flow);
+            let flow = flow.value(driver.now(), muster::core::state::DEFAULT_HALF_LIFE);
+            assert!(
+                flow <= worth,
+                "day {day}: the flow of {name} is {flow}, of {worth} that there is"
+            );
+        }
         assert_eq!(stats.tables.get(Table::Pods), 2, "{:?}", stats.tables);
         let controllers = driver.controllers().unwrap();
         let now = (sizes(&format!("{brain:#?}{controllers:#?}")), stats.tables);
