@@ -196,7 +196,7 @@ impl Flow {
     }
 
     /// The number of a resource that is worth nothing becomes another's.
-    fn forget(&mut self, dimension: Dimension) {
+    pub(super) fn forget(&mut self, dimension: Dimension) {
         for tally in [&mut self.used, &mut self.made_of] {
             tally.add_amount(dimension, -tally.get(dimension));
         }
@@ -311,11 +311,6 @@ impl Account {
             charge.revalue(before, weights);
         }
         self.charged = self.charges.values().map(|charge| charge.amount).sum();
-    }
-
-    /// The number of a resource in which nothing counts becomes another's.
-    pub(super) fn forget(&mut self, dimension: Dimension) {
-        self.flow.forget(dimension);
     }
 
     /// Brings the flow up to what is held now; says whether that is less than before.

@@ -256,9 +256,9 @@ impl Queues {
 
     /// The number of a resource in which nothing counts becomes another's.
     pub(super) fn forget(&mut self, dimension: Dimension) {
-        self.cluster.forget(dimension);
+        self.cluster.flow.forget(dimension);
         for (_, queue) in self.queues.iter_mut() {
-            queue.account.forget(dimension);
+            queue.account.flow.forget(dimension);
         }
     }
 
