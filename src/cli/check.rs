@@ -3,7 +3,11 @@
 
 use super::{BAD_INPUT, Extensions, input, print};
 use clap::{Args, ValueEnum};
-use muster_model::{GangKey, GangRef, GangSpec, Object, PodPhase, PodSpec, QueueSpec, counted};
+use muster_core::implied::Implied;
+use muster_model::units::Time;
+use muster_model::{
+    Event, GangKey, GangRef, GangSpec, Object, PodPhase, PodSpec, QueueSpec, Source, counted,
+};
 use muster_sim::scenario::{Choices, Played, Scenario, load_by};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -101,62 +105,74 @@ impl Arguments {
 
 /// What is looked at.
 #[derive(Default)]
-struct Cluster<'a> {
-    pods: Vec<&'a PodSpec>,
+struct Cluster {
+    pods: Vec<PodSpec>,
     /// How many pods are of schedulers that Muster would not take over.
     others: usize,
-    gangs: BTreeMap<GangKey, Vec<&'a GangSpec>>,
-    queues: BTreeMap<&'a str, &'a QueueSpec>,
+    gangs: BTreeMap<GangKey, Vec<GangSpec>>,
+    queues: BTreeMap<String, QueueSpec>,
     /// The queues of namespaces whose pods name none.
-    of_namespaces: BTreeMap<&'a str, &'a str>,
-    classes: BTreeSet<&'a str>,
+    of_namespaces: BTreeMap<String, String>,
+    classes: BTreeSet<String>,
+    /// What is defined by objects of other kinds.
+    implied: Implied,
 }
 
-impl<'a> Cluster<'a> {
-    fn of(scenario: &'a Scenario) -> Self {
+impl Cluster {
+    fn of(scenario: &Scenario) -> Self {
         let mut cluster = Self::default();
         for entry in &scenario.entries {
             match &entry.object {
                 Played::Pod(plan) => cluster.add_pod(&plan.spec),
                 Played::Job(plan) => plan.pods.iter().for_each(|pod| cluster.add_pod(&pod.spec)),
-                Played::Plain(object) => cluster.add(object),
+                Played::Plain(object) => cluster.hear(Event::Is(object.clone())),
+                Played::Budget(plan) => cluster.hear(Event::is(plan.spec.clone())),
                 _ => {}
             }
         }
         cluster
     }
 
-    fn add_pod(&mut self, pod: &'a PodSpec) {
+    fn add_pod(&mut self, pod: &PodSpec) {
         let has_ended = matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed);
         if !pod.ours {
             self.others += 1;
         } else if !has_ended && !pod.terminating {
-            self.pods.push(pod);
+            self.pods.push(pod.clone());
         }
     }
 
-    fn add(&mut self, object: &'a Object) {
+    /// Takes news, and what it means besides.
+    fn hear(&mut self, mut event: Event) {
+        let besides = self.implied.hear(&mut event, Time::ZERO);
+        for event in std::iter::once(event).chain(besides) {
+            if let Event::Is(object) = event {
+                self.add(object);
+            }
+        }
+    }
+
+    fn add(&mut self, object: Object) {
         match object {
-            Object::Gang(gang) => self.gangs.entry(gang.key.clone()).or_default().push(gang),
-            Object::Queue(queue) => _ = self.queues.insert(&queue.name, queue),
-            // One of ours of its name counts.
-            Object::VolcanoQueue(said) if said.counts => {
-                self.queues.entry(&said.queue.name).or_insert(&said.queue);
+            Object::Gang(gang) => {
+                let all = self.gangs.entry(gang.key.clone()).or_default();
+                all.retain(|one| one.source != gang.source);
+                all.push(*gang);
             }
+            Object::Queue(queue) => _ = self.queues.insert(queue.name.clone(), *queue),
             Object::Namespace(namespace) => {
-                let queue = namespace.queue.as_deref();
-                self.of_namespaces
-                    .extend(queue.map(|queue| (namespace.name.as_str(), queue)));
+                if let Some(queue) = namespace.queue {
+                    self.of_namespaces.insert(namespace.name, queue);
+                }
             }
-            Object::PriorityClass(class) => _ = self.classes.insert(&class.name),
+            Object::PriorityClass(class) => _ = self.classes.insert(class.name),
             _ => {}
         }
     }
 
     /// What defines a gang: of several the first kind.
-    fn definition(&self, key: &GangKey) -> Option<&'a GangSpec> {
-        let all = self.gangs.get(key)?;
-        all.iter().min_by_key(|gang| gang.source).copied()
+    fn definition(&self, key: &GangKey) -> Option<&GangSpec> {
+        self.gangs.get(key)?.iter().min_by_key(|gang| gang.source)
     }
 
     fn checked(&self) -> Checked {
@@ -182,9 +198,10 @@ impl<'a> Cluster<'a> {
             if !is_bound && named.insert(key.clone()) {
                 let queue = definition.and_then(|gang| gang.queue.as_deref());
                 let queue = queue.or(pod.queue.as_deref());
-                let queue = queue.or_else(|| self.of_namespaces.get(&*key.namespace).copied());
+                let queue =
+                    queue.or_else(|| self.of_namespaces.get(&key.namespace).map(String::as_str));
                 let missing =
-                    queue.filter(|name| *name != DEFAULT_QUEUE && !self.queues.contains_key(name));
+                    queue.filter(|name| *name != DEFAULT_QUEUE && !self.queues.contains_key(*name));
                 if let Some(name) = missing {
                     let words = format!("Queue {name} does not exist");
                     findings.add(Effect::Waits, words, title());
@@ -203,7 +220,12 @@ impl<'a> Cluster<'a> {
         Checked {
             pods: self.pods.len(),
             pods_of_others: self.others,
-            pod_groups: self.gangs.values().map(Vec::len).sum(),
+            pod_groups: self
+                .gangs
+                .values()
+                .flatten()
+                .filter(|gang| gang.source != Source::Implied)
+                .count(),
             queues: self.queues.len(),
             findings: findings.done(),
         }
@@ -215,7 +237,7 @@ impl<'a> Cluster<'a> {
             findings.add(Effect::Waits, words.clone(), title());
         }
         let class = gang.priority_class.as_deref();
-        if let Some(class) = class.filter(|class| !self.classes.contains(class)) {
+        if let Some(class) = class.filter(|class| !self.classes.contains(*class)) {
             let words = format!("priority class {class} does not exist");
             findings.add(Effect::Waits, words, title());
         }

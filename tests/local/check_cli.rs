@@ -97,3 +97,27 @@ fn where_nothing_is_found_that_is_said() {
     let wrong = check("kind: Pod", &[]);
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
 }
+
+/// What defines a gang is found where a scheduler finds it.
+#[test]
+fn a_budget_that_defines_a_gang_is_no_missing_scheduling_spec() {
+    let pods = r"
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {muster.dev/scheduling-spec: train}}
+spec: {schedulerName: muster, containers: [{name: main, image: x}]}
+";
+    let budget = r"---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: b
+  ownerReferences: [{apiVersion: example.com/v1, kind: Training, name: train, uid: u, controller: true}]
+spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}
+";
+    let without = check(pods, &[]);
+    assert_eq!(without.status.code(), Some(1), "{without:?}");
+    let with = check(&format!("{pods}{budget}"), &[]);
+    assert_eq!(with.status.code(), Some(0), "{with:?}");
+    assert!(printed(&with).contains("0 PodGroups"), "{with:?}");
+}
