@@ -150,6 +150,27 @@ impl Arguments {
     }
 }
 
+/// Does what waits for others, on this thread; what came of it becomes the exit code, or is said to have failed.
+fn ended<T>(
+    work: impl Future<Output = anyhow::Result<T>>,
+    done: impl FnOnce(T) -> ExitCode,
+) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(work),
+        Err(error) => Err(error.into()),
+    };
+    result.map_or_else(
+        |error| {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        },
+        done,
+    )
+}
+
 /// Writes to standard output. Whoever reads may stop reading.
 fn print(text: &str) -> ExitCode {
     match stdout().lock().write_all(text.as_bytes()) {

@@ -1,6 +1,6 @@
 //! `muster snapshot`: writes what Muster reads of a cluster into one file, which `muster simulate` plays.
 
-use super::{BAD_INPUT, whole_file};
+use super::{BAD_INPUT, ended, whole_file};
 use anyhow::{Context, bail, ensure};
 use http::header::DATE;
 use http::{Request, StatusCode};
@@ -57,20 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         eprintln!("--output: {error}");
         return ExitCode::from(BAD_INPUT);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let done = match runtime {
-        Ok(runtime) => runtime.block_on(arguments.take()),
-        Err(error) => Err(error.into()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(arguments.take(), |()| ExitCode::SUCCESS)
 }
 
 impl Arguments {

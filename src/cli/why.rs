@@ -4,9 +4,9 @@
 //! pod, or by `--server`. It believes nobody: the token that the kubeconfig's user shows goes with the
 //! request, and the API server says whose it is and what they may read (docs/why.md).
 
-use super::BAD_INPUT;
 use super::reach::Reach;
 use super::why_target::{self, Target, TargetKind};
+use super::{BAD_INPUT, ended};
 use anyhow::{Context, bail, ensure};
 use clap_complete::engine::ArgValueCompleter;
 use http::header::{AUTHORIZATION, HeaderValue};
@@ -84,20 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         );
         return ExitCode::from(BAD_INPUT);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let answer = match runtime {
-        Ok(runtime) => runtime.block_on(arguments.ask()),
-        Err(error) => Err(error.into()),
-    };
-    match answer {
-        Ok(text) => super::print(&text),
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(arguments.ask(), |text| super::print(&text))
 }
 
 impl Arguments {

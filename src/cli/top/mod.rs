@@ -6,8 +6,8 @@
 mod screen;
 mod view;
 
-use super::BAD_INPUT;
 use super::reach::Reach;
+use super::{BAD_INPUT, ended};
 use anyhow::{Context, bail};
 use futures::StreamExt;
 use kube::api::ListParams;
@@ -84,22 +84,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         eprintln!("standard output is no terminal; give --once");
         return ExitCode::from(BAD_INPUT);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let shown = match runtime {
-        Ok(runtime) if once => runtime
-            .block_on(arguments.once())
-            .map(|text| super::print(&text)),
-        Ok(runtime) => runtime
-            .block_on(arguments.live(&screen))
-            .map(|()| ExitCode::SUCCESS),
-        Err(error) => Err(error.into()),
-    };
-    shown.unwrap_or_else(|error| {
-        eprintln!("{error:#}");
-        ExitCode::FAILURE
-    })
+    if once {
+        ended(arguments.once(), |text| super::print(&text))
+    } else {
+        ended(arguments.live(&screen), |()| ExitCode::SUCCESS)
+    }
 }
 
 /// Where the objects are.
