@@ -13,7 +13,7 @@ pub struct Names {
 }
 
 /// Fields whose values are words of Kubernetes or of ours, and of a scheduler's names.
-const WORDS: [&str; 38] = [
+const WORDS: [&str; 39] = [
     "accessModes",
     "action",
     "apiVersion",
@@ -24,6 +24,7 @@ const WORDS: [&str; 38] = [
     "effect",
     "finalizers",
     "kind",
+    "launcherCreationPolicy",
     "mode",
     "nodeAffinityPolicy",
     "nodeTaintsPolicy",
