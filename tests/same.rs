@@ -107,7 +107,9 @@ struct World {
 
 impl World {
     fn tell(&mut self, mut event: Event) {
-        let implied = self.implied.hear(&mut event, self.now);
+        let scheduler = &self.scheduler;
+        let has_one = |gang: &_| scheduler.has_podgroup(gang);
+        let implied = self.implied.hear(&mut event, self.now, has_one);
         for event in [event].into_iter().chain(implied) {
             self.linter.hear(&event);
             self.scheduler.apply(self.now, event);

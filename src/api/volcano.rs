@@ -1,7 +1,7 @@
 //! Volcano's PodGroup and Queue (`scheduling.volcano.sh/v1beta1`), as far as they are honoured.
 
 use super::condition::Condition;
-use super::slim::{Texts, nullable, trimmed};
+use super::slim::{LabelSelector, Texts, nullable, trimmed};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct PodGroupSpec {
     pub min_resources: Texts,
     /// How close together its pods have to be, or should.
     pub network_topology: Option<NetworkTopology>,
-    /// Groups inside of it, which are not honoured: what is read is what is said of that.
+    /// Groups inside of it.
     #[serde(deserialize_with = "nullable")]
     pub sub_group_policy: Vec<SubGroupPolicy>,
 }
@@ -68,8 +68,18 @@ pub struct PodGroupSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SubGroupPolicy {
+    /// Its name.
+    #[serde(deserialize_with = "nullable")]
+    pub name: String,
+    /// How many pods of a group have to run; one, if nothing is said.
+    pub sub_group_size: Option<i32>,
     /// How many of its groups have to run; zero: no group has to.
     pub min_sub_groups: Option<i32>,
+    /// Whose pods are in its groups; if nothing is said, all are.
+    pub label_selector: Option<LabelSelector>,
+    /// The labels by whose values these pods are grouped.
+    #[serde(deserialize_with = "nullable")]
+    pub match_label_keys: Vec<String>,
     /// How close together the pods of each of its groups have to be, or should.
     pub network_topology: Option<NetworkTopology>,
 }

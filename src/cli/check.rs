@@ -144,7 +144,9 @@ impl Cluster {
 
     /// Takes news, and what it means besides.
     fn hear(&mut self, mut event: Event) {
-        let besides = self.implied.hear(&mut event, Time::ZERO);
+        let gangs = &self.gangs;
+        let has_one = |gang: &_| gangs.contains_key(gang);
+        let besides = self.implied.hear(&mut event, Time::ZERO, has_one);
         for event in std::iter::once(event).chain(besides) {
             if let Event::Is(object) = event {
                 self.add(object);

@@ -150,7 +150,9 @@ impl Engine {
     }
 
     fn hear(&mut self, mut event: Event, now: Time) {
-        let implied = self.implied.hear(&mut event, now);
+        let scheduler = &self.scheduler;
+        let has_one = |gang: &_| scheduler.has_podgroup(gang);
+        let implied = self.implied.hear(&mut event, now, has_one);
         self.take_in(event, now);
         let implied = implied.into_iter();
         implied.for_each(|event| self.take_in(event, now));

@@ -89,7 +89,9 @@ impl Brain {
 
     /// Takes news that no watch told.
     pub fn hear(&mut self, mut event: Event, now: Time) {
-        let implied = self.implied.hear(&mut event, now);
+        let scheduler = &self.scheduler;
+        let has_one = |gang: &_| scheduler.has_podgroup(gang);
+        let implied = self.implied.hear(&mut event, now, has_one);
         self.apply(event, now);
         implied.into_iter().for_each(|event| self.apply(event, now));
     }

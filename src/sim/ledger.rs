@@ -103,6 +103,12 @@ impl GangLine {
                 .subgroups
                 .iter()
                 .all(|one| enough(of(&one.name).unwrap_or_default(), one.min))
+            && spec.labelled.iter().all(|one| {
+                let parts = self.members.iter().filter(|(name, counts)| {
+                    name.as_deref().is_some_and(|name| one.has(name)) && enough(**counts, one.size)
+                });
+                parts.count() >= one.min_groups as usize
+            })
     }
 
     /// Whether members hold room although a minimum is not met.
@@ -492,7 +498,11 @@ impl Ledger {
         let key = pod.spec.gang_key();
         let spec = server.gang(&key);
         let line = self.gangs.entry(key).or_default();
-        let subgroup = pod.spec.subgroup.clone();
+        let labelled = spec.into_iter().flat_map(|spec| &spec.labelled);
+        let by_labels = labelled
+            .filter_map(|one| one.name_of(&pod.spec.labels))
+            .next();
+        let subgroup = by_labels.or_else(|| pod.spec.subgroup.clone());
         change(line.members.entry(subgroup).or_default());
         let Some(spec) = spec else { return };
         line.judge(spec, now);

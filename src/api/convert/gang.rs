@@ -1,6 +1,6 @@
 //! PodGroups of all kinds into one gang model.
 
-use super::{Reading, created, filled, topologies, topology};
+use super::{Reading, count, created, filled, topologies, topology, volcano_subgroups};
 use crate::requests::{Reader, in_core_units};
 use crate::slim::{Text, Texts};
 use crate::status::Status;
@@ -128,32 +128,19 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
     let spec = &group.spec;
     let mut problems = Vec::new();
     let wish = spec.network_topology.as_ref();
-    let wish = wish.and_then(|wish| topologies::wish(wish, &mut problems));
-    let of_groups = spec.sub_group_policy.iter().enumerate();
-    problems.extend(of_groups.filter_map(|(index, group)| {
-        let hard = group
-            .network_topology
-            .as_ref()
-            .is_some_and(|one| one.is_bound());
-        hard.then(|| format!("spec.subGroupPolicy[{index}].networkTopology is not supported yet"))
-    }));
+    let wish = wish.and_then(|wish| topologies::wish("spec.networkTopology", wish, &mut problems));
+    let labelled = volcano_subgroups::labelled(&spec.sub_group_policy, &mut problems);
     let min_available = count(
         "spec.minMember",
         spec.min_member.unwrap_or(0),
         &mut problems,
     );
-    let (texts, mut read_otherwise) = as_others_mean(&spec.min_resources);
-    let of_groups = spec.sub_group_policy.iter().enumerate();
-    read_otherwise.extend(of_groups.filter_map(|(index, group)| {
-        let wanted = group.min_sub_groups.filter(|wanted| *wanted > 0)?;
-        Some(format!(
-            "spec.subGroupPolicy[{index}].minSubGroups {wanted} is not honoured: the minimum is of any members"
-        ))
-    }));
+    let (texts, read_otherwise) = as_others_mean(&spec.min_resources);
     GangSpec {
         topology: wish,
         min_available,
         subgroups: tasks(&spec.min_task_member, min_available, &mut problems),
+        labelled,
         queue: filled(spec.queue.as_ref()),
         priority_class: filled(spec.priority_class_name.as_ref()),
         min_resources: min_resources(&texts, &mut problems),
@@ -287,13 +274,6 @@ fn identity(meta: &ObjectMeta, source: Source) -> GangSpec {
         created: created(meta),
         ..GangSpec::default()
     }
-}
-
-fn count(path: &str, found: i32, problems: &mut Vec<String>) -> u32 {
-    u32::try_from(found).unwrap_or_else(|_| {
-        problems.push(format!("{path}: {found} is negative"));
-        0
-    })
 }
 
 fn min_resources(texts: &Texts, problems: &mut Vec<String>) -> Amounts {
@@ -611,22 +591,6 @@ mod tests {
         assert_eq!(stands_in(&["muster"], &named("muster")), [true, true]);
         assert_eq!(stands_in(&["muster"], &named("other")), [false, false]);
         assert_eq!(stands_in(&["muster"], &named("")), [false, false]);
-    }
-
-    #[test]
-    fn volcanos_groups_inside_a_group_are_refused_where_they_have_to_be_close() {
-        let with =
-            |topology: Value| volcano(json!({"subGroupPolicy": [{"networkTopology": topology}]}));
-        let hard = with(json!({"mode": "hard", "highestTierAllowed": 1}));
-        let problem = "spec.subGroupPolicy[0].networkTopology is not supported yet";
-        assert_eq!(hard.invalid.as_deref(), Some(problem));
-        assert_eq!(with(json!({"mode": "soft"})).invalid, None);
-        assert_eq!(with(json!(null)).invalid, None);
-        let groups = json!([{"minSubGroups": 2, "subGroupSize": 4}, {"name": "others"}]);
-        let said = volcano(json!({"subGroupPolicy": groups})).read_otherwise;
-        let words =
-            "spec.subGroupPolicy[0].minSubGroups 2 is not honoured: the minimum is of any members";
-        assert_eq!(said, [words]);
     }
 
     #[test]

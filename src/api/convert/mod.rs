@@ -18,6 +18,7 @@ mod topologies;
 mod topology;
 mod unsupported;
 mod volcano_queue;
+mod volcano_subgroups;
 mod volumes;
 
 pub use cluster::{namespace, node, priority_class, unreadable_amounts};
@@ -121,6 +122,14 @@ fn created(meta: &ObjectMeta) -> Time {
 /// A date as the core counts time.
 fn millis(at: &meta::v1::Time) -> Time {
     Time(u64::try_from(at.0.as_millisecond()).unwrap_or(0))
+}
+
+/// A number of pods or groups. One that is negative is a problem.
+fn count(path: &str, found: i32, problems: &mut Vec<String>) -> u32 {
+    u32::try_from(found).unwrap_or_else(|_| {
+        problems.push(format!("{path}: {found} is negative"));
+        0
+    })
 }
 
 /// Absent and empty texts mean the same in Kubernetes.

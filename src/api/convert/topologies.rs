@@ -168,8 +168,11 @@ impl NetworkTopology {
 }
 
 /// What Volcano's PodGroup wishes: hard is a bound, soft what is tried anyway.
-pub(super) fn wish(said: &NetworkTopology, problems: &mut Vec<String>) -> Option<TopologyWish> {
-    let path = "spec.networkTopology";
+pub(super) fn wish(
+    path: &str,
+    said: &NetworkTopology,
+    problems: &mut Vec<String>,
+) -> Option<TopologyWish> {
     if !matches!(said.mode.as_str(), "" | "hard" | "soft") {
         problems.push(format!(
             "{path}.mode: {:?} is neither hard nor soft",
@@ -224,7 +227,8 @@ mod tests {
 
     fn wished(topology: Value) -> Result<TopologyWish, String> {
         let mut problems = Vec::new();
-        let wish = wish(&serde_json::from_value(topology).unwrap(), &mut problems).unwrap();
+        let said = serde_json::from_value(topology).unwrap();
+        let wish = wish("spec.networkTopology", &said, &mut problems).unwrap();
         if problems.is_empty() {
             Ok(wish)
         } else {

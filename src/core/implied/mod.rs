@@ -1,5 +1,6 @@
 //! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines but
-//! their pods or a PodDisruptionBudget, minima without those who are made later, and queues of Volcano's.
+//! their pods or a PodDisruptionBudget, subgroups that follow from labels, minima without those who are made later, and
+//! queues of Volcano's.
 //!
 //! This stands before everybody who hears of events: for them a gang and a queue are defined, by whatever.
 
@@ -7,6 +8,7 @@ mod budgets;
 mod gangs;
 mod launchers;
 mod queues;
+mod subgroups;
 
 use budgets::BudgetsOfGangs;
 pub use gangs::ImpliedGangs;
@@ -14,6 +16,7 @@ use launchers::LateLaunchers;
 use muster_model::units::Time;
 use muster_model::{Event, GangKey};
 use queues::ImpliedQueues;
+use subgroups::SubgroupsByLabels;
 
 /// All definitions that are made of other news.
 #[derive(Clone, Debug, Default)]
@@ -22,16 +25,24 @@ pub struct Implied {
     budgets: BudgetsOfGangs,
     launchers: LateLaunchers,
     queues: ImpliedQueues,
+    subgroups: SubgroupsByLabels,
 }
 
 impl Implied {
-    /// Takes what news implies out of it; returns what is news besides, to be heard after it.
-    pub fn hear(&mut self, event: &mut Event, now: Time) -> Vec<Event> {
+    /// Takes what news implies out of it; returns what is news besides, to be heard after it. `has_one` says for which
+    /// gangs there is a PodGroup so far.
+    pub fn hear(
+        &mut self,
+        event: &mut Event,
+        now: Time,
+        has_one: impl Fn(&GangKey) -> bool,
+    ) -> Vec<Event> {
+        let by_labels = self.subgroups.hear(event, has_one);
         let queue = self.queues.hear(event);
         let by_budgets = self.budgets.hear(event);
         let mut events = self.launchers.hear(event);
         events.extend(self.gangs.hear(event, now));
-        events.extend(queue.into_iter().chain(by_budgets));
+        events.extend(queue.into_iter().chain(by_budgets).chain(by_labels));
         events
     }
 

@@ -1,6 +1,6 @@
 //! A gang as its PodGroup describes it.
 
-use super::{Amounts, Labels, TopologyWish};
+use super::{Amounts, LabelSelector, Labels, PodLabels, TopologyWish, label_in};
 use crate::units::{Millis, Time};
 use std::fmt;
 
@@ -170,6 +170,46 @@ pub struct SubgroupSpec {
     pub exclusive: bool,
 }
 
+/// Subgroups that are not listed: each is the pods that have the same values of some labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LabelledSubgroups {
+    /// How their names begin; what follows are the values.
+    pub name: String,
+    /// Which pods are in one of them.
+    pub selector: LabelSelector,
+    /// The labels whose values tell them apart. A pod that lacks one is in none; without any label all are in one.
+    pub keys: Vec<String>,
+    /// How many of them must run.
+    pub min_groups: u32,
+    /// How many pods of each of these must.
+    pub size: u32,
+    /// How close together the pods of each have to be.
+    pub topology: Option<TopologyWish>,
+}
+
+impl LabelledSubgroups {
+    /// The name of the subgroup that a pod with these labels is in.
+    #[must_use]
+    pub fn name_of(&self, labels: &PodLabels) -> Option<String> {
+        let value_of = |key: &str| label_in(labels.text(), key);
+        if !self.selector.matches_with(value_of) {
+            return None;
+        }
+        let values = self.keys.iter().map(|key| value_of(key));
+        let values = values.collect::<Option<Vec<_>>>()?;
+        let parts = std::iter::once(self.name.as_str()).chain(values);
+        Some(parts.collect::<Vec<_>>().join("/"))
+    }
+
+    /// Whether a subgroup of this name is one of them.
+    #[must_use]
+    pub fn has(&self, subgroup: &str) -> bool {
+        let values = subgroup.strip_prefix(&self.name);
+        values.is_some_and(|values| values.is_empty() || values.starts_with('/'))
+    }
+}
+
 /// What a PodGroup asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -193,6 +233,9 @@ pub struct GangSpec {
     pub min_available: u32,
     /// The subgroups; without any, all pods are one group with `min_available`.
     pub subgroups: Vec<SubgroupSpec>,
+    /// Subgroups by values of labels, beside these: of several a pod is in the first that chooses it. Who hears of events finds
+    /// them among `subgroups`, in which the pods put them that there are.
+    pub labelled: Vec<LabelledSubgroups>,
     /// The queue; absent, the namespace's or the default one.
     pub queue: Option<String>,
     /// The priority as a number.
