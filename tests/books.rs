@@ -341,6 +341,7 @@ impl World {
                         // What is written comes back.
                         group.recalled = Recalled {
                             granted: status.granted,
+                            let_in: status.let_in,
                             succeeded: status.succeeded,
                         };
                         let spec = group.clone();

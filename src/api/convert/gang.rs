@@ -8,7 +8,7 @@ use crate::{coscheduling, crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
 use muster_model::{
-    Amounts, GangKey, GangSpec, GrantedTerms, Lifetime, Recalled, Source, SubgroupSpec,
+    Amounts, GangKey, GangSpec, GrantedTerms, LetIn, Lifetime, Recalled, Source, SubgroupSpec,
 };
 use std::collections::BTreeMap;
 
@@ -100,6 +100,7 @@ fn recalled(status: Option<&crd::PodGroupStatus>) -> Recalled {
     let succeeded = status.and_then(|status| status.succeeded).unwrap_or(0);
     Recalled {
         granted: status.and_then(granted),
+        let_in: status.and_then(let_in),
         ..have_succeeded(u32::try_from(succeeded).unwrap_or(0))
     }
 }
@@ -108,8 +109,20 @@ fn recalled(status: Option<&crd::PodGroupStatus>) -> Recalled {
 const fn have_succeeded(succeeded: u32) -> Recalled {
     Recalled {
         granted: None,
+        let_in: None,
         succeeded,
     }
+}
+
+/// What the status says that it was let in with. Who wrote it before there was such a field did not.
+fn let_in(status: &crd::PodGroupStatus) -> Option<LetIn> {
+    let granted = status.granted.as_ref()?;
+    let quantities = granted.min_resources.iter();
+    let texts = quantities.map(|(name, quantity)| (name.clone(), Text(quantity.0.clone())));
+    Some(LetIn {
+        min_available: u32::try_from(granted.min_available?).ok()?,
+        min_resources: min_resources(&texts.collect(), &mut Vec::new()),
+    })
 }
 
 /// On what terms the status says that it was granted what it holds.

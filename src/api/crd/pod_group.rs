@@ -237,6 +237,7 @@ fn one() -> i32 {
 
 /// On what terms a gang was granted what it holds.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
 pub struct Granted {
     /// In which queue.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -244,6 +245,13 @@ pub struct Granted {
     /// For how long from its start it is protected. Without it: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<String>,
+    /// The largest minAvailable with which its queue let it in, or with which it ran in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_available: Option<i32>,
+    /// The minResources with which its queue let it in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "schema::quantities")]
+    pub min_resources: BTreeMap<String, Quantity>,
 }
 
 /// How far a PodGroup is, and why not further.

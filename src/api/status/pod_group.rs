@@ -3,7 +3,9 @@
 use super::{count, timestamp, v1};
 use crate::condition::Condition;
 use crate::{crd, names};
-use muster_model::{GangStatus, GrantedTerms, Lifetime, Source};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use muster_model::{GangStatus, GrantedTerms, LetIn, Lifetime, Source};
+use std::collections::BTreeMap;
 
 impl From<&GangStatus> for crd::PodGroupStatus {
     fn from(status: &GangStatus) -> Self {
@@ -19,13 +21,16 @@ impl From<&GangStatus> for crd::PodGroupStatus {
             position: status.position.map(count),
             estimated_start: status.estimated_start.map(|at| v1::Time(timestamp(at))),
             max_hops: status.max_hops.map(count),
-            granted: status.granted.as_ref().map(granted),
+            granted: status
+                .granted
+                .as_ref()
+                .map(|terms| granted(terms, status.let_in.as_ref())),
             conditions: status.conditions.iter().map(condition).collect(),
         }
     }
 }
 
-fn granted(terms: &GrantedTerms) -> crd::Granted {
+fn granted(terms: &GrantedTerms, let_in: Option<&LetIn>) -> crd::Granted {
     let lifetime = match terms.lifetime {
         Lifetime::Unlimited => None,
         Lifetime::Limited(span) => Some(span.to_string()),
@@ -33,7 +38,21 @@ fn granted(terms: &GrantedTerms) -> crd::Granted {
     crd::Granted {
         queue: Some(terms.queue.clone()),
         lifetime,
+        min_available: let_in.map(|one| count(one.min_available)),
+        min_resources: let_in.map_or_else(BTreeMap::new, |one| quantities(&one.min_resources)),
     }
+}
+
+/// Amounts in core units as people write them.
+fn quantities(amounts: &[(String, i64)]) -> BTreeMap<String, Quantity> {
+    let text = |name: &str, amount: i64| match name {
+        "cpu" if amount % 1_000 == 0 => (amount / 1_000).to_string(),
+        "cpu" => format!("{amount}m"),
+        _ => amount.to_string(),
+    };
+    let amounts = amounts.iter();
+    let quantities = amounts.map(|(name, amount)| (name.clone(), Quantity(text(name, *amount))));
+    quantities.collect()
 }
 
 /// Which pods carry a gang's label, as the scale subresource has it. No label can have a name that is

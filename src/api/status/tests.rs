@@ -32,6 +32,7 @@ fn status(source: Source, phase: GangPhase, scheduled: bool) -> GangStatus {
         estimated_start: None,
         max_hops: None,
         granted: None,
+        let_in: None,
         conditions: vec![
             condition("Admitted", true, ""),
             condition("Scheduled", scheduled, "why \u{e4}"),

@@ -20,8 +20,9 @@ pub(super) fn admit(cx: &mut Cycle<'_>, gang_id: GangId) -> Result<(), Why> {
         Ok(on) => {
             held::hold(cx, gang_id, on);
             let_in(cx, gang_id);
-            let amounts = cx.state[gang_id].min_resources.clone();
-            cx.agenda.note_mut(gang_id).let_in_on = Some(amounts);
+            let definition = cx.state[gang_id].definition();
+            let amounts = definition.map(|spec| spec.min_resources.clone());
+            cx.agenda.note_mut(gang_id).let_in_on = Some(amounts.unwrap_or_default());
             Ok(())
         }
         Err(free) => Err(short(cx, gang_id, &wanted, &free)),

@@ -56,16 +56,19 @@ pub fn charge_who_runs(cx: &mut Cycle<'_>, gangs: &BTreeSet<GangId>) {
     }
 }
 
-/// Whoever is found running was let in by a process before, on what it asks for; but for those who got a node
-/// from somebody else since this one has begun.
+/// Whoever is found running was let in by a process before, on what its status says, or on what it asks for; but for
+/// those who got a node from somebody else since this one has begun.
 fn note_found(cx: &mut Cycle<'_>, id: GangId) {
     let (gang, note) = (&cx.state[id], cx.agenda.note_mut(id));
     if note.charged.is_some() {
         return;
     }
-    note.let_in = gang.min_available();
+    let before = gang.recalled.let_in.as_ref();
+    note.let_in = before.map_or_else(|| gang.min_available(), |let_in| let_in.min_available);
     if !cx.state.has_begun() {
-        note.let_in_on = Some(gang.min_resources.clone());
+        let asked = gang.definition().map(|spec| &spec.min_resources);
+        let amounts = before.map(|let_in| &let_in.min_resources).or(asked);
+        note.let_in_on = Some(amounts.cloned().unwrap_or_default());
     }
 }
 

@@ -71,6 +71,7 @@ pub(super) fn status(
         estimated_start: estimated_start(state, claims, id),
         max_hops: state.max_hops(gang),
         granted: state.granted_terms(id),
+        let_in: gang.granted.then(|| note.let_in_with()),
         conditions: conditions(gang, note, why.as_deref()),
     }
 }

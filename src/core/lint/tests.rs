@@ -375,6 +375,7 @@ fn a_status_on_a_group_that_is_not_ours_is_found() {
         estimated_start: None,
         max_hops: None,
         granted: None,
+        let_in: None,
         conditions: Vec::new(),
     };
     let plan = Plan {

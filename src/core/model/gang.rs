@@ -273,8 +273,20 @@ pub struct GangSpec {
 pub struct Recalled {
     /// On what terms it was granted what it holds.
     pub granted: Option<GrantedTerms>,
+    /// What it was let in with.
+    pub let_in: Option<LetIn>,
     /// How many of its members have ended well, those that are gone included.
     pub succeeded: u32,
+}
+
+/// What of a running gang its queue let in, or what ran in full.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LetIn {
+    /// The largest minimum.
+    pub min_available: u32,
+    /// The `minResources`: nothing where it asked as its pods did.
+    pub min_resources: Amounts,
 }
 
 /// On what terms a gang was granted what it holds.

@@ -57,8 +57,8 @@ pub use event::{BindOutcome, Event, EvictOutcome, Writes};
 pub use exemptions::Exemptions;
 pub use features::NodeFeatures;
 pub use gang::{
-    GangKey, GangSpace, GangSpec, GrantedTerms, Implied, LabelledSubgroups, Lifetime, Recalled,
-    Source, SubgroupSpec,
+    GangKey, GangSpace, GangSpec, GrantedTerms, Implied, LabelledSubgroups, LetIn, Lifetime,
+    Recalled, Source, SubgroupSpec,
 };
 pub use hyper_node::{HYPER_NODES, HyperNodeSpec, MAX_TIERS, NodeChoice, level_of_tier};
 pub use image::NodeImage;

@@ -1,7 +1,7 @@
 //! What is said on objects of how they are: statuses of PodGroups, Queues and Topologies, as data.
 
 use crate::units::Time;
-use crate::{Code, GangKey, GrantedTerms, Source};
+use crate::{Code, GangKey, GrantedTerms, LetIn, Source};
 
 /// A position is shown to the first so many of a queue: when the first one leaves, no more
 /// statuses than these have to be written.
@@ -41,6 +41,8 @@ pub struct GangStatus {
     pub max_hops: Option<u32>,
     /// On what terms it was granted what it holds; `None` when it holds nothing.
     pub granted: Option<GrantedTerms>,
+    /// What it was let in with; `None` when it holds nothing.
+    pub let_in: Option<LetIn>,
     /// Why it is where it is, by condition type.
     pub conditions: Vec<Condition>,
 }

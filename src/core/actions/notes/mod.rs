@@ -13,10 +13,9 @@ pub use stage::{Lane, MAX_RANKS, OrderKey, Release, Stage};
 pub use taken::Taken;
 
 use crate::state::{GangId, Id};
-use muster_model::Why;
 use muster_model::explanation::Lost;
-use muster_model::resources::Request;
 use muster_model::units::Time;
+use muster_model::{Amounts, LetIn, Why};
 use records::{History, Run, Search, Setbacks, Tried};
 use std::sync::LazyLock;
 
@@ -42,7 +41,7 @@ pub struct Note {
     pub let_in: u32,
     /// The `minResources` that its queue let in with it, or with which a process before did: nothing where it
     /// asked as its pods do. Until it has to be let in anew.
-    pub let_in_on: Option<Request>,
+    pub let_in_on: Option<Amounts>,
     /// Why it does not have the terms that it asks for while it runs.
     pub not_granted: Option<Refusal>,
     /// While it is bound in part.
@@ -97,6 +96,14 @@ impl Note {
     pub(in crate::actions) fn has_a_place(&mut self) {
         self.forget_try();
         self.search = Search::default();
+    }
+
+    /// What it was let in with, for who comes after.
+    pub(crate) fn let_in_with(&self) -> LetIn {
+        LetIn {
+            min_available: self.let_in,
+            min_resources: self.let_in_on.clone().unwrap_or_default(),
+        }
     }
 
     /// It is taken off its nodes.

@@ -2,7 +2,7 @@
 
 use crate::actions::notes::Note;
 use crate::state::{ClusterState, Gang, Pod, PodId, ShapeId, Standing, Subgroup, Turn, take_turns};
-use muster_model::resources::{Dimension, Request, Tally};
+use muster_model::resources::{Dimension, Tally};
 use muster_model::units::Time;
 use std::cmp::Reverse;
 
@@ -50,7 +50,7 @@ pub(super) fn has_surplus(state: &ClusterState, note: &Note, gang: &Gang) -> boo
 fn beyond(
     state: &ClusterState,
     gang: &Gang,
-    amounts: &Request,
+    amounts: &[(String, i64)],
     all: Vec<(Created, PodId)>,
 ) -> Vec<(Created, PodId)> {
     let stays = |id: &&PodId| state.pod(**id).is_some_and(|pod| may_go(state, pod));
@@ -63,12 +63,16 @@ fn beyond(
     {
         have.add(&shape.request);
     }
+    let amounts = amounts.iter();
+    // What no node has keeps nobody.
+    let known = amounts.filter_map(|(name, amount)| Some((state.dimensions().get(name)?, *amount)));
+    let amounts: Vec<(Dimension, i64)> = known.collect();
     let mut found = Vec::new();
     for (created, pod) in all {
         let Some(shape) = state.shape_of(pod) else {
             continue;
         };
-        let is_short = |(one, amount): (Dimension, i64)| {
+        let is_short = |&(one, amount): &(Dimension, i64)| {
             let keeps = amount.min(gang.min_resources.get(one));
             shape.request.get(one) > 0 && have.get(one) - shape.request.get(one) < keeps
         };

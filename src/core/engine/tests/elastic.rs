@@ -44,7 +44,7 @@ impl Story {
     }
 
     /// A node, and a queue on it that may hold so many CPUs.
-    fn limited(&mut self, most: i64) {
+    pub(super) fn limited(&mut self, most: i64) {
         self.node("n", 8);
         self.tell(Event::is(QueueSpec {
             name: "q".into(),

@@ -1,7 +1,7 @@
 //! What a gang that holds something is granted, and what it only asks for.
 
 use super::*;
-use muster_model::{GrantedTerms, Lifetime, QueueSpec, Recalled};
+use muster_model::{GrantedTerms, LetIn, Lifetime, QueueSpec, Recalled};
 
 /// Eight CPUs, of which each of two queues has a share of four and no more for ever.
 fn halves(story: &mut Story) {
@@ -133,5 +133,93 @@ fn a_lifetime_is_made_longer_if_the_budget_has_that_and_shorter_at_once() {
         let words = refusal(&story, "runs");
         let refused = words.is_some_and(|words| words.starts_with("QueueBudget: "));
         assert_eq!(refused, asked != has, "{asked} hours");
+    }
+}
+
+/// Three of a gang that run on a node of eight, in a queue with this limit, with what its status says.
+fn found_running(limit: i64, let_in: Option<LetIn>, spec: GangSpec) -> Story {
+    let mut story = Story::new();
+    story.limited(limit);
+    story.define(GangSpec {
+        queue: Some("q".into()),
+        recalled: Recalled {
+            granted: let_in.is_some().then(|| GrantedTerms {
+                queue: "q".into(),
+                lifetime: Lifetime::Unlimited,
+            }),
+            let_in,
+            succeeded: 0,
+        },
+        ..spec
+    });
+    for index in 0..3 {
+        story.submit(PodSpec {
+            gang: pod("x", Some("runs"), 1).gang,
+            ..on_the_node(&format!("runs{index}"), 1)
+        });
+    }
+    story
+}
+
+fn with_minimum(min_available: u32) -> LetIn {
+    LetIn {
+        min_available,
+        ..LetIn::default()
+    }
+}
+
+#[test]
+fn a_minimum_that_was_raised_is_given_by_the_queue_also_after_a_change_of_leader() {
+    for (let_in, starts) in [
+        (None, 1),
+        (Some(with_minimum(4)), 1),
+        (Some(with_minimum(2)), 0),
+    ] {
+        let raised = GangSpec {
+            min_available: 4,
+            ..group("runs")
+        };
+        let mut story = found_running(3, let_in.clone(), raised);
+        story.pod("runs3", Some("runs"));
+        assert_eq!(story.step().0.len(), starts, "{let_in:?}");
+    }
+}
+
+#[test]
+fn resources_that_were_raised_keep_no_more_also_after_a_change_of_leader() {
+    let cpus = |count: i64| vec![("cpu".to_owned(), count * 1_000)];
+    let was_let_in_on = |count: i64| LetIn {
+        min_available: 1,
+        min_resources: cpus(count),
+    };
+    let all = [
+        (None, 0),
+        (Some(was_let_in_on(3)), 0),
+        (Some(was_let_in_on(2)), 1),
+        (Some(with_minimum(1)), 2),
+    ];
+    for (let_in, may_go) in all {
+        let raised = GangSpec {
+            min_available: 1,
+            min_resources: cpus(3),
+            ..group("runs")
+        };
+        let mut story = found_running(100, let_in.clone(), raised);
+        story.step();
+        let said = story.status("runs").let_in.unwrap();
+        let known = let_in.clone().unwrap_or_else(|| was_let_in_on(3));
+        assert_eq!(said, known, "{let_in:?}");
+        // The node has five more.
+        story.define(GangSpec {
+            queue: Some("q".into()),
+            min_available: 7,
+            ..group("comes")
+        });
+        for index in 0..7 {
+            story.pod(&format!("comes{index}"), Some("comes"));
+        }
+        let evicted = story.step().1.len();
+        let enough = usize::from(may_go >= 2) * 2;
+        assert_eq!(evicted, enough, "{let_in:?}");
     }
 }
