@@ -81,6 +81,9 @@ try {
   assert.deepEqual(errors, []);
   if (process.env.PAGE_PICTURE) await page.screenshot({ path: process.env.PAGE_PICTURE });
   console.log("the page of a cluster: ok");
+} catch (wrong) {
+  console.log(`the page then:\n${await page.evaluate(() => document.body.innerText)}\nand complained: ${errors.join("; ")}`);
+  throw wrong;
 } finally {
   await browser.close();
 }
