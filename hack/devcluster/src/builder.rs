@@ -20,6 +20,8 @@ const START_LIMIT: Duration = Duration::from_secs(90);
 const ATTEMPTS: u32 = 3;
 
 const STAGES: &str = include_str!("../stages.yaml");
+const DELETE: &str = include_str!("../delete.yaml");
+const END_TO_END: &str = include_str!("../end-to-end.yaml");
 const HEARTBEAT: &str = include_str!("../heartbeat.yaml");
 const AUDIT: &str = include_str!("../audit.yaml");
 
@@ -79,6 +81,14 @@ impl Builder {
     #[must_use]
     pub fn node_lifecycle(mut self, on: bool) -> Self {
         self.options.node_lifecycle = on;
+        self
+    }
+
+    /// What Kubernetes' end-to-end tests need besides: kwok plays more of what kubelets do (`end-to-end.yaml`), and
+    /// ReplicationControllers have their controller.
+    #[must_use]
+    pub fn end_to_end(mut self, on: bool) -> Self {
+        self.options.end_to_end = on;
         self
     }
 
@@ -199,12 +209,14 @@ impl Builder {
     }
 
     fn stages(&self) -> String {
-        let more = if self.options.node_lifecycle {
-            HEARTBEAT
-        } else {
-            ""
-        };
-        [STAGES, more].join("---\n")
+        let Options {
+            end_to_end,
+            node_lifecycle,
+            ..
+        } = self.options;
+        let delete = if end_to_end { END_TO_END } else { DELETE };
+        let more = if node_lifecycle { HEARTBEAT } else { "" };
+        [STAGES, delete, more].join("---\n")
     }
 
     /// The admin, then the users asked for.

@@ -32,6 +32,9 @@ const CONTROLLERS: [&str; 16] = [
 /// These take a node without heartbeats for lost, so they run only with them.
 const NODE_CONTROLLERS: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
 
+/// Deprecated long since, and still in Kubernetes' end-to-end tests.
+const END_TO_END_CONTROLLER: &str = "replicationcontroller-controller";
+
 /// The feature gates that are not at their default.
 fn feature_gates(options: &Options) -> Option<String> {
     let of_jobs = options.pod_groups_of_jobs;
@@ -119,6 +122,9 @@ pub(crate) fn controller_manager(
     let mut controllers = CONTROLLERS.to_vec();
     if options.node_lifecycle {
         controllers.extend(NODE_CONTROLLERS);
+    }
+    if options.end_to_end {
+        controllers.push(END_TO_END_CONTROLLER);
     }
     let mut flags = client(options, dir, port);
     flags.push(path_flag(

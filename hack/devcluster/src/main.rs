@@ -10,7 +10,7 @@ use muster_devcluster::{ControlPlane, fake_node};
 
 const USAGE: &str = "\
 usage: muster-devcluster up --dir DIR [--nodes N] [--apply PATH]... [--kube-scheduler]
-           [--upstream-pod-groups] [--node-lifecycle]
+           [--upstream-pod-groups] [--node-lifecycle] [--end-to-end]
 
 Starts a control plane with kwok and the controller manager, and holds it until
 this process ends. DIR gets the kubeconfig and the logs, and a file named `ready`
@@ -27,6 +27,7 @@ struct Options {
     kube_scheduler: bool,
     upstream_pod_groups: bool,
     node_lifecycle: bool,
+    end_to_end: bool,
 }
 
 fn main() -> ExitCode {
@@ -55,6 +56,7 @@ fn run() -> Result<()> {
         .kube_scheduler(options.kube_scheduler)
         .upstream_pod_groups(options.upstream_pod_groups)
         .node_lifecycle(options.node_lifecycle)
+        .end_to_end(options.end_to_end)
         .dir(&options.dir)
         .start()?;
     plane.create_nodes(options.nodes, |i| {
@@ -95,6 +97,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>> {
             "--kube-scheduler" => options.kube_scheduler = true,
             "--upstream-pod-groups" => options.upstream_pod_groups = true,
             "--node-lifecycle" => options.node_lifecycle = true,
+            "--end-to-end" => options.end_to_end = true,
             "-h" | "--help" => return Ok(None),
             _ => bail!("{word:?}: not an option\n{USAGE}"),
         }

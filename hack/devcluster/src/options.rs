@@ -11,6 +11,7 @@ pub(crate) struct Options {
     pub(crate) upstream_pod_groups: bool,
     pub(crate) pod_groups_of_jobs: bool,
     pub(crate) node_lifecycle: bool,
+    pub(crate) end_to_end: bool,
     pub(crate) audit: bool,
     pub(crate) users: Vec<(String, Vec<String>)>,
     pub(crate) api_server_flags: Vec<String>,

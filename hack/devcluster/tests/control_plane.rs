@@ -155,6 +155,52 @@ fn kwok_removes_a_deleted_pod_and_its_finalizers() {
 }
 
 #[test]
+fn for_end_to_end_tests_finalizers_and_sleeping_hooks_hold_pods_and_capacity_becomes_allocatable() {
+    let builder = ControlPlane::builder().kwok(true).end_to_end(true);
+    let plane = builder.start().unwrap();
+    plane.create_nodes(1, |_| fake_node("node", &[])).unwrap();
+    let names = ["held", "asleep", "plain"];
+    for name in names {
+        let mut pod = pod(name, Some("node"), &json!({}));
+        if name == "held" {
+            pod["metadata"]["finalizers"] = json!(["example.com/held"]);
+        }
+        if name == "asleep" {
+            let hook = json!({"preStop": {"sleep": {"seconds": 2}}});
+            pod["spec"]["containers"][0]["lifecycle"] = hook;
+            pod["spec"]["terminationGracePeriodSeconds"] = json!(3);
+        }
+        plane.post(PODS, &pod).unwrap();
+        eventually("the pod runs", || phase(&plane, name) == "Running");
+    }
+    for name in names {
+        let delete = ["delete", "pod", name, "--wait=false"];
+        plane.kubectl(&delete).unwrap();
+    }
+    let there = |name: &str| plane.get(&format!("{PODS}/{name}")).is_ok();
+    eventually("who has nothing to wait for is gone", || !there("plain"));
+    assert!(there("asleep"), "it sleeps");
+    let slept = eventually("it has slept", || !there("asleep"));
+    assert!(slept > Duration::from_secs(1), "{slept:?}");
+    assert!(there("held"), "somebody holds it");
+
+    let patch = |value: &Value| {
+        let patch = json!({"status": {"capacity": {"example.com/thing": value}}}).to_string();
+        let node = ["patch", "node", "node", "--subresource=status"];
+        let args = [&node[..], &["--type=merge", "-p", &patch]].concat();
+        plane.kubectl(&args).unwrap();
+    };
+    let allocatable = || {
+        let node = plane.get("/api/v1/nodes/node").unwrap();
+        node["status"]["allocatable"]["example.com/thing"].clone()
+    };
+    patch(&json!("5"));
+    eventually("it is allocatable", || allocatable() == "5");
+    patch(&Value::Null);
+    eventually("it is not any more", || allocatable().is_null());
+}
+
+#[test]
 fn a_node_goes_down_and_comes_back_by_its_annotation() {
     let plane = ControlPlane::builder()
         .kwok(true)
