@@ -1,6 +1,7 @@
 //! Room that is held for a gang while others leave it, and how that ends.
 
 use crate::actions::Cycle;
+use crate::actions::order::queue;
 use crate::placement::Room;
 use crate::state::{Eviction, GangId, Held, NodeId, PodId};
 
@@ -45,6 +46,12 @@ pub(in crate::actions) fn give_up(cx: &mut Cycle<'_>, gang_id: GangId) {
             cx.state.drop_hold(gang_id);
         }
     }
+}
+
+/// The room that is held for a gang goes to a more important one: it looks for another place.
+pub(in crate::actions) fn give_way(cx: &mut Cycle<'_>, gang_id: GangId) {
+    give_up(cx, gang_id);
+    queue(cx, gang_id);
 }
 
 /// A member of a running gang that was to make room may not be deleted: who waits for its room

@@ -6,8 +6,9 @@
 //! queues are entitled to stays theirs, and pods of other schedulers are never touched.
 
 use super::budgets::Spending;
+use super::judge::Claim;
 use super::plan::{NoPlan, Plan};
-use super::unit::Unit;
+use super::unit::{Harm, Unit};
 use crate::actions::Cycle;
 use crate::framework::{Profile, Reason};
 use crate::placement::Demand;
@@ -67,10 +68,12 @@ pub(super) fn find(
 ) -> Option<Found> {
     let pod = *cx.state[gang_id].members.first()?;
     let priority = cx.state[gang_id].priority;
+    let yielding = who_yields(cx, gang_id);
     let demand = Demand::minimum(cx.state, gang_id);
     let profile = cx.profile_of(gang_id);
     let lower = |unit: &&Unit| cx.state[unit.gang].priority < priority;
-    let mut units: Vec<Unit> = units.iter().filter(lower).cloned().collect();
+    let running = units.iter().filter(lower);
+    let mut units: Vec<Unit> = running.chain(&yielding).cloned().collect();
     units.sort_by_cached_key(|unit| importance(cx.state, unit));
     let order = in_turn(cx.state, pod);
     let mut statement = Statement::new(cx.state);
@@ -85,6 +88,7 @@ pub(super) fn find(
         return Some(Found {
             plan: Ok(Plan {
                 victims: Vec::new(),
+                displaced: Vec::new(),
                 room: Room::of(&statement, start),
             }),
             words: STANDS.to_owned(),
@@ -92,32 +96,49 @@ pub(super) fn find(
     }
     statement.roll_back(start);
     let mut search = Search {
-        on: on_nodes(statement.state(), &units),
+        on: on_nodes(statement.state(), &yielding),
         violates: Vec::new(),
         statement,
         placer: &mut *cx.placer,
         profile,
         pod,
-        units: &units,
+        units: &yielding,
     };
-    let (best, diagnosis) = search.best(&order);
-    let state = search.statement.state();
+    // Those for whom room is only held are in nobody's way: nobody who runs goes before them.
+    let mut found = (None, Diagnosis::default());
+    if !yielding.is_empty() {
+        found = search.best(&order);
+    }
+    if found.0.is_none() {
+        search.on = on_nodes(search.statement.state(), &units);
+        search.units = &units;
+        found = search.best(&order);
+    }
+    let (best, diagnosis) = found;
+    let (units, state) = (search.units, search.statement.state());
     let Some(best) = best else {
         return Some(Found {
             words: diagnosis.message(state.dimensions()),
             plan: Err(NoPlan::Impossible),
         });
     };
-    let words = format!(
-        "found a potential placement for pod on node {}, preempting {} victims",
-        state.nodes().name(best.node),
-        best.pods
-    );
-    let mut victims: Vec<Unit> = best.victims.iter().map(|one| units[*one].clone()).collect();
+    let gone = best.victims.iter().map(|one| units[*one].clone());
+    let (displaced, mut victims): (Vec<Unit>, Vec<Unit>) =
+        gone.partition(|unit| is_only_held_for(state, unit));
     victims.sort();
+    let words = if victims.is_empty() {
+        STANDS.to_owned()
+    } else {
+        format!(
+            "found a potential placement for pod on node {}, preempting {} victims",
+            state.nodes().name(best.node),
+            best.pods - displaced.len()
+        )
+    };
     Some(Found {
         plan: Ok(Plan {
             victims,
+            displaced: displaced.iter().map(|unit| unit.gang).collect(),
             room: Room {
                 members: vec![(pod, best.node)],
                 ..Room::default()
@@ -125,6 +146,47 @@ pub(super) fn find(
         }),
         words,
     })
+}
+
+/// The less important pods without a gang of its queue for which room is held while others leave it: as in
+/// kube-scheduler, that room is not held against a pod that is more important.
+fn who_yields(cx: &Cycle<'_>, gang_id: GangId) -> Vec<Unit> {
+    let (state, own) = (&*cx.state, &cx.state[gang_id]);
+    let gives_way = |gang: &&GangId| {
+        let gang = &state[**gang];
+        gang.is_single() && gang.queue == own.queue && gang.priority < own.priority
+    };
+    let unit = |gang: &GangId| {
+        let pod = *state[*gang].members.first()?;
+        state.pod(pod).filter(|pod| pod.is_only_nominated())?;
+        Some(Unit {
+            violates: false,
+            harm: Harm::Lower {
+                priority: state[*gang].priority,
+                pods: 1,
+            },
+            gang: *gang,
+            pods: vec![pod],
+            whole: true,
+            other_queue: None,
+            claim: Some(Claim::Lower),
+        })
+    };
+    let mut units: Vec<Unit> = cx
+        .claims
+        .nominated
+        .iter()
+        .filter(gives_way)
+        .filter_map(unit)
+        .collect();
+    units.sort_by_cached_key(|unit| importance(state, unit));
+    units
+}
+
+/// Whether nobody of it has a node: room is held for it.
+fn is_only_held_for(state: &ClusterState, unit: &Unit) -> bool {
+    let mut pods = unit.pods.iter().filter_map(|pod| state.pod(*pod));
+    pods.all(|pod| pod.place.node().is_none())
 }
 
 /// The more important first: by priority, then gangs before single pods, then who has run longer.
@@ -156,7 +218,7 @@ fn on_nodes(state: &ClusterState, units: &[Unit]) -> BTreeMap<NodeId, BTreeSet<u
     let mut on: BTreeMap<NodeId, BTreeSet<usize>> = BTreeMap::new();
     for (index, unit) in units.iter().enumerate() {
         let pods = unit.pods.iter().filter_map(|pod| state.pod(*pod));
-        for node in pods.filter_map(|pod| pod.place.node()) {
+        for node in pods.filter_map(|pod| pod.place.node().or(pod.nominated)) {
             on.entry(node).or_default().insert(index);
         }
     }
@@ -323,10 +385,13 @@ impl Search<'_, '_> {
     /// How many pods of each go against a budget, if all go in the order of importance.
     fn find_violations(&mut self, here: &BTreeSet<usize>) {
         let units = self.units;
-        let mut spending = Spending::new(self.statement.state());
+        let state = self.statement.state();
+        let mut spending = Spending::new(state);
         let idle = spending.is_idle();
         let mut against = |index: &usize| {
-            let pods = units[*index].pods.iter();
+            let unit = &units[*index];
+            let runs = !is_only_held_for(state, unit);
+            let pods = unit.pods.iter().filter(|_| runs);
             let pods = pods.filter(|pod| !spending.spend(&[**pod]).is_empty());
             (*index, pods.count())
         };

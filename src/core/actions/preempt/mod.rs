@@ -26,7 +26,7 @@ use muster_model::units::Doubling;
 pub use spared::SparedGangs;
 pub(crate) use surplus::surplus;
 
-use super::claims::nominated::{give_up, nominate};
+use super::claims::nominated::{give_up, give_way, nominate};
 use super::given::{Given, ask_for_room};
 use super::leaving::leaving;
 use super::partial::repairs_until;
@@ -227,6 +227,9 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
             let message: Arc<str> = (message.clone() + &in_violation_of(violated)).into();
             send_away(cx, gang_id, unit, &message);
         }
+    }
+    for displaced in &plan.displaced {
+        give_way(cx, *displaced);
     }
     let why = take_place(cx, gang_id, &plan.room);
     cx.orders.room.found += u64::from(!plan.victims.is_empty());

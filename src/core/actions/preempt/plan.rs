@@ -19,6 +19,8 @@ const TRIES: usize = 32;
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) victims: Vec<Unit>,
+    /// Those for whom its room was held before.
+    pub(super) displaced: Vec<GangId>,
     pub(super) room: Room,
 }
 
@@ -70,6 +72,7 @@ pub(super) fn that_stands(
     }
     Some(Plan {
         victims: Vec::new(),
+        displaced: Vec::new(),
         room: Room {
             members: places,
             seats,
@@ -91,6 +94,7 @@ fn held_room_stands(
     let stands = held.sum() == wanted && fits(statement.state(), &held.on);
     stands.then(|| Plan {
         victims: Vec::new(),
+        displaced: Vec::new(),
         room: Room {
             held: held.on,
             ..Room::default()
@@ -150,6 +154,7 @@ pub(super) fn find(
     let victims = cleared.gone.iter().map(|index| units[*index].clone());
     Ok(Plan {
         victims: victims.collect(),
+        displaced: Vec::new(),
         room: cleared.room,
     })
 }

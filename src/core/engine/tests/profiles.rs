@@ -358,6 +358,49 @@ fn the_node_that_is_cleared_is_said_and_said_to_be_none_when_it_is_not_any_more(
 }
 
 #[test]
+fn room_that_others_leave_for_a_pod_goes_to_a_more_important_one() {
+    let mut story = two_profiles();
+    full(
+        &mut story,
+        &[("a", &[("a1", 4, 1)]), ("b", &[("b1", 4, 2)])],
+    );
+    for name in ["first", "second"] {
+        story.submit(urgent(name, 4, 5));
+    }
+    let (_, evictions) = story.step();
+    assert_eq!(evictions.len(), 2);
+    for evict in &evictions {
+        let accepted = EvictOutcome::Accepted;
+        story.tell(Event::EvictResult(evict.pod.clone(), accepted));
+    }
+    // They take their time.
+    story.submit(urgent("high", 4, 9));
+    assert_eq!(evicted(&mut story), [""; 0], "enough is on its way off");
+    let held_for = |story: &Story, name: &str| {
+        let state = story.scheduler.state();
+        let (id, _) = state
+            .gangs()
+            .find(|(_, gang)| gang.key.name == name)
+            .unwrap();
+        state.nominations(id).len()
+    };
+    let held = ["first", "second", "high"].map(|name| held_for(&story, name));
+    assert_eq!((held[2], held[0] + held[1]), (1, 1));
+    // As important as those who wait: nobody is displaced for it.
+    story.submit(urgent("third", 4, 5));
+    assert_eq!(evicted(&mut story), [""; 0]);
+    assert_eq!(held_for(&story, "third"), 0);
+    for evict in evictions {
+        story.tell(Event::Gone(ObjectKey::Pod(evict.pod)));
+    }
+    let binds = story.binds();
+    let bound: Vec<_> = binds.iter().map(|bind| bind.pod.name.as_str()).collect();
+    assert_eq!(bound.len(), 2, "{bound:?}");
+    assert!(bound.contains(&"high"), "{bound:?}");
+    assert!(!bound.contains(&"third"), "{bound:?}");
+}
+
+#[test]
 fn a_pod_of_a_profile_without_that_names_no_node() {
     let mut story = two_profiles();
     full(&mut story, &[("a", &[("a1", 4, 5)])]);
