@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
 	"github.com/onsi/gomega"
 
 	"k8s.io/kubernetes/test/e2e/framework"
@@ -41,7 +42,7 @@ func TestScheduling(t *testing.T) {
 
 var _ = ginkgo.ReportAfterSuite("results", func(report ginkgo.Report) {
 	lines := ""
-	for _, spec := range report.SpecReports.WithLeafNodeType(ginkgo.NodeTypeIt) {
+	for _, spec := range report.SpecReports.WithLeafNodeType(types.NodeTypeIt) {
 		said := strings.Join(strings.Fields(spec.Failure.Message), " ")
 		lines += fmt.Sprintf("%s\t%.0f\t%s\t%s\n", spec.State, spec.RunTime.Seconds(), spec.FullText(), said)
 	}
