@@ -32,6 +32,7 @@ mod config_docs;
 mod config_file;
 mod config_schema;
 mod convert_cli;
+mod end_to_end;
 mod external_flags;
 mod framework;
 mod log_cli;

@@ -85,7 +85,7 @@ impl Builder {
     }
 
     /// What Kubernetes' end-to-end tests need besides: kwok plays more of what kubelets do (`end-to-end.yaml`), and
-    /// ReplicationControllers have their controller.
+    /// more controllers run.
     #[must_use]
     pub fn end_to_end(mut self, on: bool) -> Self {
         self.options.end_to_end = on;

@@ -32,8 +32,11 @@ const CONTROLLERS: [&str; 16] = [
 /// These take a node without heartbeats for lost, so they run only with them.
 const NODE_CONTROLLERS: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
 
-/// Deprecated long since, and still in Kubernetes' end-to-end tests.
-const END_TO_END_CONTROLLER: &str = "replicationcontroller-controller";
+/// Kubernetes' end-to-end tests make ReplicationControllers, and delete PodGroups, whose finalizer somebody has to take off.
+const END_TO_END_CONTROLLERS: [&str; 2] = [
+    "replicationcontroller-controller",
+    "podgroup-protection-controller",
+];
 
 /// The feature gates that are not at their default.
 fn feature_gates(options: &Options) -> Option<String> {
@@ -124,7 +127,7 @@ pub(crate) fn controller_manager(
         controllers.extend(NODE_CONTROLLERS);
     }
     if options.end_to_end {
-        controllers.push(END_TO_END_CONTROLLER);
+        controllers.extend(END_TO_END_CONTROLLERS);
     }
     let mut flags = client(options, dir, port);
     flags.push(path_flag(
