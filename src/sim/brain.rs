@@ -21,6 +21,7 @@ use muster_model::units::{Millis, Time};
 use muster_model::{Bind, Evict, Plan};
 use muster_model::{BindOutcome, Event, PodKey};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// A running scheduler.
 #[derive(Debug)]
@@ -312,6 +313,43 @@ impl Brain {
         for writes in self.stalls.take_news(now) {
             self.hear(Event::Writes(writes), now);
         }
+    }
+
+    /// How far a call about a pod is, while it is not over.
+    #[must_use]
+    pub fn call_text(&self, number: u64) -> Option<String> {
+        match &self.calls.get(&number)?.call {
+            Call::Bind(pod, attempt) => Some(format!("{pod:?} {attempt:?}")),
+            Call::Evict(pod, attempt) => Some(format!("{pod:?} {attempt:?}")),
+            Call::Say(_) => None,
+        }
+    }
+
+    /// Adds what is so now to a text: how far its writes about pods are, when it is called next, and where it takes
+    /// pods to be.
+    pub fn sketch(&self, text: &mut String) {
+        let (cycle, wake) = (self.cycle_at, self.wake_at);
+        let _ = writeln!(text, "{} {cycle:?} {wake:?}", self.unsynced);
+        for number in self.calls.keys() {
+            if let Some(call) = self.call_text(*number) {
+                let _ = writeln!(text, "{call}");
+            }
+        }
+        let state = self.scheduler.state();
+        for (_, pod) in state.pods() {
+            let (place, held) = (pod.place, pod.nominated);
+            let (leaves, eviction) = (pod.terminating, &pod.eviction);
+            let (avoids, setbacks) = (&pod.avoid, pod.setbacks);
+            let _ = writeln!(
+                text,
+                "{:?} {place:?} {held:?} {leaves} {eviction:?} {} {avoids:?} {setbacks}",
+                pod.key, pod.recalled
+            );
+        }
+        for (_, gang) in state.gangs() {
+            let _ = writeln!(text, "{} {:?}", gang.key, gang.advanced_at);
+        }
+        let _ = writeln!(text, "{:?}", self.scheduler.stats().partial_since);
     }
 
     /// The pods with a write on its way.

@@ -53,6 +53,15 @@ impl<T> Heap<T> {
         self.entries.peek().map(|entry| entry.at)
     }
 
+    /// All that is to come, in its order.
+    #[must_use]
+    pub fn to_come(&self) -> Vec<(Time, &T)> {
+        let mut entries: Vec<&Entry<T>> = self.entries.iter().collect();
+        entries.sort_by_key(|entry| (entry.at, entry.sequence));
+        let entries = entries.into_iter();
+        entries.map(|entry| (entry.at, &entry.what)).collect()
+    }
+
     /// Takes the next thing if it happens by `now`.
     pub fn pop_due(&mut self, now: Time) -> Option<T> {
         if self.next_at()? > now {

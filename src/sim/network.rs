@@ -1,15 +1,18 @@
 //! What lies between the scheduler and the simulated API server: delay, loss, refusals, crashes.
 //!
 //! Calm, everything arrives at once. Otherwise every fault is drawn from one seed, with rates that
-//! are themselves drawn (swarm testing), until the faults stop; from then on it is calm.
+//! are themselves drawn (swarm testing), until the faults stop; from then on it is calm. Or somebody chooses
+//! what becomes of each request ([`Chooser`]).
 //!
 //! A request is carried out within [`REQUEST_TIMEOUT`] or never, as a deadline sent along with it
 //! makes sure on a real API server; and a new scheduler starts only after the lease of the old
 //! one has run out, which is longer. Without these two nobody could know the outcome of a write.
 
+mod chosen;
 mod controllers;
 mod outage;
 
+pub use chosen::{Chooser, Sent};
 pub use controllers::ToControllers;
 pub use outage::{Outage, OutageKind};
 
@@ -18,6 +21,7 @@ use super::server::Stream;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
 use muster_cluster::attempt::{Answer, PodRequest, Target};
+use muster_cluster::lease::election;
 use muster_model::units::{Millis, Time};
 use muster_model::{PodKey, Question, Recalled};
 use std::collections::BTreeMap;
@@ -93,6 +97,8 @@ pub enum Mischief {
     DeleteNode,
     /// The scheduler dies.
     KillScheduler,
+    /// It dies, and one starts in its pod after so long: its node is dead, or its container waits.
+    LoseScheduler(Millis),
     /// The scheduler will die in the middle of a plan.
     KillInPlan,
     /// The scheduler stands still for so long.
@@ -293,6 +299,7 @@ pub struct Network {
     random: Random,
     salt: u64,
     calm_from: Time,
+    chooser: Option<Box<dyn Chooser>>,
 }
 
 impl Network {
@@ -312,6 +319,7 @@ impl Network {
             random,
             salt,
             calm_from,
+            chooser: None,
         }
     }
 
@@ -338,6 +346,9 @@ impl Network {
 
     /// What becomes of a request sent now.
     pub fn fate(&mut self, request: &Request, now: Time) -> Fate {
+        if let Some(fate) = self.choice(Sent::Other(request), now) {
+            return fate;
+        }
         if self.is_calm(now) {
             return Fate {
                 lands_in: Some(Millis(0)),
@@ -536,7 +547,10 @@ impl Network {
     }
 
     /// What becomes of a request about the Lease: it is lost and late like any other.
-    pub fn fate_of_lease(&mut self, now: Time) -> Fate {
+    pub fn fate_of_lease(&mut self, request: &election::Request, now: Time) -> Fate {
+        if let Some(fate) = self.choice(Sent::Lease(request), now) {
+            return fate;
+        }
         self.fate(&Request::Read(PodKey::default()), now)
     }
 
@@ -563,6 +577,9 @@ impl Network {
     pub fn lag(&mut self, stream: Stream, now: Time) -> Millis {
         if self.is_calm(now) {
             return Millis(0);
+        }
+        if let Some(chooser) = &mut self.chooser {
+            return chooser.lag(stream, now);
         }
         let most = self.rates.lags.get(&stream).copied().unwrap_or_default();
         self.some_of(most)

@@ -164,6 +164,16 @@ impl Driver {
                 return self.heap.push(now + LOOK, later);
             }
             let fate = self.fate(&request);
+            if let Some(again) = self.network.again() {
+                let twice = Flight {
+                    process: id,
+                    call,
+                    request: request.clone(),
+                    answers: None,
+                };
+                self.heap
+                    .push(now + again, Happening::Land(Box::new(twice)));
+            }
             let answers_at = now + fate.answers_in;
             let Some(lands_in) = fate.lands_in else {
                 let answer = fate.instead.unwrap_or(Answer::Lost);

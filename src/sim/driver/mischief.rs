@@ -15,6 +15,7 @@ impl Driver {
     pub(super) fn mischief(&mut self, what: Mischief) {
         match what {
             Mischief::KillScheduler => self.kill_scheduler(),
+            Mischief::LoseScheduler(back_in) => self.lose_scheduler(back_in),
             Mischief::PauseScheduler(span) => self.pause_scheduler(span),
             Mischief::BreakWatch(stream) => self.break_watch(stream),
             Mischief::OverwriteWords => self.overwrite_words(),

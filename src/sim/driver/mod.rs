@@ -12,6 +12,7 @@ mod mischief;
 mod objects;
 mod pods;
 mod processes;
+mod sketch;
 mod volumes;
 mod watches;
 mod whole;
@@ -25,7 +26,7 @@ use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::network::{Met, Mischief, Network};
 use crate::outside::Outside;
-use crate::scenario::{Entry, PodPlan, Scenario};
+use crate::scenario::{Entry, Played, PodPlan, Scenario};
 use crate::server::{Server, Stream, Told};
 use asks::Inquiry;
 use calls::Flight;
@@ -78,6 +79,8 @@ enum Happening {
     Finished(PodKey),
     Removed(PodKey),
     Recreate(usize),
+    /// Somebody deletes a pod that is made again.
+    DeleteMember(PodKey),
     /// A pod whose name was still taken.
     CreatePod(usize),
     CollectPods(String),
@@ -264,6 +267,40 @@ impl Driver {
         self.heap.push(at, kill);
     }
 
+    /// Has something bad happen now.
+    pub fn befall(&mut self, what: Mischief) {
+        self.heap.push(self.now, Happening::Mischief(what));
+    }
+
+    /// Has an object come, or be edited, now; or it is there already, and goes.
+    pub fn add(&mut self, object: Played, goes: bool) {
+        let index = self.entries.len();
+        let happening = if goes {
+            Happening::Delete(index)
+        } else {
+            Happening::Create(index)
+        };
+        self.heap.push(self.now, happening);
+        self.entries.push(Some(Entry {
+            at: self.now,
+            delete_at: None,
+            kept: false,
+            object,
+        }));
+    }
+
+    /// Has a pod be told to go now; its controller makes another.
+    pub fn delete_member(&mut self, key: PodKey) {
+        self.heap.push(self.now, Happening::DeleteMember(key));
+    }
+
+    /// How many processes may write now, as each of them takes it.
+    #[must_use]
+    pub fn writers(&self) -> usize {
+        let writes = |process: &&Process| process.may_send(self.now);
+        self.processes.values().filter(writes).count()
+    }
+
     /// Prints on stderr all that happens.
     pub const fn set_trace(&mut self, trace: bool) {
         self.trace = trace;
@@ -447,6 +484,7 @@ impl Driver {
                 self.create_pod(line);
             }
             Happening::CreatePod(line) => self.create_pod(line),
+            Happening::DeleteMember(key) => self.terminate(&key, true),
             Happening::CollectPods(node) => self.collect_pods(&node),
             Happening::ReturnNode(name) => self.return_node(&name),
             Happening::LookAtClaims => self.look_at_claims(),

@@ -68,6 +68,14 @@ impl Process {
         }
     }
 
+    pub(super) fn election(&self) -> Option<&Election> {
+        self.election.as_ref().map(|(_, election)| election)
+    }
+
+    pub(super) const fn is_asking(&self) -> bool {
+        self.asking
+    }
+
     /// Whether it may write now.
     pub(super) fn may_send(&self, now: Time) -> bool {
         let until = |(_, election): &(Identity, Election)| election.may_send_until(now);
@@ -160,7 +168,7 @@ impl Driver {
     /// Sends a request about the Lease; it is lost and late like any other.
     fn ask(&mut self, id: u64, identity: Identity, request: Request) {
         let sent = self.now;
-        let fate = self.network.fate_of_lease(sent);
+        let fate = self.network.fate_of_lease(&request, sent);
         let in_time = |lands_in| lands_in <= fate.answers_in && fate.answers_in < ANSWER_WITHIN;
         let is_answered = fate.instead.is_none() && fate.lands_in.is_some_and(in_time);
         let answers_at = sent + fate.answers_in.min(ANSWER_WITHIN);
@@ -243,14 +251,19 @@ impl Driver {
     }
 
     pub(super) fn kill_scheduler(&mut self) {
-        let Some(id) = self.leader() else { return };
-        self.network.count(|met| met.kills += 1);
         // Without a Lease only time makes sure that what it sent has ended.
         let back_in = if self.lease.is_some() {
             RESTART
         } else {
             self.network.pause()
         };
+        self.lose_scheduler(back_in);
+    }
+
+    /// The process that leads dies, and one starts in its pod after so long.
+    pub(super) fn lose_scheduler(&mut self, back_in: Millis) {
+        let Some(id) = self.leader() else { return };
+        self.network.count(|met| met.kills += 1);
         self.end_process(id, back_in);
     }
 
