@@ -294,6 +294,18 @@ impl Driver {
         self.heap.push(self.now, Happening::DeleteMember(key));
     }
 
+    /// Whether nothing is on its way about any pod, in any process or on the wire, and no process stands still.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let is_idle = |process: &Process| {
+            process.paused_until.is_none()
+                && process.orders.expires_at().is_none()
+                && process.brain.pods_in_flight().next().is_none()
+        };
+        let lands = |(_, what): &(Time, &Happening)| matches!(what, Happening::Land(_));
+        self.processes.values().all(is_idle) && !self.heap.to_come().iter().any(lands)
+    }
+
     /// How many processes may write now, as each of them takes it.
     #[must_use]
     pub fn writers(&self) -> usize {
