@@ -44,6 +44,7 @@ pub const UNKNOWN: &str = "unknown";
 
 /// The Lease as it was at one resourceVersion.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 pub struct Record {
     /// `metadata.uid`.
     pub uid: String,
@@ -57,6 +58,7 @@ pub struct Record {
 
 /// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 pub enum Request {
     /// Read the Lease, as it is now.
     Read,
@@ -73,6 +75,7 @@ pub enum Request {
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 pub enum Answer {
     /// A write was accepted; this is the Lease after it.
     Written(Record),
@@ -88,6 +91,7 @@ pub enum Answer {
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 pub enum End {
     /// Another holds it, or may.
     Lost {
@@ -101,6 +105,7 @@ pub enum End {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 enum Known {
     Nothing,
     Absent,
@@ -112,6 +117,7 @@ enum Known {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 enum State {
     Candidate,
     /// The last renewal that succeeded began then.
@@ -141,6 +147,7 @@ enum State {
 /// - A Lease is given back only when nothing that was sent can still happen. Who still waits for
 ///   its predecessor's writes to end leaves it to run out instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 pub struct Election {
     me: Identity,
     /// Before this, whatever others of our pod did was done.
@@ -404,5 +411,36 @@ impl Election {
     fn lose(&mut self, reason: &str) {
         let reason = reason.to_owned();
         self.state = State::Over(End::Lost { reason });
+    }
+}
+
+/// For tests that compare elections which differ only in when they are.
+#[cfg(test)]
+impl Election {
+    /// All times that it keeps.
+    pub(super) fn times_mut(&mut self) -> Vec<&mut Time> {
+        let mut times = vec![
+            &mut self.started,
+            &mut self.heard,
+            &mut self.not_before,
+            &mut self.write_from,
+            &mut self.conflicted,
+            &mut self.quiet_from,
+        ];
+        if let Known::Record { seen, .. } = &mut self.known {
+            times.push(seen);
+        }
+        if let State::Holder { renewed } = &mut self.state {
+            times.push(renewed);
+        }
+        times
+    }
+
+    /// The record that it knows.
+    pub(super) const fn record_mut(&mut self) -> Option<&mut Record> {
+        match &mut self.known {
+            Known::Record { record, .. } => Some(record),
+            Known::Nothing | Known::Absent => None,
+        }
     }
 }

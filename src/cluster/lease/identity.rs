@@ -7,6 +7,7 @@
 
 /// Who asks for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(PartialOrd, Ord))]
 pub struct Identity {
     /// What all processes of our pod begin with; `None` outside of a pod.
     place: Option<String>,

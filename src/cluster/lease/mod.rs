@@ -11,6 +11,8 @@ mod object;
 mod watch;
 
 #[cfg(test)]
+mod every_order;
+#[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;
