@@ -349,7 +349,8 @@ impl Brain {
         for (_, gang) in state.gangs() {
             let _ = writeln!(text, "{} {:?}", gang.key, gang.advanced_at);
         }
-        let _ = writeln!(text, "{:?}", self.scheduler.stats().partial_since);
+        let partial = self.scheduler.stats().partial_since;
+        let _ = writeln!(text, "{partial:?} {:?}", self.stalls);
     }
 
     /// The pods with a write on its way.

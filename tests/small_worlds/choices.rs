@@ -6,7 +6,7 @@ use muster::cluster::lease::election;
 use muster::model::units::{Millis, Time};
 use muster::sim::network::{Chooser, Fate, Request, Sent};
 use muster::sim::server::Stream;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::str::FromStr;
@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 
 /// One way of a request.
 const WAY: Millis = Millis(10);
-/// What is carried out as late as it may be, after its connection broke.
-const LATE: Millis = Millis(2_000);
+/// What is carried out as late as it may be (`cluster/ending.rs`), after its connection broke.
+const LATE: Millis = Millis(2_400);
 const BREAKS: Millis = Millis(100);
 /// How long nobody answers.
 const SILENCE: Millis = Millis(2_000);
@@ -59,6 +59,21 @@ pub(crate) enum Choice {
     RivalDeleted,
     /// The gang is deleted, with its PodGroup.
     GangDeleted,
+}
+
+impl Choice {
+    /// Whether it is what somebody does, and nothing goes wrong.
+    pub(crate) const fn is_somebodys(self) -> bool {
+        matches!(
+            self,
+            Self::MinimumRaised
+                | Self::MinimumLowered
+                | Self::RivalPreferred
+                | Self::MemberDeleted
+                | Self::RivalDeleted
+                | Self::GangDeleted
+        )
+    }
 }
 
 /// Where something can be chosen.
@@ -210,6 +225,12 @@ impl Script {
             self.passed.push(Passed { number, place, key });
         }
         None
+    }
+
+    /// Whether the place that was passed last is one of these.
+    pub(crate) fn is_at(&self, known: &BTreeSet<u64>) -> bool {
+        let last = self.passed.last();
+        last.is_some_and(|passed| known.contains(&passed.key))
     }
 
     /// The places that were passed after the last at which something was chosen.

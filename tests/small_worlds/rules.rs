@@ -1,7 +1,7 @@
 //! What must hold in every state, judged by what the API server holds: never two pods in one room, nobody writes whose
 //! term is over, no gang in part for longer than promised, and all comes to rest.
 
-use crate::choices::{Choice, Place, Plan};
+use crate::choices::{Choice, Plan};
 use crate::small::key;
 use crate::world::{EVERYBODY, GANG, RIVAL, World};
 use muster::model::GangSpec;
@@ -54,11 +54,11 @@ pub(crate) fn hold(
     }
 }
 
-/// Where there is room for all, one request that gets no answer, or one death, has nobody evicted.
+/// Where there is room for all, one request that comes to nothing, or one death, has nobody evicted.
 fn harms_nobody(world: World, plan: &Plan) -> bool {
-    let is_refusal = |choice| choice == Choice::Refused;
-    let is_edit = |choice| Place::Step.choices()[3..].contains(&choice);
-    let harms = |(_, choice): &(usize, Choice)| is_refusal(*choice) || is_edit(*choice);
+    let harms = |(_, choice): &(usize, Choice)| {
+        *choice == Choice::Refused || choice.is_somebodys() && *choice != Choice::RivalPreferred
+    };
     world.nodes >= EVERYBODY && plan.0.len() <= 1 && !plan.0.iter().any(harms)
 }
 

@@ -1,6 +1,6 @@
 //! The search: breadth first by how many things were chosen. A run plays what was chosen up to some place, and from there
-//! on nothing but what goes well, until all is at rest; each place that it passes on the way and that nobody has passed in
-//! the same state is where the next runs choose something.
+//! on nothing but what goes well, until all is at rest, or is as it was in a run with fewer choices; each place that it
+//! passes on the way and that nobody has passed in the same state is where the next runs choose something.
 //!
 //! The scheduler cannot be copied, so a run begins at the beginning and makes the choices of its plan anew: all else
 //! follows from them. States are compared by what the simulator sketches of them (`sim/driver/sketch.rs`).
@@ -46,7 +46,7 @@ pub(crate) fn search(world: World, bounds: Bounds) -> Found {
     let mut known: BTreeSet<u64> = BTreeSet::new();
     let mut plans: Vec<Plan> = vec![Plan::default()];
     for faults in 0..=bounds.faults {
-        let ends = play_all(world, bounds, &plans);
+        let ends = play_all(world, bounds, &plans, &known);
         found.runs.push(plans.len());
         let mut next = Vec::new();
         for (plan, end) in plans.iter().zip(ends) {
@@ -80,7 +80,12 @@ fn plans_from<'a>(plan: &'a Plan, place: &'a Passed) -> impl Iterator<Item = Pla
 }
 
 /// What each plan comes to, in their order.
-fn play_all(world: World, bounds: Bounds, plans: &[Plan]) -> Vec<Result<Vec<Passed>, String>> {
+fn play_all(
+    world: World,
+    bounds: Bounds,
+    plans: &[Plan],
+    known: &BTreeSet<u64>,
+) -> Vec<Result<Vec<Passed>, String>> {
     let next = AtomicUsize::new(0);
     let ends = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -89,7 +94,7 @@ fn play_all(world: World, bounds: Bounds, plans: &[Plan]) -> Vec<Result<Vec<Pass
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(plan) = plans.get(index) else { return };
-                    let end = catch_unwind(AssertUnwindSafe(|| play(world, bounds, plan)));
+                    let end = catch_unwind(AssertUnwindSafe(|| play(world, bounds, plan, known)));
                     let end = end.unwrap_or_else(|panic| {
                         let text = panic.downcast_ref::<String>().cloned();
                         let text = text.unwrap_or_else(|| "panicked".to_owned());
@@ -106,10 +111,15 @@ fn play_all(world: World, bounds: Bounds, plans: &[Plan]) -> Vec<Result<Vec<Pass
 }
 
 /// Plays one plan until all is at rest; returns the places that were passed after its last choice.
-fn play(world: World, bounds: Bounds, plan: &Plan) -> Result<Vec<Passed>, String> {
+fn play(
+    world: World,
+    bounds: Bounds,
+    plan: &Plan,
+    known: &BTreeSet<u64>,
+) -> Result<Vec<Passed>, String> {
     let script = Arc::new(Mutex::new(Script::new(plan, bounds.open)));
     let driver = world.driver(Reader(Arc::clone(&script)));
-    see_through(driver, world, bounds, plan, &script)
+    see_through(driver, world, bounds, plan, known, &script)
 }
 
 /// The same, with all that happens on stderr.
@@ -117,7 +127,7 @@ pub(crate) fn trace(world: World, bounds: Bounds, plan: &Plan) -> Result<(), Str
     let script = Arc::new(Mutex::new(Script::new(plan, bounds.open)));
     let mut driver = world.driver(Reader(Arc::clone(&script)));
     driver.set_trace(true);
-    see_through(driver, world, bounds, plan, &script)?;
+    see_through(driver, world, bounds, plan, &BTreeSet::new(), &script)?;
     eprintln!("{}", script.lock().unwrap().told.join("\n"));
     Ok(())
 }
@@ -127,6 +137,7 @@ fn see_through(
     world: World,
     bounds: Bounds,
     plan: &Plan,
+    known: &BTreeSet<u64>,
     script: &Mutex<Script>,
 ) -> Result<Vec<Passed>, String> {
     let failed = |what: String| {
@@ -141,7 +152,11 @@ fn see_through(
             if script.is_through() && bounds.open.0 <= now {
                 script.begin_step(&driver.sketch());
             }
-            script.pass(Place::Step, "", now)
+            let choice = script.pass(Place::Step, "", now);
+            if choice.is_none() && script.is_at(known) {
+                return Ok(script.take_passed());
+            }
+            choice
         };
         if let Some(choice) = choice {
             happens(&mut driver, choice);

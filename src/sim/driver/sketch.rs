@@ -3,8 +3,8 @@
 //!
 //! Times are told from now on, in quarters of a second, versions of the Lease from its last one on. It has the pods and
 //! PodGroups that the API server holds, the Lease, all that is on its way and all that waits for a time, and of each
-//! process its election, its protocols, and where it takes pods to be. It has no words, no counters, and of the core nothing
-//! besides: neither what is parked nor the books.
+//! process its election, its protocols, what it makes of answers, and where it takes pods to be. It has no words and no
+//! counters, and of the core nothing besides: neither what is parked nor the books.
 
 use super::{Driver, Errand, Happening};
 use muster_model::units::Time;
@@ -57,7 +57,9 @@ impl Driver {
         }
         for gang in self.server.gangs() {
             let (min, priority) = (gang.min_available, gang.priority);
-            let _ = writeln!(text, "{} {min} {priority:?}", gang.key);
+            let line = self.ledger.gangs.get(&gang.key);
+            let in_part = line.and_then(|line| line.partly_since);
+            let _ = writeln!(text, "{} {min} {priority:?} {in_part:?}", gang.key);
         }
         let lease = self.lease.as_ref().and_then(|lease| lease.record());
         let _ = writeln!(text, "{:?}", lease.map(|record| &record.holder));
