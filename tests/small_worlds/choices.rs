@@ -44,7 +44,7 @@ pub(crate) enum Choice {
     /// The process that leads dies, and its container starts anew at once.
     Dies,
     /// It dies with its node.
-    DiesForGood,
+    DiesWithNode,
     /// It stands still for longer than its term.
     Pauses,
     /// The gang needs a member that it does not have.
@@ -88,7 +88,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Write,
         Self::Read,
         Self::LeaseWrite,
@@ -100,7 +100,7 @@ impl Place {
     /// What can be chosen there.
     pub(crate) const fn choices(self) -> &'static [Choice] {
         use Choice::{
-            Broken, Dies, DiesForGood, GangDeleted, Late, LateNews, Lost, MemberDeleted,
+            Broken, Dies, DiesWithNode, GangDeleted, Late, LateNews, Lost, MemberDeleted,
             MinimumLowered, MinimumRaised, Pauses, Refused, RivalDeleted, RivalPreferred, Twice,
             Unheard,
         };
@@ -112,7 +112,7 @@ impl Place {
             Self::News => &[LateNews],
             Self::Step => &[
                 Dies,
-                DiesForGood,
+                DiesWithNode,
                 Pauses,
                 MinimumRaised,
                 MinimumLowered,

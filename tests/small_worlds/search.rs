@@ -5,7 +5,7 @@
 //! The scheduler cannot be copied, so a run begins at the beginning and makes the choices of its plan anew: all else
 //! follows from them. States are compared by what the simulator sketches of them (`sim/driver/sketch.rs`).
 
-use crate::choices::{Passed, Place, Plan, Reader, Script};
+use crate::choices::{Choice, Passed, Place, Plan, Reader, Script};
 use crate::rules;
 use crate::world::{World, happens};
 use muster::model::units::{Millis, Time};
@@ -36,6 +36,8 @@ pub(crate) struct Found {
     pub(crate) states: usize,
     /// Runs that were played, by how many things were chosen in them.
     pub(crate) runs: Vec<usize>,
+    /// What was chosen in any of them.
+    pub(crate) chosen: BTreeSet<Choice>,
     /// What must not be, with what led to it: of the fewest choices that lead to any.
     pub(crate) failures: Vec<String>,
 }
@@ -48,6 +50,8 @@ pub(crate) fn search(world: World, bounds: Bounds) -> Found {
     for faults in 0..=bounds.faults {
         let ends = play_all(world, bounds, &plans, &known);
         found.runs.push(plans.len());
+        let last = plans.iter().filter_map(|plan| plan.0.last());
+        found.chosen.extend(last.map(|(_, choice)| *choice));
         let mut next = Vec::new();
         for (plan, end) in plans.iter().zip(ends) {
             match end {

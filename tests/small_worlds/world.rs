@@ -19,8 +19,8 @@ pub(crate) const EVERYBODY: usize = 3;
 /// When they come: the first leader has the Lease by then.
 pub(crate) const COME: Time = Time(7_000);
 
-/// For so long a pod that died with its node is away.
-const AWAY: Millis = Millis(120_000);
+/// For so long a pod that died with its node is away: longer than a Lease that nobody renews.
+const AWAY: Millis = Millis(20_000);
 
 /// What differs between the worlds.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +100,7 @@ fn pod(name: &str, group: &str) -> PodPlan {
 pub(crate) fn happens(driver: &mut Driver, choice: Choice) {
     match choice {
         Choice::Dies => driver.befall(Mischief::KillScheduler),
-        Choice::DiesForGood => driver.befall(Mischief::LoseScheduler(AWAY)),
+        Choice::DiesWithNode => driver.befall(Mischief::LoseScheduler(AWAY)),
         Choice::Pauses => driver.befall(Mischief::PauseScheduler(PAUSE)),
         Choice::MinimumRaised => edit(driver, GANG, |gang| gang.min_available = 3),
         Choice::MinimumLowered => edit(driver, GANG, |gang| gang.min_available = 1),
