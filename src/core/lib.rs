@@ -8,8 +8,11 @@ pub mod actions;
 pub mod engine;
 pub mod fairness;
 pub mod framework;
+mod front;
 pub mod implied;
 pub mod placement;
 pub mod plugins;
 pub mod state;
 pub mod transaction;
+
+pub use front::Core;

@@ -9,12 +9,11 @@ use muster_cluster::lanes::Lanes;
 use muster_cluster::metrics::OfQueue;
 use muster_cluster::pulse::{BEAT, Pulse};
 use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
-use muster_core::engine::Scheduler;
-use muster_core::implied::Implied;
 use muster_lint::Linter;
 use muster_model::resources::CORE;
 use muster_model::units::{Millis, Time};
 use muster_model::{Decision, Event, Neighbours, ObjectKey, Outcome, Plan, Span, SpanKind};
+use muster_record::Taped;
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::io;
@@ -33,8 +32,7 @@ const BATCH: usize = 512;
 
 /// What the thread works with.
 pub(super) struct Engine {
-    pub(super) scheduler: Scheduler,
-    pub(super) implied: Implied,
+    pub(super) core: Taped,
     pub(super) explanations: Arc<Explanations>,
     pub(super) news: mpsc::Receiver<News>,
     pub(super) lanes: Arc<Lanes>,
@@ -108,7 +106,7 @@ impl Engine {
             if !unsynced.is_empty() {
                 continue;
             }
-            if !(is_due || self.scheduler.wants_cycle()) {
+            if !(is_due || self.core.scheduler().wants_cycle()) {
                 // Whose groups are that are not ours is told without one.
                 due = due.into_iter().chain(self.explain()).min();
                 continue;
@@ -149,29 +147,12 @@ impl Engine {
         }
     }
 
-    fn hear(&mut self, mut event: Event, now: Time) {
-        let scheduler = &self.scheduler;
-        let has_one = |gang: &_| scheduler.has_podgroup(gang);
-        let implied = self.implied.hear(&mut event, now, has_one);
-        self.take_in(event, now);
-        let implied = implied.into_iter();
-        implied.for_each(|event| self.take_in(event, now));
-    }
-
-    /// Who has waited for a PodGroup long enough goes on without.
-    fn do_without_podgroups(&mut self, now: Time) {
-        let scheduler = &self.scheduler;
-        let events = self.implied.fire(now, |gang| scheduler.has_podgroup(gang));
-        let events = events.into_iter();
-        events.for_each(|event| self.take_in(event, now));
-    }
-
-    fn take_in(&mut self, event: Event, now: Time) {
-        if let Some(linter) = &mut self.linter {
-            linter.hear(&event);
-        }
-        self.queue_gone |= matches!(event, Event::Gone(ObjectKey::Queue(_)));
-        self.scheduler.apply(now, event);
+    fn hear(&mut self, event: Event, now: Time) {
+        let (linter, queue_gone) = (&mut self.linter, &mut self.queue_gone);
+        self.core.hear(event, now, |event| {
+            *queue_gone |= matches!(event, Event::Gone(ObjectKey::Queue(_)));
+            look(linter, event);
+        });
     }
 
     /// Takes what else comes in a short while: news rarely comes alone. It is left to gather, for
@@ -206,8 +187,8 @@ impl Engine {
             let now = self.clock.now();
             // The fence is open, and may not have been a moment ago.
             self.hear_of_writes(now);
-            self.do_without_podgroups(now);
-            let plan = self.scheduler.cycle(now);
+            let linter = &mut self.linter;
+            let plan = self.core.decide(now, |event| look(linter, event));
             self.metrics
                 .cycle_seconds
                 .observe(started.elapsed().as_secs_f64());
@@ -236,7 +217,7 @@ impl Engine {
             let explain_at = self.explain();
             if !more {
                 let due = wake_at.into_iter().chain(explain_at);
-                return due.chain(self.implied.due()).min();
+                return due.chain(self.core.due()).min();
             }
             if !self.fence.is_open() {
                 return Some(self.clock.now());
@@ -248,7 +229,7 @@ impl Engine {
 
     /// Puts some of what is new to be told at hand; says when there is more.
     fn explain(&mut self) -> Option<Time> {
-        let (news, due) = self.scheduler.take_explained(self.clock.now());
+        let (news, due) = self.core.take_explained(self.clock.now());
         self.explanations.take(news);
         due
     }
@@ -277,11 +258,11 @@ impl Engine {
 
     /// Shows what the core counts.
     fn count(&mut self) {
-        let stats = self.scheduler.stats();
+        let stats = self.core.scheduler().stats();
         let metrics = &self.metrics;
         metrics.show(&stats);
-        metrics.show_reserved(self.scheduler.reserved());
-        let queues = self.scheduler.state().queues();
+        metrics.show_reserved(self.core.scheduler().reserved());
+        let queues = self.core.scheduler().state().queues();
         // One that is only named goes without news of it.
         let gone = std::mem::take(&mut self.queue_gone);
         if gone || metrics.queues_shown() > queues.len() {
@@ -289,6 +270,13 @@ impl Engine {
         }
         let since = stats.partial_since.map(|since| self.clock.instant(since));
         metrics.set_partial_since(since);
+    }
+}
+
+/// Shows news to who judges plans, if there is one.
+fn look(linter: &mut Option<Linter>, event: &Event) {
+    if let Some(linter) = linter {
+        linter.hear(event);
     }
 }
 

@@ -17,10 +17,12 @@ use muster_cluster::lanes::{Answerers, Context, Lanes};
 use muster_cluster::lease::LeaseOptions;
 use muster_cluster::watch::{self, Outlet};
 use muster_cluster::{Alarm, Explanations, Fence, Metrics, NEWS_BOUND, access};
-use muster_core::engine::{Policy, Scheduler};
-use muster_core::implied::Implied;
+use muster_core::engine::Policy;
 use muster_core::plugins::registry::exemptions;
 use muster_lint::Linter;
+use muster_model::explanation::Clock;
+use muster_model::units::Time;
+use muster_record::{About, Counts, Recorder, Storage, Tape, Taped};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -46,6 +48,9 @@ pub enum Error {
     /// The engine could not be started.
     #[error("the engine could not be started: {0}")]
     EngineStart(std::io::Error),
+    /// Who writes the record could not be started.
+    #[error("what writes the record could not be started: {0}")]
+    RecorderStart(std::io::Error),
     /// The engine ended by itself: a bug.
     #[error("the engine stopped by itself; the log says why")]
     EngineEnded,
@@ -83,6 +88,35 @@ pub struct Options {
     pub metrics: Arc<Metrics>,
     /// Where the core's explanations are kept at hand.
     pub explanations: Arc<Explanations>,
+    /// Where all is taken down that reaches the core, if it is.
+    pub recording: Option<Recording>,
+}
+
+/// A record to write.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Where.
+    pub storage: Storage,
+    /// The name of this process in it.
+    pub instance: String,
+    /// By what the core decides, as it is written in a file.
+    pub configuration: serde_json::Value,
+    /// What was written so far.
+    pub counts: Arc<Counts>,
+}
+
+impl Recording {
+    /// Begins to record.
+    fn start(self, started: Time) -> Result<Box<dyn Tape>, Error> {
+        let about = About {
+            instance: self.instance,
+            started,
+            clock: Clock::Utc,
+            configuration: Some(self.configuration),
+        };
+        let recorder = Recorder::start(self.storage, about, self.counts);
+        Ok(Box::new(recorder.map_err(Error::RecorderStart)?))
+    }
 }
 
 /// Schedules until `stop` is there.
@@ -145,12 +179,12 @@ async fn lead(
     };
     let watches = watch::start(&options.reader, &reading, &outlet);
     let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(options.policy.profiles())));
-    let mut scheduler = Scheduler::new(options.policy);
-    scheduler.keep_explaining();
+    let tape = options.recording.map(|record| record.start(clock.now()));
+    let mut core = Taped::new(options.policy, tape.transpose()?);
+    core.keep_explaining();
     let pulse = health.pulse().clone();
     let engine = Engine {
-        scheduler,
-        implied: Implied::default(),
+        core,
         explanations: options.explanations,
         news,
         lanes: Arc::clone(&lanes),

@@ -14,20 +14,19 @@ use muster_cluster::stalls::Stalls;
 use muster_cluster::words::{Word, Words, Write};
 use muster_cluster::{binding, evicting};
 use muster_core::engine::{Policy, Scheduler};
-use muster_core::implied::Implied;
 use muster_core::plugins::registry::exemptions;
 use muster_lint::{Linter, Note};
 use muster_model::units::{Millis, Time};
 use muster_model::{Bind, Evict, Plan};
 use muster_model::{BindOutcome, Event, PodKey};
+use muster_record::{Tape, Taped};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A running scheduler.
 #[derive(Debug)]
 pub struct Brain {
-    scheduler: Scheduler,
-    implied: Implied,
+    core: Taped,
     linter: Linter,
     words: Words,
     calls: BTreeMap<u64, Sent>,
@@ -60,13 +59,12 @@ enum Call {
 }
 
 impl Brain {
-    /// A new scheduler that waits for so many lists.
+    /// A new scheduler that waits for so many lists; what reaches its core is taken down, if anybody does.
     #[must_use]
-    pub fn new(policy: Policy, lists: usize) -> Self {
+    pub fn new(policy: Policy, lists: usize, tape: Option<Box<dyn Tape>>) -> Self {
         Self {
             linter: Linter::of(exemptions(policy.profiles())),
-            scheduler: Scheduler::new(policy),
-            implied: Implied::default(),
+            core: Taped::new(policy, tape),
             words: Words::default(),
             calls: BTreeMap::new(),
             next_call: 0,
@@ -89,30 +87,15 @@ impl Brain {
     }
 
     /// Takes news that no watch told.
-    pub fn hear(&mut self, mut event: Event, now: Time) {
-        let scheduler = &self.scheduler;
-        let has_one = |gang: &_| scheduler.has_podgroup(gang);
-        let implied = self.implied.hear(&mut event, now, has_one);
-        self.apply(event, now);
-        implied.into_iter().for_each(|event| self.apply(event, now));
-    }
-
-    fn apply(&mut self, event: Event, now: Time) {
-        self.linter.hear(&event);
-        self.scheduler.apply(now, event);
-    }
-
-    /// Who has waited for a PodGroup long enough goes on without.
-    fn do_without_podgroups(&mut self, now: Time) {
-        let scheduler = &self.scheduler;
-        let events = self.implied.fire(now, |gang| scheduler.has_podgroup(gang));
-        events.into_iter().for_each(|event| self.apply(event, now));
+    pub fn hear(&mut self, event: Event, now: Time) {
+        let linter = &mut self.linter;
+        self.core.hear(event, now, |event| linter.hear(event));
     }
 
     /// The decision core.
     #[must_use]
     pub const fn scheduler(&self) -> &Scheduler {
-        &self.scheduler
+        self.core.scheduler()
     }
 
     /// The core wants something said of an object.
@@ -154,7 +137,7 @@ impl Brain {
     /// Whether the core has something to decide on.
     #[must_use]
     pub fn wants_cycle(&self) -> bool {
-        self.unsynced == 0 && self.scheduler.wants_cycle()
+        self.unsynced == 0 && self.core.scheduler().wants_cycle()
     }
 
     /// Sets the time of the next cycle, unless one is due earlier.
@@ -174,7 +157,7 @@ impl Brain {
         if self.unsynced > 0 {
             return None;
         }
-        let implied = self.implied.due();
+        let implied = self.core.due();
         let due = self.cycle_at.into_iter().chain(self.wake_at);
         due.chain(implied).min()
     }
@@ -182,8 +165,8 @@ impl Brain {
     /// Runs one cycle; what the linter has against the plan comes with it.
     pub fn cycle(&mut self, now: Time) -> (Plan, Vec<Note>) {
         self.hear_of_writes(now);
-        self.do_without_podgroups(now);
-        let plan = self.scheduler.cycle(now);
+        let linter = &mut self.linter;
+        let plan = self.core.decide(now, |event| linter.hear(event));
         let notes = self.linter.look(&plan, now);
         self.cycle_at = plan.more.then_some(now);
         // A wake-up for the present would never let time pass.

@@ -16,6 +16,7 @@ pub mod outside;
 pub mod page;
 pub mod picture;
 pub mod random;
+pub mod recording;
 pub mod report;
 pub mod scenario;
 pub mod server;

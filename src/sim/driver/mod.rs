@@ -13,6 +13,7 @@ mod objects;
 mod pods;
 mod processes;
 mod sketch;
+mod tapes;
 mod volumes;
 mod watches;
 mod whole;
@@ -42,6 +43,7 @@ use muster_model::{Effect, Outcome};
 use muster_model::{Event, NodeSpec, PodKey, Question};
 use processes::{AskedLease, Process};
 use std::collections::{BTreeMap, BTreeSet};
+pub use tapes::Tapes;
 pub use witness::Witness;
 
 /// How long a pod that was on a node takes to leave it.
@@ -172,6 +174,8 @@ pub struct Driver {
     claims_to_bind: Vec<asks::Inquiry>,
     /// Who looks on while controllers write.
     witness: Option<Box<dyn Witness>>,
+    /// Who takes down what reaches the cores.
+    tapes: Option<Box<dyn Tapes>>,
     trace: bool,
 }
 
@@ -216,6 +220,7 @@ impl Driver {
             storage_is_looked_at: false,
             claims_to_bind: Vec::new(),
             witness: None,
+            tapes: None,
             trace: false,
         };
         driver.server.set_sizes(driver.reading.sizes);

@@ -104,12 +104,13 @@ impl Driver {
             let identity = Identity::in_pod(&format!("pod-{pod}"), "uid", &id.to_string());
             (identity.clone(), Election::new(identity, self.now))
         });
+        let tape = self.tapes.as_mut().map(|tapes| tapes.of(id, self.now));
         let process = Process {
             pod,
             election,
             asking: false,
             elects_at: None,
-            brain: Brain::new(self.policy.clone(), Stream::ALL.len()),
+            brain: Brain::new(self.policy.clone(), Stream::ALL.len(), tape),
             watches: Watches::default(),
             leads: false,
             orders: Orders::default(),

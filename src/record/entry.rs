@@ -1,0 +1,155 @@
+//! One line of a record.
+
+use muster_model::units::Time;
+use muster_model::{Event, Plan};
+use serde::{Deserialize, Serialize};
+
+/// What reached the core, or what it decided then. Each is a line of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entry {
+    /// News, before what it implies is made of it.
+    Heard(Time, Event),
+    /// It was to decide, and this came of it.
+    Decided(Time, Plan),
+    /// Entries are missing here.
+    Gap(Time, Gap),
+}
+
+/// Entries that are missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// How many.
+    pub entries: u64,
+    /// Why, in words.
+    pub why: String,
+}
+
+impl Entry {
+    /// When it was.
+    #[must_use]
+    pub const fn at(&self) -> Time {
+        match self {
+            Self::Heard(at, _) | Self::Decided(at, _) | Self::Gap(at, _) => *at,
+        }
+    }
+
+    /// How many entries it stands for.
+    pub(crate) const fn count(&self) -> u64 {
+        match self {
+            Self::Heard(..) | Self::Decided(..) => 1,
+            Self::Gap(_, gap) => gap.entries,
+        }
+    }
+
+    /// Writes it as a line, without its end, in place of what is in there.
+    pub(crate) fn write(&self, line: &mut Vec<u8>) -> serde_json::Result<()> {
+        line.clear();
+        serde_json::to_writer(line, self)
+    }
+
+    /// Reads a line.
+    pub(crate) fn read(line: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_model::testing::{group, node, pod};
+    use muster_model::{
+        Answer, Bind, BindOutcome, Code, Decision, Effect, Evict, EvictCause, EvictOutcome,
+        ObjectKind, Outcome, PodWaits, QuestionId, Writes,
+    };
+
+    fn again(entry: &Entry) -> Entry {
+        let mut line = Vec::new();
+        entry.write(&mut line).unwrap();
+        assert!(!line.contains(&b'\n'), "it is one line");
+        Entry::read(&line).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_of_any_news_is_read_as_the_same() {
+        let objects = ObjectKind::ALL.iter().map(|kind| kind.empty());
+        let objects: Vec<_> = objects
+            .chain([
+                node("a", 4).into(),
+                pod("p", Some("g"), 1).into(),
+                group("g").into(),
+            ])
+            .collect();
+        let gone = objects.iter().map(|object| Event::Gone(object.key()));
+        let key = pod("p", None, 1).key;
+        let told = [
+            Event::BindResult(key.clone(), BindOutcome::Bound { node: "a".into() }),
+            Event::BindResult(
+                key.clone(),
+                BindOutcome::Refused {
+                    message: "no\n".into(),
+                },
+            ),
+            Event::EvictResult(key, EvictOutcome::Accepted),
+            Event::Answer(QuestionId(7), Answer::Yes("done".into())),
+            Event::Writes(Writes::Stalled { since: Time(3) }),
+        ];
+        let events: Vec<Event> = gone.chain(told).collect();
+        let is = objects.into_iter().map(Event::Is);
+        for (at, event) in (0..).map(Time).zip(is.chain(events)) {
+            let entry = Entry::Heard(at, event);
+            assert_eq!(again(&entry), entry);
+        }
+    }
+
+    #[test]
+    fn what_is_written_of_a_plan_is_read_as_the_same() {
+        let pod = pod("p", None, 1).key;
+        let plan = Plan {
+            effects: vec![
+                Effect::Bind(Bind {
+                    pod: pod.clone(),
+                    node: "a".into(),
+                    slot: Some(3),
+                    completes: true,
+                    asks: None,
+                }),
+                Effect::Evict(Evict {
+                    pod: pod.clone(),
+                    cause: EvictCause::Preemption,
+                    beneficiary: Some(group("g").key),
+                    message: "for g".into(),
+                    again: false,
+                }),
+                Effect::PodWaits(PodWaits {
+                    pod,
+                    reason: Code::new("Unschedulable"),
+                    message: "0/1 nodes are available".into(),
+                    nominated: None,
+                }),
+            ],
+            decisions: vec![Decision {
+                gang: "team/g".into(),
+                group: None,
+                queue: "default".into(),
+                outcome: Outcome::Waits {
+                    reason: Code::new("Unschedulable"),
+                    message: "no room".into(),
+                },
+            }],
+            wake_at: Some(Time(u64::MAX)),
+            ..Plan::default()
+        };
+        let entry = Entry::Decided(Time(5), plan);
+        assert_eq!(again(&entry), entry);
+        let entry = Entry::Gap(
+            Time(6),
+            Gap {
+                entries: 2,
+                why: "slow".into(),
+            },
+        );
+        assert_eq!(again(&entry), entry);
+        assert_eq!((entry.at(), entry.count()), (Time(6), 2));
+    }
+}
