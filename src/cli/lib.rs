@@ -9,6 +9,7 @@ mod config;
 mod controllers;
 mod convert;
 mod crds;
+mod explained;
 mod extensions;
 mod external;
 mod input;
@@ -18,6 +19,8 @@ mod plugin_schema;
 mod probe;
 mod program;
 mod reach;
+mod recording;
+mod replay;
 mod run;
 mod simulate;
 mod snapshot;
@@ -75,6 +78,7 @@ enum Command {
     /// Exit code 0: it is. 1: it is not, or does not answer; standard error says why.
     Probe(probe::Arguments),
     Snapshot(snapshot::Arguments),
+    Replay(replay::Arguments),
     /// Asks the instance that schedules why something is where it is.
     ///
     /// Who may `get` a PodGroup, a Queue or a Testbed may ask about it. docs/why.md explains the answer.
@@ -136,6 +140,7 @@ impl Arguments {
             Command::Simulate(arguments) => simulate::run(&arguments, extensions),
             Command::Probe(arguments) => probe::run(&arguments),
             Command::Snapshot(arguments) => snapshot::run(&arguments),
+            Command::Replay(arguments) => replay::run(&arguments, extensions),
             Command::Why(arguments) => why::run(&arguments),
             Command::Top(arguments) => top::run(&arguments),
             Command::Bench(arguments) => bench::run(arguments),

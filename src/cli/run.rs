@@ -4,6 +4,7 @@ use super::Extensions;
 use super::controllers::{self, Ghosts};
 use super::external::External;
 use super::program::{self, Program, READ_WITHIN, WRITE_WITHIN};
+use super::recording::{Record, written};
 use clap::Args;
 use kube::Config;
 use muster_cluster::client::{self, Transport};
@@ -11,7 +12,7 @@ use muster_cluster::remote::Directory;
 use muster_cluster::reviews::Reviews;
 use muster_cluster::{Explanations, Fence, Health, Metrics};
 use muster_config::SchedulerConfiguration;
-use muster_live::Options;
+use muster_live::{Options, Recording};
 use muster_serve::{Desk, Shown};
 use std::pin::pin;
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ pub(super) struct Arguments {
     ghosts: Ghosts,
     #[command(flatten)]
     external: External,
+    #[command(flatten)]
+    record: Record,
 }
 
 /// Runs until SIGTERM or SIGINT.
@@ -43,9 +46,10 @@ pub(super) fn run(arguments: Arguments, extensions: &Extensions) -> ExitCode {
         controllers,
         ghosts,
         external,
+        record,
     } = arguments;
     let ghosts = controllers.then_some(ghosts);
-    program.run(|program| schedule(program, ghosts, external, extensions))
+    program.run(|program| schedule(program, ghosts, external, record, extensions))
 }
 
 /// Schedules; returns an error when Muster cannot start, loses its lease or ends by itself.
@@ -53,11 +57,13 @@ async fn schedule(
     program: Program,
     ghosts: Option<Ghosts>,
     external: External,
+    record: Record,
     extensions: &Extensions,
 ) -> anyhow::Result<()> {
     if ghosts.is_none() {
         external.without_controllers()?;
     }
+    record.check()?;
     let (configuration, cluster) = program.load().await?;
     let metrics = Arc::new(Metrics::new()?);
     let controllers = match ghosts {
@@ -69,13 +75,19 @@ async fn schedule(
         }
         None => None,
     };
-    let options = options(
+    let mut options = options(
         &program,
         &configuration,
         &cluster,
         Arc::clone(&metrics),
         extensions,
     )?;
+    options.recording = record.storage().map(|storage| Recording {
+        storage,
+        instance: host_of(&options.instance),
+        configuration: written(&configuration),
+        counts: Arc::default(),
+    });
     let reviewer = client::client(&cluster, Transport::Http1, REVIEW_WITHIN)?;
     let shown = Shown {
         health: Arc::clone(&options.health),
@@ -160,5 +172,19 @@ fn options(
         health: Arc::new(Health::default()),
         metrics,
         explanations: Arc::new(Explanations::default()),
+        recording: None,
     })
+}
+
+/// The pod or host that the name of a process begins with, as a part of a file's name.
+fn host_of(instance: &str) -> String {
+    let host = instance.split('_').next().unwrap_or_default();
+    let allowed = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' {
+            c
+        } else {
+            '-'
+        }
+    };
+    host.chars().take(64).map(allowed).collect()
 }

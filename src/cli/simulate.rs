@@ -3,21 +3,24 @@
 //! Exit code 0 when it could be played, whatever became of the gangs; 2 on bad input; 3 when
 //! Muster broke a rule of its own, and then nothing of what came of it can be trusted.
 
-use super::why_target::{Target, TargetKind};
+use super::explained::Explanation;
+use super::recording::Record;
+use super::why_target::Target;
 use super::{BAD_INPUT, BUG, Extensions, input, whole_file};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use k8s_openapi::jiff::Timestamp;
 use muster_api::duration;
-use muster_api::why::{gang_in_words, queue_in_words, testbed_in_words};
+use muster_config::SchedulerConfiguration;
 use muster_core::engine::Policy;
 use muster_model::Object;
-use muster_model::explanation::{Clock, GangExplanation, QueueExplanation, TestbedExplanation};
+use muster_model::explanation::Clock;
 use muster_model::units::{Millis, Time};
 use muster_sim::driver::Driver;
 use muster_sim::network::Network;
 use muster_sim::page::page;
 use muster_sim::picture::{Subject, picture};
+use muster_sim::recording::Recording;
 use muster_sim::report::{Difference, Report, difference, difference_table, report, table};
 use muster_sim::scenario::{self, Choices, Durations, Scenario, load_by};
 use serde::Serialize;
@@ -96,6 +99,9 @@ pub(super) struct Arguments {
     /// The Topology by whose domains --svg and --html draw the cluster; without it, the first by name
     #[arg(long, value_name = "NAME")]
     topology: Option<String>,
+
+    #[command(flatten)]
+    record: Record,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -124,8 +130,13 @@ fn date(text: &str) -> Result<Time, String> {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
-    let (base, scenario, policy) = match read(arguments, extensions) {
-        Ok(read) => read,
+    let Input {
+        base,
+        scenario,
+        policy,
+        configuration,
+    } = match read(arguments, extensions) {
+        Ok(input) => input,
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::from(BAD_INPUT);
@@ -141,10 +152,11 @@ pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
         eprintln!("{error}");
         return ExitCode::from(BAD_INPUT);
     }
-    if let Err(error) = check_files(arguments) {
-        eprintln!("{error}");
+    if let Err(error) = check_files(arguments).and_then(|()| arguments.record.check()) {
+        eprintln!("{error:#}");
         return ExitCode::FAILURE;
     }
+    let recording = arguments.record.of_scenario(scenario.begin, &configuration);
     let without = arguments.what_if.is_some().then(|| {
         // Of this one no more is asked.
         let bare = Arguments {
@@ -153,9 +165,14 @@ pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
             why: Vec::new(),
             ..arguments.clone()
         };
-        play(base, policy.clone(), &bare).report
+        play(base, policy.clone(), &bare, None).report
     });
-    let Played { report, why, files } = play(scenario, policy, arguments);
+    let Played {
+        report,
+        why,
+        files,
+        recorded,
+    } = play(scenario, policy, arguments, recording);
     let changed = without.as_ref().map(|without| difference(without, &report));
     let broken = broken_rules(&report.violations);
     eprint!("{}", broken.as_deref().unwrap_or_default());
@@ -163,7 +180,8 @@ pub(super) fn run(arguments: &Arguments, extensions: &Extensions) -> ExitCode {
         .iter()
         .map(|(file, text)| whole_file::write(file, text));
     let written: Vec<anyhow::Result<()>> = written.collect();
-    let written = written.into_iter().collect::<anyhow::Result<()>>();
+    let written = written.into_iter().chain([recorded]);
+    let written = written.collect::<anyhow::Result<()>>();
     let why = match why {
         Ok(why) => why,
         Err(error) => {
@@ -227,11 +245,17 @@ fn check_files(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is played without edits, what is played, and by which policy. Without edits the first is empty.
-fn read(
-    arguments: &Arguments,
-    extensions: &Extensions,
-) -> anyhow::Result<(Scenario, Scenario, Policy)> {
+/// What is read.
+struct Input {
+    /// What is played without edits; empty where there are none.
+    base: Scenario,
+    /// What is played.
+    scenario: Scenario,
+    policy: Policy,
+    configuration: SchedulerConfiguration,
+}
+
+fn read(arguments: &Arguments, extensions: &Extensions) -> anyhow::Result<Input> {
     let configuration = muster_config::load_or_default(arguments.config.as_deref())?;
     let policy = extensions.policy(&configuration)?;
     let sources = input::sources(&arguments.files)?;
@@ -249,22 +273,20 @@ fn read(
         seed: arguments.seed,
     };
     let reading = configuration.reading(&policy);
-    let base = load_by(&sources, &[], &reading, &choices)?;
-    let Some(edits) = &arguments.what_if else {
-        return Ok((Scenario::default(), base, policy));
+    let mut base = load_by(&sources, &[], &reading, &choices)?;
+    let scenario = match &arguments.what_if {
+        Some(edits) => {
+            let edits = input::sources(std::slice::from_ref(edits))?;
+            load_by(&sources, &edits, &reading, &choices)?
+        }
+        None => std::mem::take(&mut base),
     };
-    let edits = input::sources(std::slice::from_ref(edits))?;
-    let edited = load_by(&sources, &edits, &reading, &choices)?;
-    Ok((base, edited, policy))
-}
-
-/// Why something is where it is.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Explanation {
-    Gang(Box<GangExplanation>),
-    Queue(Box<QueueExplanation>),
-    Testbed(Box<TestbedExplanation>),
+    Ok(Input {
+        base,
+        scenario,
+        policy,
+        configuration,
+    })
 }
 
 /// What came of a scenario.
@@ -272,13 +294,23 @@ struct Played {
     report: Report,
     why: Result<Vec<Explanation>, String>,
     files: Vec<Page>,
+    /// Whether the record is whole, if there is one.
+    recorded: anyhow::Result<()>,
 }
 
-fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
+fn play(
+    scenario: Scenario,
+    policy: Policy,
+    arguments: &Arguments,
+    recording: Option<Recording>,
+) -> Played {
     let bar = progress_bar(&scenario);
     let mut driver = Driver::new(scenario, policy, Network::calm(arguments.seed));
     if arguments.html.is_some() || arguments.svg.is_some() {
         driver = driver.with_story();
+    }
+    if let Some(recording) = &recording {
+        driver.set_tapes(Box::new(recording.clone()));
     }
     let targets = arguments.why.iter();
     let targets: Vec<Target> = targets
@@ -322,7 +354,15 @@ fn play(scenario: Scenario, policy: Policy, arguments: &Arguments) -> Played {
     if let Some(file) = &arguments.html {
         files.push((file.clone(), page_of(&mut driver, &report, &subject)));
     }
-    Played { report, why, files }
+    // Records are ended with what writes them.
+    drop(driver);
+    let recorded = recording.map_or(Ok(()), |recording| recording.end());
+    Played {
+        report,
+        why,
+        files,
+        recorded: recorded.context("--record"),
+    }
 }
 
 fn drawn(driver: &Driver, subject: &Subject, at: Time) -> String {
@@ -342,27 +382,13 @@ fn explain_all(driver: &Driver, targets: &[Target], now: Time) -> Result<Vec<Exp
 
 fn explain(driver: &Driver, target: &Target, now: Time) -> Option<Explanation> {
     let scheduler = driver.brain()?.scheduler();
-    let namespace = target.namespace.as_deref().unwrap_or_default();
     // What began at a date is told by dates.
-    let of_cluster = driver.begin() > Time::ZERO;
-    let clock = |clock: Clock| if of_cluster { Clock::Utc } else { clock };
-    let key = match target.kind {
-        TargetKind::PodGroup => scheduler.gang_named(namespace, &target.name)?,
-        TargetKind::Pod => scheduler.pod_named(namespace, &target.name)?,
-        TargetKind::Queue => {
-            let mut found = scheduler.explain_queue(&target.name, now)?;
-            found.clock = clock(found.clock);
-            return Some(Explanation::Queue(Box::new(found)));
-        }
-        TargetKind::Testbed => {
-            let mut found = scheduler.explain_testbed(&target.name, now)?;
-            found.clock = clock(found.clock);
-            return Some(Explanation::Testbed(Box::new(found)));
-        }
+    let clock = if driver.begin() > Time::ZERO {
+        Clock::Utc
+    } else {
+        Clock::Scenario
     };
-    let mut found = scheduler.explain_gang(&key, now, u32::MAX)?;
-    found.clock = clock(found.clock);
-    Some(Explanation::Gang(Box::new(found)))
+    Explanation::of(scheduler, target, now, clock)
 }
 
 fn page_of(driver: &mut Driver, report: &Report, subject: &Subject) -> String {
@@ -437,11 +463,7 @@ fn print(
             let mut text = table(report);
             for one in why {
                 text.push('\n');
-                text.push_str(&match one {
-                    Explanation::Gang(gang) => gang_in_words(gang),
-                    Explanation::Queue(queue) => queue_in_words(queue),
-                    Explanation::Testbed(testbed) => testbed_in_words(testbed),
-                });
+                text.push_str(&one.in_words());
             }
             if let Some(difference) = difference {
                 text.push('\n');
@@ -514,8 +536,9 @@ spec: {containers: [{name: c, image: i}]}
             topology: None,
             why: Vec::new(),
             namespace: "default".to_owned(),
+            record: Record::default(),
         };
-        play(scenario, policy, &arguments).report
+        play(scenario, policy, &arguments, None).report
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub struct Recording {
     /// The name of this process in it.
     pub instance: String,
     /// By what the core decides, as it is written in a file.
-    pub configuration: serde_json::Value,
+    pub configuration: Option<serde_json::Value>,
     /// What was written so far.
     pub counts: Arc<Counts>,
 }
@@ -112,7 +112,7 @@ impl Recording {
             instance: self.instance,
             started,
             clock: Clock::Utc,
-            configuration: Some(self.configuration),
+            configuration: self.configuration,
         };
         let recorder = Recorder::start(self.storage, about, self.counts);
         Ok(Box::new(recorder.map_err(Error::RecorderStart)?))

@@ -12,6 +12,7 @@
 //! A *term* is what one core went through, from its start on: a scheduler that takes over begins one. A term is split into
 //! *parts*, a file each. docs/replay.md describes them for users.
 
+mod decisions;
 mod entry;
 mod error;
 mod folder;
@@ -22,6 +23,7 @@ mod recorder;
 mod taped;
 mod writer;
 
+pub use decisions::{Decided, Decisions, What};
 pub use entry::{Entry, Gap};
 pub use error::RecordError;
 pub use folder::{Folder, Part, Term};

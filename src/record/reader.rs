@@ -96,6 +96,7 @@ fn wrong_line(file: &Path, line: u64, text: &[u8], why: &str) -> RecordError {
 pub struct Reader {
     term: String,
     about: About,
+    muster: String,
     has_beginning: bool,
     /// Parts that are not begun yet.
     rest: VecDeque<Part>,
@@ -121,6 +122,7 @@ impl Reader {
         let mut reader = Self {
             term: term.name.clone(),
             about,
+            muster: head.muster.clone(),
             has_beginning: head.part == 1 && head.entries_before == 0,
             rest,
             part: Some(part),
@@ -135,6 +137,12 @@ impl Reader {
     #[must_use]
     pub const fn about(&self) -> &About {
         &self.about
+    }
+
+    /// The version of Muster that wrote it.
+    #[must_use]
+    pub fn muster(&self) -> &str {
+        &self.muster
     }
 
     /// Whether it begins with the start of the core: only then can it be played again.
