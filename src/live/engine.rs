@@ -13,7 +13,7 @@ use muster_lint::Linter;
 use muster_model::resources::CORE;
 use muster_model::units::{Millis, Time};
 use muster_model::{Decision, Event, Neighbours, ObjectKey, Outcome, Plan, Span, SpanKind};
-use muster_record::Taped;
+use muster_record::{Counts, Taped};
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::io;
@@ -33,6 +33,8 @@ const BATCH: usize = 512;
 /// What the thread works with.
 pub(super) struct Engine {
     pub(super) core: Taped,
+    /// What was written of the record, if there is one.
+    pub(super) recorded: Option<Arc<Counts>>,
     pub(super) explanations: Arc<Explanations>,
     pub(super) news: mpsc::Receiver<News>,
     pub(super) lanes: Arc<Lanes>,
@@ -261,6 +263,9 @@ impl Engine {
         let stats = self.core.scheduler().stats();
         let metrics = &self.metrics;
         metrics.show(&stats);
+        if let Some(recorded) = &self.recorded {
+            metrics.show_recorded(recorded.written(), recorded.lost());
+        }
         metrics.show_reserved(self.core.scheduler().reserved());
         let queues = self.core.scheduler().state().queues();
         // One that is only named goes without news of it.

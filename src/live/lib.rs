@@ -179,12 +179,15 @@ async fn lead(
     };
     let watches = watch::start(&options.reader, &reading, &outlet);
     let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(options.policy.profiles())));
+    let recorded = options.recording.as_ref();
+    let recorded = recorded.map(|record| Arc::clone(&record.counts));
     let tape = options.recording.map(|record| record.start(clock.now()));
     let mut core = Taped::new(options.policy, tape.transpose()?);
     core.keep_explaining();
     let pulse = health.pulse().clone();
     let engine = Engine {
         core,
+        recorded,
         explanations: options.explanations,
         news,
         lanes: Arc::clone(&lanes),

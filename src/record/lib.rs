@@ -21,6 +21,8 @@ mod player;
 mod reader;
 mod recorder;
 mod taped;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use decisions::{Decided, Decisions, What};

@@ -29,10 +29,22 @@ const END_WITHIN: Duration = Duration::from_secs(2);
 /// What was written so far, for metrics.
 #[derive(Debug, Default)]
 pub struct Counts {
+    written: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Counts {
     /// Entries that were written.
-    pub written: AtomicU64,
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
     /// Entries that are missing.
-    pub lost: AtomicU64,
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
 }
 
 /// Hands entries to the thread.
@@ -56,7 +68,8 @@ impl Recorder {
         Self::with_bound(storage, about, counts, BOUND)
     }
 
-    fn with_bound(
+    /// The same where so many entries may wait.
+    pub(crate) fn with_bound(
         storage: Storage,
         about: About,
         counts: Arc<Counts>,

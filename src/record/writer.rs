@@ -91,8 +91,7 @@ impl Writer {
     /// When it cannot be written: then all that follows is worth nothing without another part.
     pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if self.written() >= self.storage.part() {
-            self.end_part(true)?;
-            self.begin_part(None)?;
+            self.next_part()?;
         }
         let mut line = std::mem::take(&mut self.line);
         entry.write(&mut line)?;
@@ -105,6 +104,12 @@ impl Writer {
             self.flushed = entry.at();
         }
         Ok(())
+    }
+
+    /// Begins another part.
+    pub(crate) fn next_part(&mut self) -> io::Result<()> {
+        self.end_part(true)?;
+        self.begin_part(None)
     }
 
     /// Has all that was written reach the file.
@@ -158,7 +163,8 @@ impl Writer {
         let head = Head::of(&self.about, part, self.entries, gap);
         self.line(&head)?;
         let (storage, term) = (&self.storage, &self.term);
-        let left = storage.limit.saturating_sub(storage.part());
+        // A part may become a little larger than it is to be.
+        let left = storage.limit.saturating_sub(2 * storage.part());
         self.lost_beginning |= make_room(&storage.folder, left, term, part)?;
         Ok(())
     }

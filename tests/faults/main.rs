@@ -21,6 +21,9 @@ mod oracle;
 mod outages;
 mod plans;
 mod pods;
+mod recorded;
+#[path = "../support/replayed.rs"]
+mod replayed;
 mod slots;
 mod slow;
 #[path = "../support/small/mod.rs"]
@@ -118,6 +121,8 @@ static PLANS_OVER: AtomicU64 = AtomicU64::new(0);
 /// What a seed stands for.
 struct Play {
     driver: Driver,
+    /// By what it decides.
+    policy: Policy,
     /// Somebody outside has to agree to some pods.
     with_askers: bool,
     /// The books of queues keep some from starting that fit.
@@ -164,7 +169,7 @@ fn start(seed: u64, trace: bool) -> Play {
     }
     with_a_plugin(&mut policy, &mut random.split());
     let eyes = Eyes::of(&scenario);
-    let mut driver = Driver::new(scenario, policy, network);
+    let mut driver = Driver::new(scenario, policy.clone(), network);
     if standby {
         driver = driver.with_standby();
     }
@@ -174,6 +179,7 @@ fn start(seed: u64, trace: bool) -> Play {
     }
     Play {
         driver,
+        policy,
         with_askers,
         has_limits,
         has_jobs: lots.is_some(),
@@ -189,6 +195,7 @@ fn play(seed: u64, trace: bool) -> Result<Met, String> {
         has_limits,
         eyes,
         has_jobs,
+        policy: _,
     } = start(seed, trace);
     let until = FAULTS + CALM;
     let mut lacking = Lacking::default();

@@ -15,6 +15,8 @@ mod fake_api;
 mod gang_by_permit;
 #[path = "../../examples/network_device.rs"]
 mod network_device;
+#[path = "../support/replayed.rs"]
+mod replayed;
 #[path = "../support/schema.rs"]
 mod schema;
 #[path = "../support/simulate.rs"]
@@ -46,6 +48,7 @@ mod probe_cli;
 mod protobuf;
 mod queue_edits;
 mod queue_jobs;
+mod replay;
 mod scenarios;
 mod simulate_cli;
 mod simulate_cluster;

@@ -10,7 +10,8 @@ use muster::sim::report::report;
 use muster::sim::scenario::{Source, load};
 use std::path::PathBuf;
 
-fn files() -> Vec<PathBuf> {
+/// The scenarios.
+pub(crate) fn files() -> Vec<PathBuf> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios");
     let entries = std::fs::read_dir(folder).unwrap();
     let mut files: Vec<_> = entries

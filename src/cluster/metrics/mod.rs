@@ -10,15 +10,15 @@ use crate::process::Process;
 use crate::this_build;
 use core::CoreCounters;
 use external::ExternalCounters;
-use maker::Maker;
+use maker::{Maker, raise};
 use muster_api::kinds::Kind;
 use muster_model::explanation::ClaimKind;
 use muster_model::resources::CORE;
 use muster_model::{DEFAULT_QUEUE, RemotePoint};
 use muster_model::{GangPhase, Stats, Table};
 use prometheus::{
-    Gauge, GaugeVec, Histogram, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    Gauge, GaugeVec, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Opts, Registry, TextEncoder,
 };
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -167,6 +167,9 @@ pub struct Metrics {
     pub plugin_seconds: HistogramVec,
     /// 1 while a plugin that failed is left alone.
     pub plugin_breaker: IntGaugeVec,
+    /// Entries of the record that were written, and those that are missing.
+    record_entries: IntCounter,
+    record_lost: IntCounter,
 }
 
 impl Metrics {
@@ -317,6 +320,14 @@ impl Metrics {
                 &ANSWER_BUCKETS,
                 "plugin",
             )?,
+            record_entries: make.counter(
+                "record_entries_total",
+                "Entries of the record that were written",
+            )?,
+            record_lost: make.counter(
+                "record_lost_entries_total",
+                "Entries that are missing in the record",
+            )?,
             plugin_breaker: make.gauges(
                 "plugin_breaker_open",
                 "1 while a plugin in another process that failed is left alone.",
@@ -400,6 +411,12 @@ impl Metrics {
             let cores = f64::from(milli) / 1_000.0;
             self.reserved_cores.with_label_values(&[queue]).set(cores);
         }
+    }
+
+    /// Shows how many entries of the record were written so far, and how many are missing.
+    pub fn show_recorded(&self, written: u64, lost: u64) {
+        raise(&self.record_entries, written);
+        raise(&self.record_lost, lost);
     }
 
     /// Shows of how many objects it is kept what they say.
