@@ -290,14 +290,14 @@ mod tests {
         let plan = Plan {
             effects: vec![
                 Effect::Bind(Bind {
-                    pod: new.key.clone(),
+                    pod: new.key,
                     node: "m".into(),
                     slot: None,
                     completes: false,
                     asks: None,
                 }),
                 Effect::Evict(Evict {
-                    pod: old.key.clone(),
+                    pod: old.key,
                     cause: EvictCause::Preemption,
                     beneficiary: Some(group("high").key),
                     message: "makes room".into(),

@@ -171,7 +171,7 @@ struct Scribe {
 }
 
 enum State {
-    Writes(Writer),
+    Writes(Box<Writer>),
     /// Nothing can be written.
     Failed {
         /// How many parts there are.
@@ -270,7 +270,7 @@ impl Scribe {
                     ),
                     None => tracing::info!(term = writer.term(), "recording"),
                 }
-                self.state = State::Writes(writer);
+                self.state = State::Writes(Box::new(writer));
             }
             Err(error) => {
                 // Part of it may be there, under its number.
