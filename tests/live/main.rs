@@ -45,6 +45,7 @@ mod programs;
 mod promises;
 mod protobuf;
 mod queue_jobs;
+mod recorded;
 mod scenarios;
 mod scheduling;
 mod served;

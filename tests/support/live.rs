@@ -293,6 +293,7 @@ impl Cluster {
                 health: Arc::clone(&health),
                 metrics: Arc::clone(&metrics),
                 explanations: Arc::new(Explanations::default()),
+                recording: None,
             };
             change(&mut options);
             runtime.spawn(live::run(options, async {
