@@ -10,17 +10,20 @@ use std::path::Path;
 /// The first plan that is another, and everything that is missing.
 pub(crate) fn replayed(folder: &Path, policy: &Policy) -> Result<u64, String> {
     let mut plans = 0;
-    for term in Folder::open(folder).map_err(text)?.terms {
-        let mut reader = Reader::open(&term).map_err(text)?;
+    for term in Folder::open(folder)
+        .map_err(|error| error.to_string())?
+        .terms
+    {
+        let mut reader = Reader::open(&term).map_err(|error| error.to_string())?;
         if !reader.has_beginning() {
             return Err(format!("{}: no beginning", term.name));
         }
         let mut player = Player::new(policy.clone());
-        while let Some(read) = reader.read().map_err(text)? {
+        while let Some(read) = reader.read().map_err(|error| error.to_string())? {
             let Read::Line(line) = read else {
                 return Err(format!("{}: {read:?}", term.name));
             };
-            match player.play(&line).map_err(text)? {
+            match player.play(&line).map_err(|error| error.to_string())? {
                 Played::Heard => {}
                 Played::Same(_) => plans += 1,
                 Played::Differs(difference) => {
@@ -31,8 +34,4 @@ pub(crate) fn replayed(folder: &Path, policy: &Policy) -> Result<u64, String> {
         }
     }
     Ok(plans)
-}
-
-fn text(error: impl ToString) -> String {
-    error.to_string()
 }
