@@ -7,6 +7,7 @@ use crate::head::{About, END, End, GROUP, HEAD, Head, VERSION};
 use flate2::read::GzDecoder;
 use muster_model::units::Time;
 use std::collections::VecDeque;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub enum Read {
 }
 
 /// A line of an entry, as it stands there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Line {
     /// In which file.
     pub file: PathBuf,
@@ -45,6 +46,13 @@ pub struct Line {
     pub entry: u64,
     /// Its text.
     pub text: Vec<u8>,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, text) = (self.file.display(), short(&self.text));
+        write!(f, "{file}, line {}: {text}", self.number)
+    }
 }
 
 impl Line {
@@ -274,8 +282,8 @@ struct Open {
     from: BufReader<GzDecoder<File>>,
 }
 
-impl std::fmt::Debug for Open {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, .. } = self;
         write!(f, "{} after line {line}", file.display())
     }
