@@ -3,6 +3,7 @@
 use muster_model::units::Time;
 use muster_model::{Event, Plan};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What reached the core, or what it decided then. Each is a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,17 @@ pub struct Gap {
     pub entries: u64,
     /// Why, in words.
     pub why: String,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = &self.why;
+        match self.entries {
+            0 => write!(f, "entries may be missing: {why}"),
+            1 => write!(f, "1 entry is missing: {why}"),
+            entries => write!(f, "{entries} entries are missing: {why}"),
+        }
+    }
 }
 
 impl Entry {

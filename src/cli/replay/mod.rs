@@ -105,7 +105,7 @@ impl Arguments {
                 let line = match read {
                     Read::Line(line) => line,
                     Read::Gap(gap) => {
-                        eprintln!("{}: {}", term.name, words::gap(&gap));
+                        eprintln!("{}: {gap}", term.name);
                         continue;
                     }
                     Read::CutOff { file, lines } => {

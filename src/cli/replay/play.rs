@@ -41,17 +41,10 @@ pub(super) struct Outcome {
     pub(super) came: Came,
     /// Entries that stand behind what could be compared.
     pub(super) not_compared: u64,
-    pub(super) gaps: Vec<Missing>,
+    pub(super) gaps: Vec<Gap>,
     /// The file that has no end, and how many lines of it are whole.
     pub(super) cut_off: Option<(PathBuf, u64)>,
     pub(super) difference: Option<Differs>,
-}
-
-/// Entries that are missing.
-#[derive(Debug, Serialize)]
-pub(super) struct Missing {
-    pub(super) entries: u64,
-    pub(super) why: String,
 }
 
 /// The first plan that is another.
@@ -97,8 +90,8 @@ pub(super) fn compare(
     while let Some(read) = reader.read()? {
         let line = match read {
             Read::Line(line) => line,
-            Read::Gap(Gap { entries, why }) => {
-                outcome.gaps.push(Missing { entries, why });
+            Read::Gap(gap) => {
+                outcome.gaps.push(gap);
                 if player.take().is_some() {
                     outcome.came = Came::Gap;
                 }
@@ -193,10 +186,9 @@ pub(super) fn up_to(
                     );
                 }
             }
-            Read::Gap(gap) => bail!(
-                "{name}: {}; what the scheduler knew afterwards cannot be found out",
-                super::words::gap(&gap)
-            ),
+            Read::Gap(gap) => {
+                bail!("{name}: {gap}; what the scheduler knew afterwards cannot be found out")
+            }
             Read::CutOff { .. } => {}
         }
     }

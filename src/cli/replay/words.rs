@@ -5,7 +5,7 @@ use super::time::in_words;
 use muster_model::explanation::{Clock, Thousandths};
 use muster_model::units::Time;
 use muster_model::{Effect, EvictCause, Plan, counted};
-use muster_record::{Decided, Gap, What};
+use muster_record::{Decided, What};
 use std::path::Path;
 
 /// So many effects are shown of a plan that is another.
@@ -72,19 +72,6 @@ pub(super) fn decided(decided: &Decided, clock: Clock) -> String {
     format!("{at}  {what}")
 }
 
-/// What is missing.
-pub(super) fn gap(gap: &Gap) -> String {
-    missing(gap.entries, &gap.why)
-}
-
-fn missing(entries: u64, why: &str) -> String {
-    match entries {
-        0 => format!("entries may be missing: {why}"),
-        1 => format!("1 entry is missing: {why}"),
-        entries => format!("{entries} entries are missing: {why}"),
-    }
-}
-
 /// A file without an end.
 pub(super) fn cut_off(file: &Path, lines: u64) -> String {
     format!(
@@ -120,7 +107,7 @@ pub(super) fn outcome(outcome: &Outcome, against: Option<&str>) -> String {
         line(&format!("{compared}: the same plans{by}, byte for byte"));
     }
     for one in &outcome.gaps {
-        line(&missing(one.entries, &one.why));
+        line(&one.to_string());
     }
     if let Some(difference) = &outcome.difference {
         differs(difference, outcome.clock, against, &mut line);
