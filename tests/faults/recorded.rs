@@ -7,7 +7,7 @@ use muster::record::{Folder, Storage};
 use muster::sim::recording::Recording;
 
 /// Seeds that are recorded.
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 6;
 
 #[test]
 fn what_is_recorded_among_faults_is_played_to_the_same_plans() {
