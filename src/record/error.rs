@@ -37,6 +37,15 @@ pub enum RecordError {
         /// What it has instead.
         found: String,
     },
+    /// A file that ends too early to say what it is.
+    #[error(
+        "{file}: it ends within its first line: who writes it has only just begun, or could not go on",
+        file = .file.display()
+    )]
+    NotBegun {
+        /// Which.
+        file: PathBuf,
+    },
     /// Another version.
     #[error(
         "{file}: it is a record of version {found:?}, written by muster {muster}: this one reads {VERSION}",

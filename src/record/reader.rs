@@ -122,16 +122,22 @@ impl Reader {
     /// When that cannot be read.
     pub fn open(term: &Term) -> Result<Self, RecordError> {
         let mut rest: VecDeque<Part> = term.parts.iter().cloned().collect();
-        let first = rest.pop_front().ok_or_else(|| RecordError::Empty {
-            folder: PathBuf::from(&term.name),
-        })?;
-        let (head, part) = Open::begin(&first, &term.name)?;
+        let (head, part) = loop {
+            let first = rest.pop_front().ok_or_else(|| RecordError::Empty {
+                folder: PathBuf::from(&term.name),
+            })?;
+            match Open::begin(&first, &term.name) {
+                // Those that follow say what is missing.
+                Err(RecordError::NotBegun { .. }) if !rest.is_empty() => {}
+                begun => break begun?,
+            }
+        };
         let about = head.about();
         let mut reader = Self {
             term: term.name.clone(),
             about,
             muster: head.muster.clone(),
-            has_beginning: head.part == 1 && head.entries_before == 0,
+            has_beginning: head.entries_before == 0,
             rest,
             part: Some(part),
             entries: 0,
@@ -232,14 +238,21 @@ impl Reader {
     }
 
     /// Begins the next part; says whether there is one.
-    fn next_part(&mut self, why: Option<String>) -> Result<bool, RecordError> {
-        let Some(next) = self.rest.pop_front() else {
-            return Ok(false);
-        };
-        let (head, part) = Open::begin(&next, &self.term)?;
-        self.part = Some(part);
-        self.account_for(&head, why)?;
-        Ok(true)
+    fn next_part(&mut self, mut why: Option<String>) -> Result<bool, RecordError> {
+        while let Some(next) = self.rest.pop_front() {
+            match Open::begin(&next, &self.term) {
+                Ok((head, part)) => {
+                    self.part = Some(part);
+                    self.account_for(&head, why)?;
+                    return Ok(true);
+                }
+                Err(error @ RecordError::NotBegun { .. }) => {
+                    why.get_or_insert_with(|| error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
 
     /// Compares what was before a part with what it says of that.
@@ -254,7 +267,7 @@ impl Reader {
                 said: head.entries_before,
             });
         };
-        if missing > 0 || head.gap.is_some() {
+        if missing > 0 {
             let why = head.gap.clone().or(why);
             let why = why.unwrap_or_else(|| format!("parts before part {} are missing", head.part));
             self.entries += missing;
@@ -308,7 +321,7 @@ impl Open {
         };
         let first = match open.next_line() {
             Ok(Some(line)) => line,
-            Ok(None) => return Err(foreign("it ends within its first line".to_owned())),
+            Ok(None) => return Err(RecordError::NotBegun { file: file.clone() }),
             Err(RecordError::Damaged { .. }) => {
                 return Err(foreign("it is no gzip".to_owned()));
             }

@@ -329,6 +329,32 @@ fn a_part_without_an_end_is_read_as_far_as_it_goes() {
 }
 
 #[test]
+fn a_part_that_could_not_be_begun_is_passed_over() {
+    let day = small_day();
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::start(storage(folder.path(), u64::MAX), about()).unwrap();
+    // What is begun says at once what it is.
+    assert_eq!(read(folder.path()).unwrap().len(), 1);
+    writer.next_part().unwrap();
+    for entry in &day {
+        writer.write(entry).unwrap();
+    }
+    writer.next_part().unwrap();
+    writer.end().unwrap();
+    let parts = only_term(folder.path()).parts;
+    fs::write(&parts[0].file, "").unwrap();
+    let all = read(folder.path()).unwrap();
+    assert_eq!(entries(&all), day);
+    assert_eq!(all.len(), day.len());
+    let reader = Reader::open(&only_term(folder.path())).unwrap();
+    assert!(reader.has_beginning());
+    fs::write(&parts[2].file, "").unwrap();
+    let all = read(folder.path()).unwrap();
+    assert_eq!(entries(&all), day);
+    assert!(matches!(all.last(), Some(Read::Gap(_))), "{:?}", all.last());
+}
+
+#[test]
 fn what_is_no_record_is_said_to_be_none() {
     let folder = tempfile::tempdir().unwrap();
     let file = file_of(folder.path(), "20251128T094057.123Z_m", 1);
@@ -338,7 +364,7 @@ fn what_is_no_record_is_said_to_be_none() {
     assert!(words.starts_with(&file.display().to_string()), "{words}");
     for (text, wanted) in [
         ("", "it ends within its first line"),
-        ("one line", "it ends within its first line"),
+        ("half a line", "it ends within its first line"),
         ("kind: Pod\n", "it begins with \"kind: Pod\""),
         (
             "{\"apiVersion\":\"snapshot.muster.dev/v1\",\"kind\":\"Snapshot\"}\n",

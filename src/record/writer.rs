@@ -162,6 +162,8 @@ impl Writer {
         self.to = Some(GzEncoder::new(file, Compression::fast()));
         let head = Head::of(&self.about, part, self.entries, gap);
         self.line(&head)?;
+        // Who reads it meanwhile finds what it is.
+        self.flush()?;
         let (storage, term) = (&self.storage, &self.term);
         // A part may become a little larger than it is to be.
         let left = storage.limit.saturating_sub(2 * storage.part());

@@ -11,7 +11,7 @@ use super::{BAD_INPUT, Extensions};
 use anyhow::{Context, bail};
 use muster_config::SchedulerConfiguration;
 use muster_core::engine::Policy;
-use muster_record::{About, Decisions, Folder, Player, Read, Reader, Term};
+use muster_record::{About, Decisions, Folder, Player, Read, Reader, RecordError, Term};
 use play::{Came, Outcome};
 use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -97,7 +97,9 @@ impl Arguments {
     fn list(&self, folder: &Folder) -> anyhow::Result<ExitCode> {
         let mut out = BufWriter::new(io::stdout().lock());
         for term in &folder.terms {
-            let mut reader = Reader::open(term)?;
+            let Some(mut reader) = open(term)? else {
+                continue;
+            };
             let until = self.until(reader.about())?;
             let clock = reader.about().clock;
             let mut decisions = Decisions::default();
@@ -139,7 +141,9 @@ impl Arguments {
     fn compare(&self, folder: &Folder, extensions: &Extensions) -> anyhow::Result<ExitCode> {
         let mut outcomes = Vec::new();
         for term in &folder.terms {
-            let mut reader = Reader::open(term)?;
+            let Some(mut reader) = open(term)? else {
+                continue;
+            };
             let until = self.until(reader.about())?;
             let policy = self.policy(term, reader.about(), extensions)?;
             outcomes.push(play::compare(term, &mut reader, policy, until)?);
@@ -202,7 +206,9 @@ impl Arguments {
     fn term<'a>(&self, folder: &'a Folder) -> anyhow::Result<(&'a Term, Reader)> {
         let mut found = None;
         for term in &folder.terms {
-            let reader = Reader::open(term)?;
+            let Some(reader) = open(term)? else {
+                continue;
+            };
             let until = self.until(reader.about())?;
             if until.is_some_and(|until| reader.about().started > until) {
                 if found.is_none() {
@@ -253,6 +259,17 @@ impl Arguments {
             }
         }
         Ok(policy)
+    }
+}
+
+/// Begins to read a term; `None`, and a note, where whoever writes it has only just begun.
+fn open(term: &Term) -> anyhow::Result<Option<Reader>> {
+    match Reader::open(term) {
+        Err(error @ RecordError::NotBegun { .. }) => {
+            eprintln!("{error}");
+            Ok(None)
+        }
+        reader => Ok(Some(reader?)),
     }
 }
 
