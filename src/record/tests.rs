@@ -206,25 +206,33 @@ fn a_field_that_a_newer_version_adds_is_passed_over() {
     assert_eq!(play(&all, Policy::default()), (3, None));
 }
 
+/// Names that cannot be compressed.
+struct Names(u64);
+
+impl Names {
+    /// News of a node whose name takes 1,600 bytes.
+    fn node(&mut self, at: Time) -> Entry {
+        let mut random = || {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0
+        };
+        let name: String = (0..200).map(|_| format!("{:016x}", random())).collect();
+        Entry::Heard(at, Event::is(node(&name, 4)))
+    }
+}
+
 #[test]
 fn a_long_term_is_split_into_parts_and_the_oldest_are_deleted_for_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::start(storage(folder.path(), MIN_LIMIT), about()).unwrap();
-    // Names that cannot be compressed.
-    let mut state = 1_u64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut names = Names(1);
     let mut total = 0;
     let mut dropped = false;
     while total < 3 * MIN_LIMIT {
-        let name: String = (0..200).map(|_| format!("{:016x}", random())).collect();
-        total += name.len() as u64 / 2;
-        let event = Event::is(node(&name, 4));
-        writer.write(&Entry::Heard(Time(2_000), event)).unwrap();
+        total += 1_600;
+        writer.write(&names.node(Time(2_000))).unwrap();
         dropped |= writer.take_lost_beginning();
     }
     writer.end().unwrap();
@@ -533,6 +541,41 @@ fn where_nothing_can_be_written_there_is_a_gap_and_it_is_tried_again() {
     assert_eq!(entries(&all), [later]);
     assert!(!Reader::open(&only_term(&at)).unwrap().has_beginning());
     assert_eq!(counted(&counts), (1, lost));
+}
+
+#[test]
+fn where_nothing_more_can_be_written_there_is_a_gap_and_it_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("r");
+    let counts = Arc::new(Counts::default());
+    let place = storage(&at, MIN_LIMIT);
+    let mut recorder = Recorder::start(place, about(), Arc::clone(&counts)).unwrap();
+    let mut names = Names(2);
+    let mut given = 0;
+    let mut give = |at, wanted: &dyn Fn() -> bool| {
+        while !wanted() {
+            recorder.take(names.node(at));
+            given += 1;
+            while counts.written() + counts.lost() < given {
+                std::thread::yield_now();
+            }
+        }
+    };
+    give(Time(2_000), &|| counts.written() > 0);
+    // The next part cannot be begun.
+    fs::remove_dir_all(&at).unwrap();
+    fs::write(&at, "").unwrap();
+    give(Time(3_000), &|| counts.lost() > 3);
+    fs::remove_file(&at).unwrap();
+    let before = counts.written();
+    give(Time(60_000), &|| counts.written() > before);
+    drop(recorder);
+    let all = read(&at).unwrap();
+    let Read::Gap(gap) = &all[0] else {
+        panic!("{all:?}")
+    };
+    assert_eq!(gap.entries, given - 1);
+    assert_eq!(entries(&all).len(), 1);
 }
 
 #[test]

@@ -290,3 +290,16 @@ fn a_record_is_never_written_over() {
     let words = text(&output.stderr);
     assert!(words.starts_with("--record "), "{words}");
 }
+
+#[test]
+fn a_scheduler_does_not_start_where_nothing_can_be_recorded() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let folder = file.path().to_str().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_muster"))
+        .args(["run", "--kubeconfig", "/nowhere", "--record", folder])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let words = text(&output.stderr);
+    assert!(words.contains(&format!("--record {folder}: ")), "{words}");
+}
