@@ -1,6 +1,6 @@
 //! What a record costs: of a day on which so many pods come in gangs, run and end, and each is told of six times.
 //!
-//!     cargo bench --bench record [-- PODS]
+//!     cargo bench -p muster-record [-- PODS]
 //!
 //! The time of the thread that decides, with a record and without; that of the thread that writes; bytes; and how long it
 //! takes to play it again.
@@ -10,11 +10,11 @@
     reason = "a measurement may end where it cannot go on"
 )]
 
-use muster::core::engine::Policy;
-use muster::model::plain::{amounts, group, key, member_of, node, pod};
-use muster::model::units::{Millis, Time};
-use muster::model::{BindOutcome, Effect, Event, Labels, ObjectKey, PodLabels, PodPhase, PodSpec};
-use muster::record::{
+use muster_core::engine::Policy;
+use muster_model::plain::{amounts, group, key, member_of, node, pod};
+use muster_model::units::{Millis, Time};
+use muster_model::{BindOutcome, Effect, Event, Labels, ObjectKey, PodLabels, PodPhase, PodSpec};
+use muster_record::{
     About, Counts, Entry, Folder, Played, Player, Read, Reader, Recorder, Storage, Tape, Taped,
     Writer,
 };
@@ -136,7 +136,7 @@ fn day(core: &mut Taped, pods: usize) -> usize {
                 spec.phase = PodPhase::Succeeded;
                 core.hear(Event::is(spec.clone()), now, quiet);
                 core.hear(Event::Gone(ObjectKey::Pod(spec.key)), now, quiet);
-                let source = muster::model::Source::Muster;
+                let source = muster_model::Source::Muster;
                 core.hear(Event::Gone(ObjectKey::Gang(gang, source)), now, quiet);
             }
         }
