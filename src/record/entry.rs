@@ -115,6 +115,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_written_is_as_it_is_where_nothing_is_said() {
+        let mut spec = pod("p", Some("g"), 1);
+        let mut line = Vec::new();
+        Entry::Heard(Time(1), Event::is(spec.clone()))
+            .write(&mut line)
+            .unwrap();
+        let text = String::from_utf8(line).unwrap();
+        assert!(!text.contains("terminating"), "{text}");
+        // A field that an earlier version did not know is missing likewise.
+        let text = text.replace(r#""ours":true,"#, "");
+        spec.ours = false;
+        let read = Entry::read(text.as_bytes()).unwrap();
+        assert_eq!(read, Entry::Heard(Time(1), Event::is(spec)));
+        let text = r#"{"decided":[2,{"effects":[]}]}"#;
+        let read = Entry::read(text.as_bytes()).unwrap();
+        assert_eq!(read, Entry::Decided(Time(2), Plan::default()));
+    }
+
+    #[test]
     fn what_is_written_of_a_plan_is_read_as_the_same() {
         let pod = pod("p", None, 1).key;
         let plan = Plan {

@@ -6,7 +6,11 @@ use std::collections::BTreeSet;
 
 /// A `policy/v1` PodDisruptionBudget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct DisruptionBudgetSpec {
     /// `metadata.namespace`.
     pub namespace: String,

@@ -218,23 +218,35 @@ pub struct Housemates {
 /// What of a pod depends on the node's identity, labels and taints alone: two pods with equal
 /// constraints are allowed on the same nodes, whatever they request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Constraints {
     /// By which profile it is scheduled: another one may ask other filters, or the same in another way.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub profile: ProfileId,
     /// `spec.nodeSelector`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub selector: Labels,
     /// The labels that its gang wants of all its nodes. The state fills it in: a pod does not know.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub gang_selector: Labels,
     /// Its gang, if that wants nodes for itself. The state fills it in, too.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub housemates: Option<Housemates>,
     /// `requiredDuringScheduling` node affinity; `None` where the pod has none.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub affinity: Option<NodeSelector>,
     /// `spec.tolerations`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub tolerations: Vec<Toleration>,
     /// What the kubelet must have declared.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub features: NodeFeatures,
     /// What its volumes ask of the node, if they do. The state fills it in, too.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub volumes: Option<Arc<VolumeNeeds>>,
 }
 

@@ -108,7 +108,11 @@ impl Source {
 
 /// What a pod says of its gang, for a gang that no PodGroup defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Implied {
     /// How many pods must run; zero for no gang: its pods are placed one by one.
     pub min_available: u32,
@@ -155,7 +159,11 @@ impl Lifetime {
 
 /// A set of pods of a gang with a minimum and a maximum of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct SubgroupSpec {
     /// What pods say in their label `muster.dev/subgroup`; empty for one that takes all who name none
     /// of the others.
@@ -172,7 +180,11 @@ pub struct SubgroupSpec {
 
 /// Subgroups that are not listed: each is the pods that have the same values of some labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct LabelledSubgroups {
     /// How their names begin; what follows are the values.
     pub name: String,
@@ -212,58 +224,86 @@ impl LabelledSubgroups {
 
 /// What a PodGroup asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct GangSpec {
     /// Namespace, space and name.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub key: GangKey,
     /// The kind of object this was read from.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub source: Source,
     /// `metadata.uid` of that object.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub uid: String,
     /// `metadata.generation` of that object.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub generation: i64,
     /// `metadata.creationTimestamp` of that object.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub created: Time,
     /// Whether it is for us before it has pods: we stand in for the scheduler of its kind, or its label
     /// `muster.dev/scheduler-name` claims it. Of no account for our own kind.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub stands_in: bool,
     /// Whether an MPIJob of its name controls it, which says when one of its members is made: [`MpiJobSpec`](super::MpiJobSpec).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub of_mpi_job: bool,
     /// How many pods must run, over all subgroups.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub min_available: u32,
     /// The subgroups; without any, all pods are one group with `min_available`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub subgroups: Vec<SubgroupSpec>,
     /// Subgroups by values of labels, beside these: of several a pod is in the first that chooses it. Who hears of events finds
     /// them among `subgroups`, in which the pods put them that there are.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub labelled: Vec<LabelledSubgroups>,
     /// The queue; absent, the namespace's or the default one.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub queue: Option<String>,
     /// The priority as a number.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub priority: Option<i32>,
     /// The priority by class.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub priority_class: Option<String>,
     /// Labels that every node of the gang must have.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub node_selector: Labels,
     /// How close together all its pods have to be.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub topology: Option<TopologyWish>,
     /// Whether no pod of another gang may be on its nodes.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub exclusive: bool,
     /// Room that must be free before the gang is admitted.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub min_resources: Amounts,
     /// How long it is protected from its start; `None` is for ever.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub lifetime: Option<Millis>,
     /// How many members may be placed at once, over all subgroups; `None` is no limit.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub replicas: Option<u32>,
     /// How long it may be below its minimum, once it has run, while lost members are replaced.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub repair_for: Option<Millis>,
     /// Nobody of its queue takes members of it one by one, not even those beyond its minimum.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub goes_whole: bool,
     /// What is read otherwise than it is written, and why, in words.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub read_otherwise: Vec<String>,
     /// Why the object cannot be valid, in words; the gang waits while there is a reason.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub invalid: Option<String>,
     /// What its status says that only the process knew which wrote it. Read by one that begins, and not part of
     /// what the object asks for.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub recalled: Recalled,
 }
 

@@ -10,7 +10,11 @@ pub const MAX_TIERS: usize = 16;
 
 /// `topology.volcano.sh/v1alpha1` HyperNode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct HyperNodeSpec {
     /// Its name.
     pub name: String,

@@ -117,3 +117,9 @@ pub type Labels = BTreeMap<String, String>;
 /// Amounts by resource name: `cpu` in thousandths of a core, everything else in whole units
 /// (bytes, devices). Names are Kubernetes' own; a name occurs once.
 pub type Amounts = Vec<(String, i64)>;
+
+/// Whether a value is what it is where nothing is said: then it is not written down.
+#[cfg(feature = "serde")]
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

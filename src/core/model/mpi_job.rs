@@ -2,7 +2,11 @@
 
 /// An MPIJob of mpi-operator. Its PodGroup has its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct MpiJobSpec {
     /// Its namespace.
     pub namespace: String,

@@ -4,7 +4,11 @@ use super::{Amounts, Labels, NodeFeatures, NodeImage, Taint};
 
 /// What a node offers and what keeps pods off it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct NodeSpec {
     /// `metadata.name`.
     pub name: String,

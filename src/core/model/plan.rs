@@ -9,7 +9,11 @@ use std::sync::Arc;
 
 /// The outcome of one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Plan {
     /// What to do, in this order where two effects touch the same object. Effects on different
     /// objects may be carried out at the same time.
@@ -146,7 +150,11 @@ pub struct HeldPlace {
 /// What changed of the room that is nominated, or held for members that are not there yet, since the last
 /// plan: as it is at the end of this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct ClaimNews {
     /// Pods for which others leave a node, which one, and those for which that is over.
     pub nominated: Vec<(PodKey, Option<String>)>,

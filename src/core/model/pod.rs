@@ -105,83 +105,124 @@ impl HostPort {
 
 /// All that decides which nodes a pod fits, and how well: pods with equal shapes fit the same nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct ShapeSpec {
     /// Effective requests (without `pods`, which the core counts itself). Sorted by name.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub requests: Amounts,
     /// Which nodes are allowed.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub constraints: Constraints,
     /// Host ports of all containers. Sorted.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub host_ports: Vec<HostPort>,
     /// Beside which other pods it has to be, and beside which it may not be.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub pods: PodRules,
     /// Over which domains pods like it have to be spread, as the user ordered them.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub spread: Vec<SpreadRule>,
     /// What scores look at besides.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub preferences: Preferences,
     /// On which slots alone it may run.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub claim: Option<Arc<SlotClaim>>,
 }
 
 /// A pod: who it is, what it needs, how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct PodSpec {
     /// Namespace, name, uid.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub key: PodKey,
     /// `metadata.creationTimestamp`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub created: Time,
     /// Whether `spec.schedulerName` is one of ours. Others' pods are usage and never touched.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub ours: bool,
     /// `spec.schedulerName` of a pod that is not ours and names a group; else empty.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub other_scheduler: String,
     /// Whether a DaemonSet controls it: there is one of these on every node, so that it does not make
     /// a node one that is in use.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub daemon: bool,
     /// `spec.nodeName`, once bound.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub node: Option<String>,
     /// `status.nominatedNodeName`: the node that somebody means it to have.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub nominated: Option<String>,
     /// When it was bound, by the API server's clock.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub bound_at: Option<Time>,
     /// `status.phase`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub phase: PodPhase,
     /// Whether `metadata.deletionTimestamp` is set.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub terminating: bool,
     /// Names of `spec.schedulingGates` still set.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub gates: Vec<String>,
     /// The gang it belongs to.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub gang: GangRef,
     /// What it says of its gang, where no PodGroup defines that. Taken out of the news by
     /// who makes a definition of it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub implied: Option<Box<Implied>>,
     /// Its subgroup, by label `muster.dev/subgroup`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub subgroup: Option<String>,
     /// Where it stands in the line of its gang, if whoever made it numbered it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub rank: Option<Rank>,
     /// Its queue when it is a gang of its own, by label `muster.dev/queue`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub queue: Option<String>,
     /// `spec.priority`, as admission resolved it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub priority: Option<i32>,
     /// `spec.priorityClassName`, used where admission has not resolved it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub priority_class: Option<String>,
     /// Whether `spec.preemptionPolicy` is `Never`, as admission resolved it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub never_preempts: Option<bool>,
     /// Its labels, by which PodDisruptionBudgets choose.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub labels: PodLabels,
     /// How long it may run from its start when it is a gang of its own: annotation
     /// `muster.dev/lifetime`, or `activeDeadlineSeconds`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub lifetime: Option<Millis>,
     /// What it needs.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub shape: ShapeSpec,
     /// Its volumes, of those that decide where it may run.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub volumes: Vec<PodVolume>,
     /// Fields it uses that this version cannot honour, by path; it waits while there are any.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub unsupported: Vec<String>,
     /// Whose ghost it is. It is in no gang then, whatever scheduler it names.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub ghost_of: Option<GhostOf>,
     /// Annotation `muster.dev/slot`: where it says that it sits. A word for people; it decides nothing but among
     /// slots that are free to the pod anyway.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub slot: Option<u32>,
 }
 

@@ -81,16 +81,24 @@ pub struct WeightedPodTerm {
 
 /// What a pod asks of other pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct PodRules {
     /// Required affinity: all of these terms hold together, of pods that match all of them.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub affinity: Vec<PodTerm>,
     /// Required anti-affinity: each of these terms holds by itself.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub anti_affinity: Vec<PodTerm>,
     /// Preferred affinity and anti-affinity; none unless a profile scores by it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub preferred: Vec<WeightedPodTerm>,
     /// Whether a profile scores by such terms: then those of pods that have their place draw others there,
     /// the required ones of affinity included.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub draws: bool,
 }
 

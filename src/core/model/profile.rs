@@ -11,17 +11,25 @@ pub struct ProfileId(pub u8);
 /// What scores look at and filters do not. All of it is empty unless a profile scores by it: pods that
 /// differ in nothing else are of one shape then.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Preferences {
     /// `preferredDuringScheduling` node affinity.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub nodes: Vec<Preferred>,
     /// The images of its containers, init containers and image volumes, as often as they are named
     /// there, each with a tag. Sorted.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub images: Vec<String>,
     /// By how much more it asks for where each container that says nothing of it counts as asking for
     /// something: of CPU in thousandths, of memory in bytes. Only scores count so.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub unsaid: [i64; 2],
     /// By which rules it is spread as far as that goes (`whenUnsatisfiable: ScheduleAnyway`).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub spread: Vec<SpreadRule>,
 }
 

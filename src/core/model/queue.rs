@@ -8,7 +8,11 @@ pub const DEFAULT_QUEUE: &str = "default";
 
 /// A queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct QueueSpec {
     /// `metadata.name`.
     pub name: String,
@@ -62,7 +66,11 @@ pub struct QueueSpec {
 
 /// A queue of Volcano's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct VolcanoQueueSpec {
     /// What it says in our words.
     pub queue: QueueSpec,
@@ -207,7 +215,11 @@ pub fn is_critical_class(name: &str) -> bool {
 
 /// A `scheduling.k8s.io/v1` PriorityClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct PriorityClassSpec {
     /// `metadata.name`.
     pub name: String,
@@ -221,7 +233,11 @@ pub struct PriorityClassSpec {
 
 /// A namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct NamespaceSpec {
     /// `metadata.name`.
     pub name: String,

@@ -9,7 +9,11 @@ pub const SHOWN_POSITIONS: u32 = 50;
 
 /// The status of one PodGroup object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct GangStatus {
     /// Which gang.
     pub gang: GangKey,
@@ -49,7 +53,11 @@ pub struct GangStatus {
 
 /// The status of one Queue object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct QueueStatus {
     /// Its name.
     pub queue: String,

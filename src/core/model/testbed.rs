@@ -8,7 +8,11 @@ use std::fmt;
 
 /// A set of slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct TestbedSpec {
     /// `metadata.name`.
     pub name: String,
@@ -24,7 +28,11 @@ pub struct TestbedSpec {
 
 /// A part of the slots of a Testbed: those in one TestbedSlice. No two objects have the same position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct SliceSpec {
     /// `metadata.name`.
     pub name: String,
@@ -38,7 +46,11 @@ pub struct SliceSpec {
 
 /// One slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct SlotSpec {
     /// Its number, which it keeps.
     pub position: u32,

@@ -62,7 +62,11 @@ impl AccessModes {
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct ClaimSpec {
     /// Namespace and name.
     pub key: ClaimKey,
@@ -135,7 +139,11 @@ pub struct Handle {
 
 /// A PersistentVolume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct VolumeSpec {
     /// Its name.
     pub name: String,
@@ -178,7 +186,11 @@ pub enum BindingMode {
 
 /// A StorageClass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct StorageClassSpec {
     /// Its name.
     pub name: String,
@@ -200,7 +212,11 @@ impl StorageClassSpec {
 
 /// A CSINode: which drivers a node has, and how many volumes each may attach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct CsiNodeSpec {
     /// The node's name.
     pub name: String,
@@ -212,7 +228,11 @@ pub struct CsiNodeSpec {
 
 /// A CSIDriver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct CsiDriverSpec {
     /// Its name.
     pub name: String,
@@ -224,7 +244,11 @@ pub struct CsiDriverSpec {
 
 /// A CSIStorageCapacity: how much room a driver has for a class, where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct StorageCapacitySpec {
     /// Namespace and name.
     pub key: ClaimKey,
@@ -240,7 +264,11 @@ pub struct StorageCapacitySpec {
 
 /// A VolumeAttachment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct AttachmentSpec {
     /// Its name.
     pub name: String,

@@ -77,7 +77,11 @@ pub struct Attach {
 
 /// What a pod's volumes ask of its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct VolumeNeeds {
     /// Why no node will do.
     pub refusal: Option<String>,
