@@ -318,7 +318,7 @@ impl Brain {
                 let _ = writeln!(text, "{call}");
             }
         }
-        let state = self.scheduler.state();
+        let state = self.scheduler().state();
         for (_, pod) in state.pods() {
             let (place, held) = (pod.place, pod.nominated);
             let (leaves, eviction) = (pod.terminating, &pod.eviction);
@@ -332,7 +332,7 @@ impl Brain {
         for (_, gang) in state.gangs() {
             let _ = writeln!(text, "{} {:?}", gang.key, gang.advanced_at);
         }
-        let partial = self.scheduler.stats().partial_since;
+        let partial = self.scheduler().stats().partial_since;
         let _ = writeln!(text, "{partial:?} {:?}", self.stalls);
     }
 
