@@ -15,8 +15,8 @@ use muster_model::plain::{amounts, group, key, member_of, node, pod};
 use muster_model::units::{Millis, Time};
 use muster_model::{BindOutcome, Effect, Event, Labels, ObjectKey, PodLabels, PodPhase, PodSpec};
 use muster_record::{
-    About, Counts, Entry, Folder, Played, Player, Read, Reader, Recorder, Storage, Tape, Taped,
-    Writer,
+    About, Counts, Entry, EntryRef, Folder, Played, Player, Read, Reader, Recorder, Storage, Tape,
+    Taped, Writer,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -166,7 +166,12 @@ fn storage(folder: &Path) -> Storage {
 struct Kept(Arc<Mutex<Vec<Entry>>>);
 
 impl Tape for Kept {
-    fn take(&mut self, entry: Entry) {
+    fn take(&mut self, entry: EntryRef<'_>) {
+        let entry = match entry {
+            EntryRef::Heard(at, event) => Entry::Heard(at, event.clone()),
+            EntryRef::Decided(at, plan) => Entry::Decided(at, plan.clone()),
+            EntryRef::Gap(at, gap) => Entry::Gap(at, gap.clone()),
+        };
         self.0.lock().unwrap().push(entry);
     }
 }
@@ -211,7 +216,7 @@ fn main() {
     let before = thread_seconds();
     let mut writer = Writer::start(storage(&place), about()).unwrap();
     for entry in &entries {
-        writer.write(entry).unwrap();
+        writer.write(entry.view()).unwrap();
     }
     writer.end().unwrap();
     let written = thread_seconds() - before;

@@ -17,6 +17,18 @@ pub enum Entry {
     Gap(Time, Gap),
 }
 
+/// The same of what somebody else has. It is written as the same line.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryRef<'a> {
+    /// News.
+    Heard(Time, &'a Event),
+    /// It was to decide.
+    Decided(Time, &'a Plan),
+    /// Entries are missing here.
+    Gap(Time, &'a Gap),
+}
+
 /// Entries that are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
@@ -46,23 +58,48 @@ impl Entry {
         }
     }
 
+    /// The same for who only looks at it.
+    #[must_use]
+    pub const fn view(&self) -> EntryRef<'_> {
+        match self {
+            Self::Heard(at, event) => EntryRef::Heard(*at, event),
+            Self::Decided(at, plan) => EntryRef::Decided(*at, plan),
+            Self::Gap(at, gap) => EntryRef::Gap(*at, gap),
+        }
+    }
+
+    /// Reads a line.
+    pub(crate) fn read(line: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(line)
+    }
+}
+
+impl EntryRef<'_> {
+    /// When it was.
+    #[must_use]
+    pub const fn at(self) -> Time {
+        match self {
+            Self::Heard(at, _) | Self::Decided(at, _) | Self::Gap(at, _) => at,
+        }
+    }
+
     /// How many entries it stands for.
-    pub(crate) const fn count(&self) -> u64 {
+    pub(crate) const fn count(self) -> u64 {
         match self {
             Self::Heard(..) | Self::Decided(..) => 1,
             Self::Gap(_, gap) => gap.entries,
         }
     }
 
-    /// Writes it as a line, without its end, in place of what is in there.
-    pub(crate) fn write(&self, line: &mut Vec<u8>) -> serde_json::Result<()> {
-        line.clear();
-        serde_json::to_writer(line, self)
-    }
-
-    /// Reads a line.
-    pub(crate) fn read(line: &[u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice(line)
+    /// Adds it to a text as a line, or adds nothing.
+    pub(crate) fn write(self, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        let before = text.len();
+        let written = serde_json::to_writer(&mut *text, &self);
+        match written {
+            Ok(()) => text.push(b'\n'),
+            Err(_) => text.truncate(before),
+        }
+        written
     }
 }
 
@@ -76,10 +113,12 @@ mod tests {
     };
 
     fn again(entry: &Entry) -> Entry {
-        let mut line = Vec::new();
-        entry.write(&mut line).unwrap();
+        let mut text = Vec::new();
+        entry.view().write(&mut text).unwrap();
+        let line = text.strip_suffix(b"\n").unwrap();
         assert!(!line.contains(&b'\n'), "it is one line");
-        Entry::read(&line).unwrap()
+        assert_eq!(line, serde_json::to_vec(entry).unwrap());
+        Entry::read(line).unwrap()
     }
 
     #[test]
@@ -118,9 +157,8 @@ mod tests {
     fn what_is_not_written_is_as_it_is_where_nothing_is_said() {
         let mut spec = pod("p", Some("g"), 1);
         let mut line = Vec::new();
-        Entry::Heard(Time(1), Event::is(spec.clone()))
-            .write(&mut line)
-            .unwrap();
+        let entry = Entry::Heard(Time(1), Event::is(spec.clone()));
+        entry.view().write(&mut line).unwrap();
         let text = String::from_utf8(line).unwrap();
         assert!(!text.contains("terminating"), "{text}");
         // A field that an earlier version did not know is missing likewise.
@@ -181,6 +219,7 @@ mod tests {
             },
         );
         assert_eq!(again(&entry), entry);
-        assert_eq!((entry.at(), entry.count()), (Time(6), 2));
+        assert_eq!((entry.at(), entry.view().count()), (Time(6), 2));
+        assert_eq!(entry.view().at(), Time(6));
     }
 }

@@ -26,7 +26,7 @@ mod tests;
 mod writer;
 
 pub use decisions::{Decided, Decisions, What};
-pub use entry::{Entry, Gap};
+pub use entry::{Entry, EntryRef, Gap};
 pub use error::RecordError;
 pub use folder::{Folder, Part, Term};
 pub use head::{About, VERSION};

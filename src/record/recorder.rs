@@ -3,24 +3,26 @@
 //! What waits to be written has a bound, and a write may fail: then entries are missing, the record says how many and
 //! why, and writing is tried again. The same happens to what cannot be written at the beginning.
 
-use crate::entry::{Entry, Gap};
+use crate::entry::{EntryRef, Gap};
 use crate::head::About;
 use crate::taped::Tape;
 use crate::writer::{Storage, Writer};
 use muster_model::units::{Millis, Time};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// So many entries wait to be written at most; all pods of a large cluster are told at once at the beginning.
-const BOUND: usize = 1 << 18;
+/// So much waits to be written at most: all pods of a large cluster are told at once at the beginning.
+const BOUND: usize = 256 << 20;
 /// What comes in so short a while is written together: to wake the thread for each entry would cost more.
 const GATHER: Duration = Duration::from_millis(10);
 /// What was written reaches the file after so long without more.
 const QUIET: Duration = Duration::from_secs(1);
+/// So much room for lines is kept for the next.
+const KEPT: usize = 1 << 20;
 /// After a write that failed the next is tried so much later, by the time of the entries.
 const AGAIN: Millis = Millis(10_000);
 /// At the end it is waited for so long until all is written.
@@ -47,12 +49,38 @@ impl Counts {
     }
 }
 
-/// Hands entries to the thread.
+/// What waits to be written.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Lines.
+    text: Vec<u8>,
+    /// How many entries they stand for, and when the last was.
+    entries: u64,
+    at: Time,
+    /// How many of them are missing.
+    missing: u64,
+    /// Nothing more comes.
+    closed: bool,
+}
+
+/// That, between the two threads.
+#[derive(Debug, Default)]
+struct Between {
+    waiting: Mutex<Waiting>,
+    news: Condvar,
+}
+
+impl Between {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hands entries to the thread. They are made lines at once: that costs less than to copy them.
 #[derive(Debug)]
 pub struct Recorder {
-    sender: Option<Sender<Entry>>,
+    between: Arc<Between>,
     ended: Receiver<()>,
-    waiting: Arc<AtomicUsize>,
     counts: Arc<Counts>,
     bound: usize,
     /// Entries that found no room since the last that did.
@@ -68,19 +96,17 @@ impl Recorder {
         Self::with_bound(storage, about, counts, BOUND)
     }
 
-    /// The same where so many entries may wait.
+    /// The same where so many bytes may wait.
     pub(crate) fn with_bound(
         storage: Storage,
         about: About,
         counts: Arc<Counts>,
         bound: usize,
     ) -> io::Result<Self> {
-        let (sender, entries) = channel();
+        let between = Arc::new(Between::default());
         let (end, ended) = channel();
-        let waiting = Arc::new(AtomicUsize::new(0));
         let scribe = Scribe {
-            entries,
-            waiting: Arc::clone(&waiting),
+            between: Arc::clone(&between),
             counts: Arc::clone(&counts),
             state: State::Failed {
                 parts: 0,
@@ -100,37 +126,30 @@ impl Recorder {
                 drop(end);
             })?;
         Ok(Self {
-            sender: Some(sender),
+            between,
             ended,
-            waiting,
             counts,
             bound,
             lost: 0,
         })
     }
-
-    fn send(&self, entry: Entry) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        // The thread ends by itself only by a bug, which the log tells of; there is no record then.
-        if let Some(sender) = &self.sender {
-            let _ = sender.send(entry);
-        }
-    }
 }
 
 impl Tape for Recorder {
-    fn take(&mut self, entry: Entry) {
-        let waiting = self.waiting.load(Ordering::Relaxed);
+    fn take(&mut self, entry: EntryRef<'_>) {
+        let mut waiting = self.between.lock();
         // After a gap a good deal has room before more is taken: many small gaps tell nothing.
         let bound = if self.lost > 0 {
             self.bound / 2
         } else {
             self.bound
         };
-        if waiting >= bound {
+        let bytes = waiting.text.len();
+        if bytes >= bound {
+            drop(waiting);
             if self.lost == 0 {
                 tracing::warn!(
-                    waiting,
+                    bytes,
                     "the record has a gap: it is written more slowly than there is news"
                 );
             }
@@ -143,15 +162,38 @@ impl Tape for Recorder {
                 entries: std::mem::take(&mut self.lost),
                 why: "it was written more slowly than there was news".to_owned(),
             };
-            self.send(Entry::Gap(entry.at(), gap));
+            waiting.add(EntryRef::Gap(entry.at(), &gap));
         }
-        self.send(entry);
+        if !waiting.add(entry) {
+            self.lost += 1;
+            self.counts.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(waiting);
+        if bytes == 0 {
+            self.between.news.notify_one();
+        }
+    }
+}
+
+impl Waiting {
+    /// Adds an entry; says whether it can be written.
+    fn add(&mut self, entry: EntryRef<'_>) -> bool {
+        let written = entry.write(&mut self.text).is_ok();
+        if written {
+            self.entries += entry.count();
+            self.at = entry.at();
+            if let EntryRef::Gap(_, gap) = entry {
+                self.missing += gap.entries;
+            }
+        }
+        written
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        drop(self.sender.take());
+        self.between.lock().closed = true;
+        self.between.news.notify_one();
         if let Err(RecvTimeoutError::Timeout) = self.ended.recv_timeout(END_WITHIN) {
             tracing::warn!("the end of the record is not written yet; it is not waited for");
         }
@@ -160,8 +202,7 @@ impl Drop for Recorder {
 
 /// The thread.
 struct Scribe {
-    entries: Receiver<Entry>,
-    waiting: Arc<AtomicUsize>,
+    between: Arc<Between>,
     counts: Arc<Counts>,
     state: State,
     /// Entries up to here, those that are missing included.
@@ -188,29 +229,40 @@ enum State {
 impl Scribe {
     fn run(mut self) {
         let mut dirty = false;
+        // Emptied, for what comes next.
+        let mut text = Vec::new();
         loop {
-            let entry = if dirty {
-                match self.entries.recv_timeout(QUIET) {
-                    Ok(entry) => entry,
-                    Err(RecvTimeoutError::Timeout) => {
-                        self.flush();
-                        dirty = false;
-                        continue;
-                    }
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
+            let waiting = self.between.lock();
+            let quiet = |waiting: &mut Waiting| waiting.text.is_empty() && !waiting.closed;
+            let waiting = if dirty {
+                let waited = self.between.news.wait_timeout_while(waiting, QUIET, quiet);
+                waited.unwrap_or_else(PoisonError::into_inner).0
             } else {
-                match self.entries.recv() {
-                    Ok(entry) => entry,
-                    Err(_) => break,
-                }
+                let waited = self.between.news.wait_while(waiting, quiet);
+                waited.unwrap_or_else(PoisonError::into_inner)
             };
-            dirty = true;
-            self.take(&entry);
-            while let Ok(entry) = self.entries.try_recv() {
-                self.take(&entry);
+            let (is_empty, closed) = (waiting.text.is_empty(), waiting.closed);
+            drop(waiting);
+            if is_empty {
+                if closed {
+                    break;
+                }
+                self.flush();
+                dirty = false;
+                continue;
             }
-            thread::sleep(GATHER);
+            if !closed {
+                thread::sleep(GATHER);
+            }
+            let mut waiting = self.between.lock();
+            std::mem::swap(&mut waiting.text, &mut text);
+            let entries = std::mem::take(&mut waiting.entries);
+            let (missing, at) = (std::mem::take(&mut waiting.missing), waiting.at);
+            drop(waiting);
+            self.take(&text, entries, missing, at);
+            dirty = true;
+            text.clear();
+            text.shrink_to(KEPT);
         }
         if let State::Writes(writer) = self.state
             && let Err(error) = writer.end()
@@ -219,14 +271,15 @@ impl Scribe {
         }
     }
 
-    fn take(&mut self, entry: &Entry) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        self.begin(entry.at());
-        self.entries_before += entry.count();
+    /// Lines that stand for so many entries, the last of which was then, and some of which are missing.
+    fn take(&mut self, text: &[u8], entries: u64, missing: u64, at: Time) {
+        self.begin(at);
+        self.entries_before += entries;
+        let there = entries.saturating_sub(missing);
         match &mut self.state {
-            State::Writes(writer) => match writer.write(entry) {
+            State::Writes(writer) => match writer.lines(text, entries, at) {
                 Ok(()) => {
-                    self.counts.written.fetch_add(1, Ordering::Relaxed);
+                    self.counts.written.fetch_add(there, Ordering::Relaxed);
                     if writer.take_lost_beginning() {
                         tracing::warn!(
                             term = writer.term(),
@@ -235,11 +288,11 @@ impl Scribe {
                         );
                     }
                 }
-                Err(error) => self.fail(&error, entry),
+                Err(error) => self.fail(&error, there, at),
             },
             State::Failed { lost, .. } => {
-                *lost += entry.count();
-                self.counts.lost.fetch_add(entry.count(), Ordering::Relaxed);
+                *lost += entries;
+                self.counts.lost.fetch_add(there, Ordering::Relaxed);
             }
         }
     }
@@ -285,14 +338,13 @@ impl Scribe {
         }
     }
 
-    fn fail(&mut self, error: &io::Error, entry: &Entry) {
+    fn fail(&mut self, error: &io::Error, lost: u64, at: Time) {
         tracing::warn!(error = %error, "the record cannot be written: there will be a gap");
-        let lost = entry.count();
         self.counts.lost.fetch_add(lost, Ordering::Relaxed);
         let failed = State::Failed {
             parts: 0,
             lost,
-            try_at: entry.at() + AGAIN,
+            try_at: at + AGAIN,
             why: Some(error.to_string()),
         };
         if let State::Writes(writer) = std::mem::replace(&mut self.state, failed) {

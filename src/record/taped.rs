@@ -1,6 +1,6 @@
 //! A core of which is taken down what it hears and what it decides.
 
-use crate::entry::Entry;
+use crate::entry::EntryRef;
 use muster_core::Core;
 use muster_core::engine::{Policy, Scheduler};
 use muster_model::explanation::Explained;
@@ -11,7 +11,7 @@ use std::fmt::Debug;
 /// Takes entries down. It never fails: what cannot be taken down is missing, and the record says so.
 pub trait Tape: Debug + Send {
     /// An entry, in the order in which they come.
-    fn take(&mut self, entry: Entry);
+    fn take(&mut self, entry: EntryRef<'_>);
 }
 
 /// A core, and who takes down what reaches it: whoever drives one by this can forget nothing.
@@ -34,7 +34,7 @@ impl Taped {
     /// As [`Core::hear`].
     pub fn hear(&mut self, event: Event, now: Time, each: impl FnMut(&Event)) {
         if let Some(tape) = &mut self.tape {
-            tape.take(Entry::Heard(now, event.clone()));
+            tape.take(EntryRef::Heard(now, &event));
         }
         self.core.hear(event, now, each);
     }
@@ -43,7 +43,7 @@ impl Taped {
     pub fn decide(&mut self, now: Time, each: impl FnMut(&Event)) -> Plan {
         let plan = self.core.decide(now, each);
         if let Some(tape) = &mut self.tape {
-            tape.take(Entry::Decided(now, plan.clone()));
+            tape.take(EntryRef::Decided(now, &plan));
         }
         plan
     }

@@ -2,8 +2,8 @@
 
 use crate::folder::file_of;
 use crate::{
-    About, Counts, Entry, Folder, Gap, MIN_LIMIT, Played, Player, Read, Reader, RecordError,
-    Recorder, Storage, Tape, Taped, Term, Writer,
+    About, Counts, Entry, EntryRef, Folder, Gap, MIN_LIMIT, Played, Player, Read, Reader,
+    RecordError, Recorder, Storage, Tape, Taped, Term, Writer,
 };
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -31,7 +31,12 @@ impl Kept {
 }
 
 impl Tape for Kept {
-    fn take(&mut self, entry: Entry) {
+    fn take(&mut self, entry: EntryRef<'_>) {
+        let entry = match entry {
+            EntryRef::Heard(at, event) => Entry::Heard(at, event.clone()),
+            EntryRef::Decided(at, plan) => Entry::Decided(at, plan.clone()),
+            EntryRef::Gap(at, gap) => Entry::Gap(at, gap.clone()),
+        };
         self.0.lock().unwrap().push(entry);
     }
 }
@@ -85,7 +90,7 @@ fn written(entries: &[Entry]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::start(storage(folder.path(), MIN_LIMIT), about()).unwrap();
     for entry in entries {
-        writer.write(entry).unwrap();
+        writer.write(entry.view()).unwrap();
     }
     writer.end().unwrap();
     folder
@@ -232,7 +237,7 @@ fn a_long_term_is_split_into_parts_and_the_oldest_are_deleted_for_the_limit() {
     let mut dropped = false;
     while total < 3 * MIN_LIMIT {
         total += 1_600;
-        writer.write(&names.node(Time(2_000))).unwrap();
+        writer.write(names.node(Time(2_000)).view()).unwrap();
         dropped |= writer.take_lost_beginning();
     }
     writer.end().unwrap();
@@ -263,7 +268,7 @@ fn all_parts_of_a_term_are_played_as_one() {
         if index % 4 == 3 {
             writer.next_part().unwrap();
         }
-        writer.write(entry).unwrap();
+        writer.write(entry.view()).unwrap();
     }
     writer.end().unwrap();
     assert_eq!(only_term(folder.path()).parts.len(), day.len() / 4 + 1);
@@ -281,7 +286,7 @@ fn a_part_that_is_missing_is_a_gap() {
         if index == 3 || index == 5 {
             writer.next_part().unwrap();
         }
-        writer.write(entry).unwrap();
+        writer.write(entry.view()).unwrap();
     }
     writer.end().unwrap();
     let parts = only_term(folder.path()).parts;
@@ -312,7 +317,7 @@ fn a_part_without_an_end_is_read_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::start(storage(folder.path(), MIN_LIMIT), about()).unwrap();
     for entry in &day[..5] {
-        writer.write(entry).unwrap();
+        writer.write(entry.view()).unwrap();
     }
     writer.flush().unwrap();
     // As it is while a scheduler runs.
@@ -345,7 +350,7 @@ fn a_part_that_could_not_be_begun_is_passed_over() {
     assert_eq!(read(folder.path()).unwrap().len(), 1);
     writer.next_part().unwrap();
     for entry in &day {
-        writer.write(entry).unwrap();
+        writer.write(entry.view()).unwrap();
     }
     writer.next_part().unwrap();
     writer.end().unwrap();
@@ -501,7 +506,7 @@ fn a_thread_writes_what_it_is_given() {
     let place = storage(&folder.path().join("made"), MIN_LIMIT);
     let mut recorder = Recorder::start(place, about(), Arc::clone(&counts)).unwrap();
     for entry in &day {
-        recorder.take(entry.clone());
+        recorder.take(entry.view());
     }
     drop(recorder);
     let all = read(&folder.path().join("made")).unwrap();
@@ -521,7 +526,7 @@ fn where_nothing_can_be_written_there_is_a_gap_and_it_is_tried_again() {
     let mut recorder =
         Recorder::start(storage(&at, MIN_LIMIT), about(), Arc::clone(&counts)).unwrap();
     for entry in &day {
-        recorder.take(entry.clone());
+        recorder.take(entry.view());
     }
     let lost = day.len() as u64;
     // The thread has tried and failed.
@@ -530,7 +535,7 @@ fn where_nothing_can_be_written_there_is_a_gap_and_it_is_tried_again() {
     }
     fs::remove_file(&at).unwrap();
     let later = Entry::Heard(Time(60_000), Event::is(node("late", 1)));
-    recorder.take(later.clone());
+    recorder.take(later.view());
     drop(recorder);
     let all = read(&at).unwrap();
     let Read::Gap(gap) = &all[0] else {
@@ -554,7 +559,7 @@ fn where_nothing_more_can_be_written_there_is_a_gap_and_it_is_tried_again() {
     let mut given = 0;
     let mut give = |at, wanted: &dyn Fn() -> bool| {
         while !wanted() {
-            recorder.take(names.node(at));
+            recorder.take(names.node(at).view());
             given += 1;
             while counts.written() + counts.lost() < given {
                 std::thread::yield_now();
@@ -583,18 +588,18 @@ fn who_is_given_more_than_it_can_hold_says_how_much_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let counts = Arc::new(Counts::default());
     let place = storage(folder.path(), MIN_LIMIT);
-    let mut recorder = Recorder::with_bound(place, about(), Arc::clone(&counts), 4).unwrap();
+    let mut recorder = Recorder::with_bound(place, about(), Arc::clone(&counts), 1_000).unwrap();
     let entry = |at: u64| Entry::Decided(Time(1_000 + at), Plan::default());
     let mut given = 0;
     while counted(&counts).1 < 10 {
-        recorder.take(entry(given));
+        recorder.take(entry(given).view());
         given += 1;
     }
     // Once there is room again it goes on, and what is missing is accounted for.
     while counted(&counts).0 + counted(&counts).1 < given {
         std::thread::yield_now();
     }
-    recorder.take(entry(given));
+    recorder.take(entry(given).view());
     given += 1;
     drop(recorder);
     let all = read(folder.path()).unwrap();

@@ -1,6 +1,6 @@
 //! Writes a term, part after part.
 
-use crate::entry::Entry;
+use crate::entry::EntryRef;
 use crate::folder::{file_of, make_room, term_name};
 use crate::head::{About, End, Head};
 use flate2::Compression;
@@ -89,19 +89,25 @@ impl Writer {
     ///
     /// # Errors
     /// When it cannot be written: then all that follows is worth nothing without another part.
-    pub fn write(&mut self, entry: &Entry) -> io::Result<()> {
+    pub fn write(&mut self, entry: EntryRef<'_>) -> io::Result<()> {
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        entry.write(&mut line)?;
+        let written = self.lines(&line, entry.count(), entry.at());
+        self.line = line;
+        written
+    }
+
+    /// The same of so many entries that are lines already, the last of which was then.
+    pub(crate) fn lines(&mut self, text: &[u8], entries: u64, at: Time) -> io::Result<()> {
         if self.written() >= self.storage.part() {
             self.next_part()?;
         }
-        let mut line = std::mem::take(&mut self.line);
-        entry.write(&mut line)?;
-        line.push(b'\n');
-        self.to()?.write_all(&line)?;
-        self.line = line;
-        self.entries += entry.count();
-        if entry.at().since(self.flushed) >= FLUSH_EVERY {
+        self.to()?.write_all(text)?;
+        self.entries += entries;
+        if at.since(self.flushed) >= FLUSH_EVERY {
             self.flush()?;
-            self.flushed = entry.at();
+            self.flushed = at;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::driver::Tapes;
 use muster_model::explanation::Clock;
 use muster_model::units::Time;
-use muster_record::{About, Entry, Storage, Tape, Writer};
+use muster_record::{About, EntryRef, Storage, Tape, Writer};
 use serde_json::Value;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,9 +82,9 @@ struct Written {
 }
 
 impl Tape for Written {
-    fn take(&mut self, entry: Entry) {
+    fn take(&mut self, entry: EntryRef<'_>) {
         if let Some(writer) = &mut self.writer {
-            let written = writer.write(&entry);
+            let written = writer.write(entry);
             if self.recording.note(written).is_none() {
                 self.writer = None;
             }
