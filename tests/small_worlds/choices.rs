@@ -62,6 +62,14 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
+    /// Whether nobody may know what a write came to, or it comes to more than it was for.
+    pub(crate) const fn is_of_a_write(self) -> bool {
+        matches!(
+            self,
+            Self::Lost | Self::Unheard | Self::Late | Self::Twice | Self::Broken
+        )
+    }
+
     /// Whether it is what somebody does, and nothing goes wrong.
     pub(crate) const fn is_somebodys(self) -> bool {
         matches!(

@@ -54,12 +54,16 @@ pub(crate) fn hold(
     }
 }
 
-/// Where there is room for all, one request that comes to nothing, or one death, has nobody evicted.
+/// Where there is room for all nobody is evicted, whatever becomes of two writes that nobody refuses, or whatever else goes
+/// wrong once.
 fn harms_nobody(world: World, plan: &Plan) -> bool {
-    let harms = |(_, choice): &(usize, Choice)| {
-        *choice == Choice::Refused || choice.is_somebodys() && *choice != Choice::RivalPreferred
+    let all = |suits: fn(Choice) -> bool| plan.0.iter().all(|(_, choice)| suits(*choice));
+    let harmless = if plan.0.len() <= 1 {
+        all(|choice| choice != Choice::Refused && !choice.is_somebodys())
+    } else {
+        all(Choice::is_of_a_write) && plan.0.len() == 2
     };
-    world.nodes >= EVERYBODY && plan.0.len() <= 1 && !plan.0.iter().any(harms)
+    world.nodes >= EVERYBODY && harmless
 }
 
 /// The promise is about any single thing that fails: its time begins anew with every further one.
