@@ -54,14 +54,14 @@ pub(crate) fn hold(
     }
 }
 
-/// Where there is room for all nobody is evicted, whatever becomes of two writes that nobody refuses, or whatever else goes
-/// wrong once.
+/// Where there is room for all nobody is evicted because of one thing that goes wrong, nor of two writes of which one may
+/// never have arrived. When two binds of a member have not, its gang's patience is over.
 fn harms_nobody(world: World, plan: &Plan) -> bool {
     let all = |suits: fn(Choice) -> bool| plan.0.iter().all(|(_, choice)| suits(*choice));
-    let harmless = if plan.0.len() <= 1 {
-        all(|choice| choice != Choice::Refused && !choice.is_somebodys())
-    } else {
-        all(Choice::is_of_a_write) && plan.0.len() == 2
+    let harmless = match plan.0.len() {
+        0 | 1 => all(|choice| choice != Choice::Refused && !choice.is_somebodys()),
+        2 => all(Choice::is_of_a_write) && !all(|choice| choice == Choice::Lost),
+        _ => false,
     };
     world.nodes >= EVERYBODY && harmless
 }
