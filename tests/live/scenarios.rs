@@ -72,7 +72,6 @@ fn play(controllers: bool, next: impl Fn() -> Option<PathBuf>, tell: impl Fn(Vec
         builder.controller_manager(controllers)
     });
     cluster.apply_folder("crds");
-    cluster.apply(include_str!("../support/volcano.yaml"));
     cluster.apply_folder("deploy/compat");
     cluster.apply(include_str!("../support/topologies-of-others.yaml"));
     cluster.apply(include_str!("../support/mpi-jobs.yaml"));
@@ -250,9 +249,9 @@ impl<'a> Play<'a> {
                 let node = |_| act.object.clone();
                 self.cluster.plane.create_nodes(1, node).unwrap();
             }
-            Some("PodDisruptionBudget") => {
-                self.apply(&path, &act.object);
-                self.write_status(&path, &act.object);
+            Some("PodDisruptionBudget") => self.apply_with_status(&path, &act.object),
+            Some("Queue") if act.object["apiVersion"] == "scheduling.volcano.sh/v1beta1" => {
+                self.apply_with_status(&path, &act.object);
             }
             _ => self.apply(&path, &act.object),
         }
@@ -270,8 +269,9 @@ impl<'a> Play<'a> {
         });
     }
 
-    /// What a controller that does not run here would write.
-    fn write_status(&self, path: &str, object: &Value) {
+    /// With what a controller that does not run here would write.
+    fn apply_with_status(&self, path: &str, object: &Value) {
+        self.apply(path, object);
         if !object["status"].is_null() {
             let mut found = self.cluster.plane.get(path).unwrap();
             found["status"] = object["status"].clone();

@@ -30,7 +30,7 @@ fn theirs(index: usize) -> Value {
 fn nothing_is_written_on_groups_of_kube_scheduler_and_of_volcano() {
     let cluster = Cluster::of(|builder| builder.upstream_pod_groups(true).kube_scheduler(true));
     cluster.apply_folder("crds");
-    cluster.apply(include_str!("../support/volcano.yaml"));
+    cluster.apply_folder("deploy/compat");
     cluster.nodes(2, "4");
     let muster = cluster.muster();
     let get = |path: &str, name: &str| cluster.plane.get(&format!("{path}/{name}")).unwrap();
@@ -94,7 +94,7 @@ fn nothing_is_written_on_groups_of_kube_scheduler_and_of_volcano() {
 #[test]
 fn clients_of_volcano_find_events_on_their_podgroup() {
     let cluster = Cluster::start();
-    cluster.apply(include_str!("../support/volcano.yaml"));
+    cluster.apply_folder("deploy/compat");
     let group = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, \
                  metadata: {name: v}, spec: {minMember: 2}}";
     eventually("Volcano's kind is served", || {

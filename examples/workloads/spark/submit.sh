@@ -4,8 +4,8 @@
 #     SPARK_HOME=... SERVER=https://... IMAGE=... ./submit.sh [OPTION ... APPLICATION ARGUMENT ...]
 #
 # Needs Spark 4.2 or newer, which has the step for Volcano's PodGroups (`-Pvolcano` in builds of one's own), and the kind
-# podgroups.scheduling.volcano.sh on the cluster; nothing else of Volcano's. Spark makes the PodGroup itself, and deletes
-# it with the driver.
+# podgroups.scheduling.volcano.sh on the cluster; nothing else of Volcano's (`kubectl apply -f deploy/compat/` where Volcano
+# is not installed). Spark makes the PodGroup itself, and deletes it with the driver.
 set -euo pipefail
 
 step=org.apache.spark.deploy.k8s.features.VolcanoFeatureStep

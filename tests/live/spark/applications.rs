@@ -36,7 +36,7 @@ impl Lab {
         let home = spark_home();
         let cluster = Cluster::of(|builder| builder.kwok(false).controller_manager(true));
         cluster.apply_folder("crds");
-        cluster.apply(include_str!("../../support/volcano.yaml"));
+        cluster.apply_folder("deploy/compat");
         cluster.nodes(nodes, cpu);
         let work = cluster.plane.dir().join("spark");
         fs::create_dir(&work).unwrap();

@@ -195,7 +195,7 @@ fn gangs_say_why_they_wait_and_how_far_they_are() {
     let cluster = Cluster::start();
     cluster.nodes(4, "8");
     let _deaf = refusals(&cluster);
-    cluster.apply(include_str!("../../support/volcano.yaml"));
+    cluster.apply_folder("deploy/compat");
     let muster = cluster.muster_with(&cluster.plane.kubeconfig(), None, |options| {
         options.binds_in_flight = 4;
     });
