@@ -498,10 +498,8 @@ impl Ledger {
         let key = pod.spec.gang_key();
         let spec = server.gang(&key);
         let line = self.gangs.entry(key).or_default();
-        let labelled = spec.into_iter().flat_map(|spec| &spec.labelled);
-        let by_labels = labelled
-            .filter_map(|one| one.name_of(&pod.spec.labels))
-            .next();
+        let by_labels = spec.and_then(|spec| spec.labelled_subgroup_of(&pod.spec.labels));
+        let by_labels = by_labels.map(|(_, name)| name);
         let subgroup = by_labels.or_else(|| pod.spec.subgroup.clone());
         change(line.members.entry(subgroup).or_default());
         let Some(spec) = spec else { return };

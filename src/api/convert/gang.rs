@@ -8,7 +8,8 @@ use crate::{coscheduling, crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
 use muster_model::{
-    Amounts, GangKey, GangSpec, GrantedTerms, LetIn, Lifetime, Recalled, Source, SubgroupSpec,
+    Amounts, GangKey, GangSpec, GrantedTerms, LetIn, Lifetime, MAX_NAMED_SUBGROUPS, Recalled,
+    Source, SubgroupSpec,
 };
 use std::collections::BTreeMap;
 
@@ -164,9 +165,6 @@ pub fn volcano_gang(group: &volcano::PodGroup, reading: &Reading) -> GangSpec {
     }
 }
 
-/// Our own PodGroup has as many subgroups, with the one for all other tasks.
-const MAX_TASKS: usize = 63;
-
 /// The tasks that have a minimum, as subgroups, and one for all others. As Volcano has it they do not count
 /// where they want more together than the whole.
 fn tasks(
@@ -174,10 +172,10 @@ fn tasks(
     of_all: u32,
     problems: &mut Vec<String>,
 ) -> Vec<SubgroupSpec> {
-    if minima.len() > MAX_TASKS {
+    if minima.len() > MAX_NAMED_SUBGROUPS {
         let found = minima.len();
         problems.push(format!(
-            "spec.minTaskMember: {found} tasks, and at most {MAX_TASKS} may have a minimum"
+            "spec.minTaskMember: {found} tasks, and at most {MAX_NAMED_SUBGROUPS} may have a minimum"
         ));
         return Vec::new();
     }

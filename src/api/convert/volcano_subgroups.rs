@@ -2,10 +2,7 @@
 
 use super::{count, policy, topologies};
 use crate::volcano::SubGroupPolicy;
-use muster_model::{LabelSelector, LabelledSubgroups};
-
-/// As many subgroups as a PodGroup of ours may have, with the one for all other pods.
-const MAX_GROUPS: u32 = 63;
+use muster_model::{LabelSelector, LabelledSubgroups, MAX_NAMED_SUBGROUPS};
 
 /// The policies as subgroups by values of labels.
 pub(super) fn labelled(
@@ -52,9 +49,9 @@ pub(super) fn labelled(
     let wanted = found
         .iter()
         .fold(0_u32, |sum, one| sum.saturating_add(one.min_groups));
-    if wanted > MAX_GROUPS {
+    if wanted as usize > MAX_NAMED_SUBGROUPS {
         problems.push(format!(
-            "spec.subGroupPolicy: {wanted} groups must run, and at most {MAX_GROUPS} may have to"
+            "spec.subGroupPolicy: {wanted} groups must run, and at most {MAX_NAMED_SUBGROUPS} may have to"
         ));
         return Vec::new();
     }

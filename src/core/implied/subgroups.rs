@@ -6,14 +6,12 @@
 //! such as nobody has made.
 
 use muster_model::{
-    Event, GangKey, GangRef, GangSpace, GangSpec, LabelledSubgroups, Object, ObjectKey, PodKey,
-    PodPhase, PodSpec, Source, SubgroupSpec, label_in, natural,
+    Event, GangKey, GangRef, GangSpace, GangSpec, LabelledSubgroups, MAX_NAMED_SUBGROUPS, Object,
+    ObjectKey, PodKey, PodPhase, PodSpec, Source, SubgroupSpec, label_in, natural,
 };
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many subgroups have a name; who is in another is in the one for all others.
-const MAX_NAMED: usize = 63;
 /// What stands for the values of subgroups that are not there. No label has it.
 const NOT_MADE: &str = "?";
 /// What is said where pods were told before their PodGroup was divided.
@@ -190,7 +188,17 @@ impl SubgroupsByLabels {
         if spec.labelled.is_empty() {
             return self.is_not_divided(&key);
         }
-        let before = self.gangs.remove(&key);
+        // Mostly it is the status that changed.
+        if let Some(gang) = self.gangs.get_mut(&key)
+            && gang.written.uid == spec.uid
+            && gang.written.labelled == spec.labelled
+        {
+            gang.written = spec.clone();
+            gang.told = gang.divided();
+            *spec = gang.told.clone();
+            return Vec::new();
+        }
+        let mut before = self.gangs.remove(&key);
         let unknown = || has_one(&key) && !self.early.contains_key(&key);
         let mut gang = Divided {
             written: spec.clone(),
@@ -203,9 +211,11 @@ impl SubgroupsByLabels {
         if let Some(before) = before.as_ref().filter(|one| one.written.uid == spec.uid) {
             gang.recall(before);
         }
-        let was_in = |pod: &PodSpec| before.as_ref().and_then(|gang| gang.part_of(pod));
-        let members = before.as_ref().map(|gang| gang.members.clone());
+        let members = before
+            .as_mut()
+            .map(|gang| std::mem::take(&mut gang.members));
         let members = members.or_else(|| self.early.remove(&key));
+        let was_in = |pod: &PodSpec| before.as_ref().and_then(|gang| gang.part_of(pod));
         let mut events = Vec::new();
         for (name, pod) in members.unwrap_or_default() {
             let part = gang.part_of(&pod);
@@ -292,10 +302,7 @@ impl Divided {
     }
 
     fn policy_of(&self, pod: &PodSpec) -> Option<(usize, String)> {
-        let policies = self.written.labelled.iter().enumerate();
-        policies
-            .filter_map(|(index, policy)| Some((index, policy.name_of(&pod.labels)?)))
-            .next()
+        self.written.labelled_subgroup_of(&pod.labels)
     }
 
     /// A member is there, changed or is gone.
@@ -362,7 +369,7 @@ impl Divided {
             let in_order = self.parts.in_order.get(&index);
             let mut parts: Vec<(&str, u32)> = Vec::new();
             let mut wanted = policy.min_groups;
-            for rank in in_order.into_iter().flatten().take(MAX_NAMED) {
+            for rank in in_order.into_iter().flatten().take(MAX_NAMED_SUBGROUPS) {
                 parts.push((&rank.name, if wanted > 0 { policy.size } else { 0 }));
                 wanted = wanted.saturating_sub(1);
             }
@@ -382,7 +389,8 @@ impl Divided {
             }
         }
         // Those that have to run are not left out.
-        let mut spare = MAX_NAMED.saturating_sub(named.iter().filter(|one| one.min > 0).count());
+        let mut spare =
+            MAX_NAMED_SUBGROUPS.saturating_sub(named.iter().filter(|one| one.min > 0).count());
         named.retain(|one| {
             let stays = one.min > 0 || spare > 0;
             spare -= usize::from(stays && one.min == 0);

@@ -178,6 +178,10 @@ pub struct SubgroupSpec {
     pub exclusive: bool,
 }
 
+/// As many subgroups of a gang have a name: who is in another is in the one for all others, with which these are as many
+/// as a PodGroup of ours may have.
+pub const MAX_NAMED_SUBGROUPS: usize = 63;
+
 /// Subgroups that are not listed: each is the pods that have the same values of some labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
@@ -305,6 +309,15 @@ pub struct GangSpec {
     /// what the object asks for.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub recalled: Recalled,
+}
+
+impl GangSpec {
+    /// The subgroup by labels that a pod with these is in, and which of `labelled` says so: of several the first.
+    #[must_use]
+    pub fn labelled_subgroup_of(&self, labels: &PodLabels) -> Option<(usize, String)> {
+        let mut all = self.labelled.iter().enumerate();
+        all.find_map(|(index, one)| Some((index, one.name_of(labels)?)))
+    }
 }
 
 /// What the status of a gang keeps for the process that comes after.

@@ -58,7 +58,7 @@ pub use exemptions::Exemptions;
 pub use features::NodeFeatures;
 pub use gang::{
     GangKey, GangSpace, GangSpec, GrantedTerms, Implied, LabelledSubgroups, LetIn, Lifetime,
-    Recalled, Source, SubgroupSpec,
+    MAX_NAMED_SUBGROUPS, Recalled, Source, SubgroupSpec,
 };
 pub use hyper_node::{HYPER_NODES, HyperNodeSpec, MAX_TIERS, NodeChoice, level_of_tier};
 pub use image::NodeImage;
