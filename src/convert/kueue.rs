@@ -4,7 +4,7 @@
 use crate::fields::said;
 use crate::{Converted, name_of, queue as queue_of_ours};
 use muster_api::convert::says_nothing;
-use muster_model::units::Quantity;
+use muster_model::units::{Quantity, thousandths_in_text};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -199,9 +199,5 @@ fn quantity(value: &Value) -> Option<i64> {
 
 /// As a quantity is written.
 fn amount(thousandths: i64) -> Value {
-    if thousandths.rem_euclid(1_000) == 0 {
-        thousandths.div_euclid(1_000).to_string().into()
-    } else {
-        format!("{thousandths}m").into()
-    }
+    thousandths_in_text(thousandths).into()
 }

@@ -83,6 +83,16 @@ impl EntryRef<'_> {
         }
     }
 
+    /// The same for who keeps it.
+    #[must_use]
+    pub fn to_entry(self) -> Entry {
+        match self {
+            Self::Heard(at, event) => Entry::Heard(at, event.clone()),
+            Self::Decided(at, plan) => Entry::Decided(at, plan.clone()),
+            Self::Gap(at, gap) => Entry::Gap(at, gap.clone()),
+        }
+    }
+
     /// How many entries it stands for.
     pub(crate) const fn count(self) -> u64 {
         match self {

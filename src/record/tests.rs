@@ -32,12 +32,7 @@ impl Kept {
 
 impl Tape for Kept {
     fn take(&mut self, entry: EntryRef<'_>) {
-        let entry = match entry {
-            EntryRef::Heard(at, event) => Entry::Heard(at, event.clone()),
-            EntryRef::Decided(at, plan) => Entry::Decided(at, plan.clone()),
-            EntryRef::Gap(at, gap) => Entry::Gap(at, gap.clone()),
-        };
-        self.0.lock().unwrap().push(entry);
+        self.0.lock().unwrap().push(entry.to_entry());
     }
 }
 

@@ -4,6 +4,7 @@ use super::{count, timestamp, v1};
 use crate::condition::Condition;
 use crate::{crd, names};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use muster_model::units::thousandths_in_text;
 use muster_model::{GangStatus, GrantedTerms, LetIn, Lifetime, Source};
 use std::collections::BTreeMap;
 
@@ -46,8 +47,7 @@ fn granted(terms: &GrantedTerms, let_in: Option<&LetIn>) -> crd::Granted {
 /// Amounts in core units as people write them.
 fn quantities(amounts: &[(String, i64)]) -> BTreeMap<String, Quantity> {
     let text = |name: &str, amount: i64| match name {
-        "cpu" if amount % 1_000 == 0 => (amount / 1_000).to_string(),
-        "cpu" => format!("{amount}m"),
+        "cpu" => thousandths_in_text(amount),
         _ => amount.to_string(),
     };
     let amounts = amounts.iter();

@@ -5,6 +5,7 @@ use crate::condition::Condition;
 use crate::crd;
 use jiff::Timestamp;
 use muster_model::resources::CORE;
+use muster_model::units::thousandths_in_text;
 use muster_model::{GangPhase, QueueStatus};
 
 impl From<&QueueStatus> for Status {
@@ -57,9 +58,5 @@ fn micro_time(at: i64) -> v1::MicroTime {
 /// Worth as a quantity of cores, to the thousandth.
 fn cores(worth: u64) -> String {
     let milli = worth / (CORE / 1_000);
-    if milli.is_multiple_of(1_000) {
-        (milli / 1_000).to_string()
-    } else {
-        format!("{milli}m")
-    }
+    thousandths_in_text(i64::try_from(milli).unwrap_or(i64::MAX))
 }

@@ -6,7 +6,7 @@ use super::occupancy::{Seat, Sitter, seats};
 use super::{Alarm, Testbeds, slots};
 use muster_api::crd::{Slot, SlotState};
 use muster_model::Labels;
-use muster_model::units::{Millis, Time};
+use muster_model::units::{Millis, Time, thousandths_in_text};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For so long a slot without a ghost is kept for who is meant for its node, or for whom its ghost gave way. It is
@@ -328,11 +328,7 @@ fn nowhere((namespace, name): &(String, String), why: &str) -> String {
 /// An amount as people write it.
 fn shown(name: &str, amount: i64) -> String {
     if name == "cpu" {
-        return if amount % 1_000 == 0 {
-            (amount / 1_000).to_string()
-        } else {
-            format!("{amount}m")
-        };
+        return thousandths_in_text(amount);
     }
     let units = [("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
     let unit = units

@@ -8,7 +8,7 @@
 use super::{
     For, Problem, Wanted, at, claim, fits, gang, group, has, invalid, metadata, object, refuse,
 };
-use muster_model::units::Quantity;
+use muster_model::units::{Quantity, thousandths_in_text};
 use serde_json::{Map, Value, json};
 
 /// Settings of Spark that add to what an executor asks for, or say how many there are and who places them.
@@ -96,13 +96,13 @@ fn executor(spark: &Value, pod: &mut Map<String, Value>, of: For<'_>) -> Result<
         });
     }
     pod.insert("instances".to_owned(), json!(of.request.replication));
-    pod.insert("coreRequest".to_owned(), json!(cores(cpu)));
+    pod.insert("coreRequest".to_owned(), json!(thousandths_in_text(cpu)));
     pod.entry("cores")
         .or_insert_with(|| json!((cpu / 1_000).max(1)));
     if let Some(limit) = pod.get("coreLimit").and_then(Value::as_str) {
         let limit_is = Quantity::parse(limit).map_or(0, Quantity::milli_value);
         if limit_is < cpu {
-            let slot = cores(cpu);
+            let slot = thousandths_in_text(cpu);
             return invalid(format!(
                 "{field}.coreLimit: {limit} is below the slot's {slot}, which an executor asks for"
             ));
@@ -128,7 +128,7 @@ fn executor(spark: &Value, pod: &mut Map<String, Value>, of: For<'_>) -> Result<
     );
     pod.insert("memoryOverhead".to_owned(), json!(format!("{overhead}m")));
     // Whoever is in the pod beside the executor.
-    let requests = json!({"cpu": cores(cpu), "memory": format!("{memory}Mi")});
+    let requests = json!({"cpu": thousandths_in_text(cpu), "memory": format!("{memory}Mi")});
     let mut containers = vec![json!({"name": "executor", "resources": {"requests": requests}})];
     let sidecars = pod.get("sidecars").and_then(Value::as_array);
     containers.extend(sidecars.into_iter().flatten().cloned());
@@ -153,15 +153,6 @@ fn usual_overhead(spark: &Value, memory: i64) -> i64 {
     // Rounded up.
     let part = (memory * factor + 999 + factor) / (1_000 + factor);
     part.max(LEAST_OVERHEAD).min(memory - LEAST)
-}
-
-/// Thousandths of a core, as Kubernetes writes them.
-fn cores(milli: i64) -> String {
-    if milli % 1_000 == 0 {
-        (milli / 1_000).to_string()
-    } else {
-        format!("{milli}m")
-    }
 }
 
 /// Reads an amount of memory as Spark does where MiB are meant: `512m`, `1g`, `512`.

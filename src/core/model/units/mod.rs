@@ -11,5 +11,5 @@ pub use decay::decayed;
 pub use double::Double;
 pub use doubling::Doubling;
 pub use logarithm::{LOG_BITS, natural_log};
-pub use quantity::{Quantity, QuantityError};
+pub use quantity::{Quantity, QuantityError, thousandths_in_text};
 pub use time::{Millis, Time};

@@ -155,6 +155,16 @@ impl Quantity {
     }
 }
 
+/// Thousandths as a quantity is written: `1500m`, or `2`.
+#[must_use]
+pub fn thousandths_in_text(amount: i64) -> String {
+    if amount % 1_000 == 0 {
+        (amount / 1_000).to_string()
+    } else {
+        format!("{amount}m")
+    }
+}
+
 /// What one written unit is worth.
 #[derive(Clone, Copy)]
 enum Scale {
@@ -284,6 +294,12 @@ mod tests {
 
     fn parse(text: &str) -> Quantity {
         Quantity::parse(text).unwrap()
+    }
+
+    #[test]
+    fn thousandths_are_written_as_a_quantity_that_says_as_much() {
+        let texts = [0, 2_000, 1_500, -500, -3_000].map(thousandths_in_text);
+        assert_eq!(texts, ["0", "2", "1500m", "-500m", "-3"]);
     }
 
     #[test]
