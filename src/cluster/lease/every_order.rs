@@ -12,9 +12,8 @@
 //! more goes wrong, somebody leads soon.
 
 use super::Identity;
-use super::election::{
-    ANSWER_WITHIN, Answer, DURATION, Election, LOOK_EVERY, Record, Request, UNKNOWN,
-};
+use super::election::{ANSWER_WITHIN, Answer, DURATION, Election, LOOK_EVERY, Record, Request};
+use super::served::Served;
 use crate::attempt::Step;
 use crate::ending::WRITE_ENDS_WITHIN;
 use muster_model::units::{Millis, Time};
@@ -93,8 +92,7 @@ struct Process {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct World {
     faults: u8,
-    lease: Option<Record>,
-    versions: u64,
+    served: Served,
     processes: [Option<Process>; 2],
     /// When one starts where none is.
     starts: [Time; 2],
@@ -112,8 +110,7 @@ impl World {
     fn new(faults: u8) -> Self {
         Self {
             faults,
-            lease: None,
-            versions: 0,
+            served: Served::default(),
             processes: [None, None],
             starts: [NOW, NOW],
             flights: Vec::new(),
@@ -150,7 +147,7 @@ impl World {
             }
             Fault::Deaf(pod) => world.processes[pod].as_mut()?.deaf = true,
             Fault::Deletion => {
-                world.lease.take()?;
+                world.served.lease.take()?;
                 world.tell();
             }
         }
@@ -174,7 +171,7 @@ impl World {
 
     /// All records that anybody knows.
     fn records(&mut self) -> Vec<&mut Record> {
-        let mut records: Vec<&mut Record> = self.lease.iter_mut().collect();
+        let mut records: Vec<&mut Record> = self.served.lease.iter_mut().collect();
         for process in self.processes.iter_mut().flatten() {
             records.extend(process.election.record_mut());
             records.extend(process.news.iter_mut().flatten());
@@ -189,48 +186,25 @@ impl World {
         records
     }
 
-    fn store(&mut self, uid: String, holder: Option<String>) -> Record {
-        self.versions += 1;
-        let record = Record {
-            uid,
-            version: self.versions.to_string(),
-            holder,
-            duration: DURATION,
-        };
-        self.lease = Some(record.clone());
-        self.tell();
-        record
-    }
-
     /// Everybody who listens hears what the Lease is now.
     fn tell(&mut self) {
         for process in self.processes.iter_mut().flatten() {
             if NOW < process.paused_until {
-                process.news = Some(self.lease.clone());
+                process.news = Some(self.served.lease.clone());
             } else if !process.deaf {
-                process.election.heard(self.lease.clone(), NOW);
+                process.election.heard(self.served.lease.clone(), NOW);
             }
         }
     }
 
     /// What the API server does.
     fn serve(&mut self, name: &str, request: &Request) -> Answer {
-        match (request, self.lease.clone()) {
-            (Request::Read, Some(lease)) => Answer::Found(lease),
-            (Request::Create, None) => {
-                let uid = format!("{}", self.versions);
-                Answer::Written(self.store(uid, Some(UNKNOWN.to_owned())))
-            }
-            (Request::Create, Some(_)) => Answer::Conflict,
-            (_, None) => Answer::Absent,
-            (Request::Replace { version, .. }, Some(lease)) if *version != lease.version => {
-                Answer::Conflict
-            }
-            (Request::Replace { hold, .. }, Some(lease)) => {
-                let holder = hold.then(|| name.to_owned());
-                Answer::Written(self.store(lease.uid, holder))
-            }
+        let versions = self.served.versions;
+        let answer = self.served.serve(name, request);
+        if self.served.versions != versions {
+            self.tell();
         }
+        answer
     }
 
     /// Half a second passes, and everybody does what is to be done, in this order.
@@ -410,7 +384,7 @@ impl World {
                 version.clone_from(new);
             }
         }
-        self.versions = known.len() as u64;
+        self.served.versions = known.len() as u64;
     }
 }
 

@@ -13,6 +13,8 @@ mod watch;
 #[cfg(test)]
 mod every_order;
 #[cfg(test)]
+mod served;
+#[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;

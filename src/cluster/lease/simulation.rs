@@ -7,8 +7,9 @@
 
 use super::Identity;
 use super::election::{
-    ANSWER_WITHIN, Answer, DURATION, Election, End, LOOK_EVERY, Record, Request, UNKNOWN,
+    ANSWER_WITHIN, Answer, DURATION, Election, End, LOOK_EVERY, Record, Request,
 };
+use super::served::Served;
 use crate::attempt::Step;
 use crate::ending::WRITE_ENDS_WITHIN;
 use muster_model::units::Time;
@@ -121,8 +122,7 @@ type Met = BTreeMap<&'static str, u32>;
 struct World {
     now: u64,
     random: u64,
-    lease: Option<Record>,
-    versions: u64,
+    served: Served,
     messages: Vec<(u64, Payload)>,
     processes: Vec<Process>,
     /// When the next process of a pod starts.
@@ -138,8 +138,7 @@ impl World {
         Self {
             now: 0,
             random: seed,
-            lease: None,
-            versions: 0,
+            served: Served::default(),
             messages: Vec::new(),
             processes: Vec::new(),
             starts: (0..PODS).map(|pod| (TICK * pod as u64, pod)).collect(),
@@ -211,12 +210,13 @@ impl World {
                 }
             }
             Fault::Delete => {
-                self.lease = None;
+                self.served.lease = None;
                 self.tell();
             }
             Fault::Touch => {
-                if let Some(lease) = self.lease.clone() {
-                    self.store(lease.uid, lease.holder);
+                if let Some(lease) = self.served.lease.clone() {
+                    self.served.store(lease.uid, lease.holder);
+                    self.tell();
                 }
             }
             Fault::Network {
@@ -229,47 +229,28 @@ impl World {
         }
     }
 
-    fn store(&mut self, uid: String, holder: Option<String>) -> Record {
-        self.versions += 1;
-        let record = Record {
-            uid,
-            version: self.versions.to_string(),
-            holder,
-            duration: DURATION,
-        };
-        self.lease = Some(record.clone());
-        self.tell();
-        record
-    }
-
     /// Everybody hears of a change, sooner or later, or not.
     fn tell(&mut self) {
         for process in 0..self.processes.len() {
-            let record = self.lease.clone();
+            let record = self.served.lease.clone();
             self.post(Payload::News { process, record });
         }
     }
 
     /// What the API server does.
-    fn serve(&mut self, name: &str, request: Request) -> Answer {
-        match (request, self.lease.clone()) {
-            (Request::Read, Some(lease)) => Answer::Found(lease),
-            (Request::Create, None) => {
-                let uid = format!("uid-{}", self.versions);
-                Answer::Written(self.store(uid, Some(UNKNOWN.to_owned())))
-            }
-            (Request::Create, Some(_)) => Answer::Conflict,
-            (_, None) => Answer::Absent,
-            (Request::Replace { version, hold }, Some(lease)) => {
-                if version == lease.version {
-                    let holder = hold.then(|| name.to_owned());
-                    Answer::Written(self.store(lease.uid, holder))
-                } else {
-                    self.meet("conflict");
-                    Answer::Conflict
-                }
-            }
+    fn serve(&mut self, name: &str, request: &Request) -> Answer {
+        let versions = self.served.versions;
+        let answer = self.served.serve(name, request);
+        if self.served.versions != versions {
+            self.tell();
         }
+        if matches!(
+            (request, &answer),
+            (Request::Replace { .. }, Answer::Conflict)
+        ) {
+            self.meet("conflict");
+        }
+        answer
     }
 
     fn deliver(&mut self) {
@@ -296,7 +277,7 @@ impl World {
                     request,
                 } => {
                     let name = self.processes[process].name.clone();
-                    let answer = self.serve(&name, request);
+                    let answer = self.serve(&name, &request);
                     self.post(Payload::Answer {
                         process,
                         id,
