@@ -80,8 +80,26 @@ pub const APPLICATION_QUEUE: &str = "yunikorn.apache.org/queue";
 /// Annotation of KAI: a pod's PodGroup.
 pub const KAI_POD_GROUP: &str = "pod-group-name";
 
-/// The annotations of others by which pods say of which gang they are.
-pub(super) const OF_GANGS: [&str; 10] = [
+/// Annotation of Kueue: the level of which all pods of a podset have to be in one domain.
+pub const PODSET_REQUIRED: &str = "kueue.x-k8s.io/podset-required-topology";
+
+/// Annotation of Kueue: the same if there is such a place.
+pub const PODSET_PREFERRED: &str = "kueue.x-k8s.io/podset-preferred-topology";
+
+/// Annotation of Kueue: podsets with one value are one.
+pub const PODSET_GROUP: &str = "kueue.x-k8s.io/podset-group-name";
+
+/// Annotation of KAI: the Topology that the two below are about.
+pub const KAI_TOPOLOGY: &str = "kai.scheduler/topology";
+
+/// Annotation of KAI: the level of which all pods have to be in one domain.
+pub const KAI_REQUIRED: &str = "kai.scheduler/topology-required-placement";
+
+/// Annotation of KAI: the same if there is such a place.
+pub const KAI_PREFERRED: &str = "kai.scheduler/topology-preferred-placement";
+
+/// The annotations of others by which pods say of which gang they are, and what that wishes.
+pub(super) const OF_GANGS: [&str; 16] = [
     GROUP_NAME,
     VOLCANO_GROUP_NAME,
     TASK,
@@ -92,6 +110,12 @@ pub(super) const OF_GANGS: [&str; 10] = [
     APPLICATION,
     APPLICATION_QUEUE,
     KAI_POD_GROUP,
+    PODSET_REQUIRED,
+    PODSET_PREFERRED,
+    PODSET_GROUP,
+    KAI_TOPOLOGY,
+    KAI_REQUIRED,
+    KAI_PREFERRED,
 ];
 
 /// Annotation of Kubernetes: a claim is bound, and both sides know.

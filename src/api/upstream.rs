@@ -104,7 +104,7 @@ pub struct PodGroupSpec {
     /// Priority as admission resolved it.
     #[prost(int32, optional, tag = "8")]
     pub priority: Option<i32>,
-    /// Topology, which is not honoured.
+    /// On which nodes its pods may be.
     #[serde(deserialize_with = "nullable")]
     #[prost(message, required, tag = "4")]
     pub scheduling_constraints: SchedulingConstraints,
@@ -152,8 +152,18 @@ pub struct GangPolicy {
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct SchedulingConstraints {
-    /// Required topology.
+    /// In which domains all of them have to be. The API server lets in one.
     #[serde(deserialize_with = "nullable")]
     #[prost(message, repeated, tag = "1")]
-    pub topology: Vec<Present>,
+    pub topology: Vec<TopologyConstraint>,
+}
+
+/// An item of `spec.schedulingConstraints.topology`.
+#[derive(Clone, PartialEq, Eq, Deserialize, Message)]
+#[serde(default)]
+pub struct TopologyConstraint {
+    /// The label of nodes by whose values there are domains.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "1")]
+    pub key: String,
 }

@@ -146,7 +146,10 @@ impl Cluster {
     fn hear(&mut self, mut event: Event) {
         let gangs = &self.gangs;
         let has_one = |gang: &_| gangs.contains_key(gang);
-        let besides = self.implied.hear(&mut event, Time::ZERO, has_one);
+        // Which labels nodes have is not looked at.
+        let is_on_a_node = |_: &str| false;
+        let implied = &mut self.implied;
+        let besides = implied.hear(&mut event, Time::ZERO, has_one, is_on_a_node);
         for event in std::iter::once(event).chain(besides) {
             if let Event::Is(object) = event {
                 self.add(object);

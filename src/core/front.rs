@@ -33,7 +33,8 @@ impl Core {
     pub fn hear(&mut self, mut event: Event, now: Time, mut each: impl FnMut(&Event)) {
         let scheduler = &self.scheduler;
         let has_one = |gang: &_| scheduler.has_podgroup(gang);
-        let implied = self.implied.hear(&mut event, now, has_one);
+        let is_on_a_node = |label: &str| scheduler.state().nodes().any_has(label);
+        let implied = self.implied.hear(&mut event, now, has_one, is_on_a_node);
         for event in [event].into_iter().chain(implied) {
             each(&event);
             self.scheduler.apply(now, event);

@@ -11,6 +11,7 @@ mod lightweight_coscheduling;
 mod markers;
 mod min_available;
 mod pod_group_label;
+mod podsets;
 mod scheduling_group;
 mod scheduling_spec;
 mod task_groups;
@@ -18,6 +19,7 @@ mod volcano_group_name;
 
 pub use markers::{MARKERS, Marker};
 pub use min_available::TOGETHER;
+pub use podsets::podset;
 pub use scheduling_spec::required as required_scheduling_spec;
 
 use crate::slim::Pod;
@@ -84,7 +86,10 @@ pub fn implied(pod: &Pod, wait: Option<Millis>) -> Option<Implied> {
             after: Some(wait?),
             ..Implied::default()
         }),
-        Defined::ByPods(implied) => Some(implied(pod)),
+        Defined::ByPods(implied) => Some(Implied {
+            topology: podsets::wish(pod),
+            ..implied(pod)
+        }),
     }
 }
 

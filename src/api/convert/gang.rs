@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
 use muster_model::{
     Amounts, GangKey, GangSpec, GrantedTerms, LetIn, Lifetime, MAX_NAMED_SUBGROUPS, Recalled,
-    Source, SubgroupSpec,
+    Source, SubgroupSpec, TopologyWish,
 };
 use std::collections::BTreeMap;
 
@@ -234,9 +234,17 @@ pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec 
             0
         }
     };
-    if !spec.scheduling_constraints.topology.is_empty() {
-        problems.push("spec.schedulingConstraints.topology is not supported yet".to_owned());
-    }
+    let topology = match &spec.scheduling_constraints.topology[..] {
+        [] => None,
+        [only] => Some(TopologyWish::of_label(&only.key)),
+        several => {
+            problems.push(format!(
+                "spec.schedulingConstraints.topology: {} items, and there can be one",
+                several.len()
+            ));
+            None
+        }
+    };
     if !spec.resource_claims.is_empty() {
         problems.push("spec.resourceClaims is not supported yet".to_owned());
     }
@@ -245,6 +253,7 @@ pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec 
         queue: queue_by_label(&group.metadata),
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),
+        topology,
         goes_whole: spec.disruption_mode.all.is_some(),
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Upstream, reading)
@@ -654,14 +663,31 @@ mod tests {
     }
 
     #[test]
-    fn upstreams_constraints_are_refused_by_name() {
+    fn upstreams_topology_is_a_label_of_nodes() {
+        let gang = upstream(json!({
+            "schedulingPolicy": {"gang": {"minCount": 3}},
+            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+        }));
+        let wish = gang.topology.unwrap();
+        assert_eq!(
+            (wish.name.as_deref(), wish.label()),
+            (Some("label:rack"), Some("rack"))
+        );
+        assert_eq!(
+            (wish.required_level.as_deref(), gang.invalid),
+            (Some("rack"), None)
+        );
+    }
+
+    #[test]
+    fn upstreams_claims_and_second_constraint_are_refused_by_name() {
         let gang = upstream(json!({
             "schedulingPolicy": {"basic": {}}, "resourceClaims": [{"name": "c"}],
-            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+            "schedulingConstraints": {"topology": [{"key": "rack"}, {"key": "zone"}]},
         }));
         let invalid = gang.invalid.unwrap();
         assert!(
-            invalid.contains("spec.schedulingConstraints.topology"),
+            invalid.contains("spec.schedulingConstraints.topology: 2 items, and there can be one"),
             "{invalid}"
         );
         assert!(invalid.contains("spec.resourceClaims"), "{invalid}");

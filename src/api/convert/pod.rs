@@ -10,9 +10,9 @@ use crate::{conventions, duration, names, ranks, requests, slim, slots};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::{Millis, Time};
 use muster_model::{
-    Constraints, GangRef, HostPort, Implied, LabelSelector, Labels, NamespaceChoice, NodeFeatures,
-    PodKey, PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol, ShapeSpec,
-    SlotClaim, Toleration, TolerationOperator, WeightedPodTerm,
+    Constraints, GangRef, GangWants, HostPort, Implied, LabelSelector, NamespaceChoice,
+    NodeFeatures, PodKey, PodLabels, PodPhase, PodRules, PodSpec, PodTerm, ProfileId, Protocol,
+    ShapeSpec, SlotClaim, Toleration, TolerationOperator, WeightedPodTerm,
 };
 use std::sync::Arc;
 
@@ -48,6 +48,8 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
     let lifetime = lifetime(pod, &mut notes);
     let wait = reading.missing_pod_group_timeout;
     let implied = conventions::implied(pod, wait).filter(|_| ours);
+    let wishes = implied.as_ref().is_some_and(|said| said.topology.is_some());
+    let podset = wishes.then(|| conventions::podset(pod)).flatten();
     let implied = implied.map(|said| Implied {
         queue: queue.clone().or(said.queue),
         lifetime,
@@ -79,7 +81,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
             .collect(),
         gang,
         implied: implied.map(Box::new),
-        subgroup: subgroup(meta).map(str::to_owned),
+        subgroup: subgroup(meta).or(podset).map(str::to_owned),
         rank: ranks::of(meta),
         queue,
         priority: spec.priority,
@@ -171,8 +173,7 @@ fn constraints(spec: &slim::PodSpec, notes: &mut Unsupported) -> Constraints {
     Constraints {
         profile: ProfileId::default(),
         selector: spec.node_selector.clone(),
-        gang_selector: Labels::default(),
-        housemates: None,
+        gang: GangWants::default(),
         affinity: required.map(|selector| {
             let terms = selector.node_selector_terms.iter().enumerate();
             let path = |index| format!("{AFFINITY}[{index}]");
@@ -357,7 +358,7 @@ mod tests {
     #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
     use super::*;
-    use muster_model::{GangRef, GangSpace, Operator, TaintEffect};
+    use muster_model::{GangRef, GangSpace, Labels, Operator, TaintEffect};
     use serde_json::{Value, json};
 
     fn convert(value: Value) -> PodSpec {

@@ -29,6 +29,7 @@ pub fn name_of_others(origin: Origin, name: &str) -> String {
         Origin::Kueue => format!("kueue:{name}"),
         Origin::Kai => format!("kai:{name}"),
         Origin::Volcano => HYPER_NODES.to_owned(),
+        Origin::Label => TopologySpec::by_label(name).name,
     }
 }
 

@@ -10,7 +10,10 @@
 //! pod that says something.
 
 use muster_model::units::Time;
-use muster_model::{Event, GangKey, GangSpec, Implied, Object, ObjectKey, PodKey, PodSpec, Source};
+use muster_model::{
+    Event, GangKey, GangSpec, Implied, MAX_NAMED_SUBGROUPS, Object, ObjectKey, PodKey, PodSpec,
+    Source, SubgroupSpec, TopologyWish,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,12 +36,16 @@ struct Word {
     uid: String,
     gang: GangKey,
     rank: Rank,
+    subgroup: String,
+    topology: Option<TopologyWish>,
 }
 
 /// A gang of which pods say something.
 #[derive(Clone, Debug, Default)]
 struct Group {
     words: BTreeMap<Rank, Implied>,
+    /// What the pods of each subgroup wish, and how many do.
+    wishes: BTreeMap<String, BTreeMap<Option<TopologyWish>, usize>>,
     /// Its PodGroup was deleted then.
     missing_since: Time,
     due: Option<Time>,
@@ -116,6 +123,8 @@ impl ImpliedGangs {
                 uid: pod.key.uid.clone(),
                 gang: pod.gang_key(),
                 rank,
+                subgroup: pod.subgroup.clone().unwrap_or_default(),
+                topology: implied.topology.clone(),
             };
             (word, implied)
         });
@@ -128,6 +137,9 @@ impl ImpliedGangs {
         if let Some((word, implied)) = said {
             let group = self.groups.entry(word.gang.clone()).or_default();
             group.words.insert(word.rank.clone(), implied);
+            if !stays {
+                group.wish(&word);
+            }
             events.extend(self.settle(&word.gang));
             self.words.insert(name, word);
         }
@@ -144,9 +156,11 @@ impl ImpliedGangs {
     }
 
     fn forget_word(&mut self, name: &(String, String)) -> Option<Event> {
-        let Word { gang, rank, .. } = self.words.remove(name)?;
-        self.groups.get_mut(&gang)?.words.remove(&rank);
-        self.settle(&gang)
+        let word = self.words.remove(name)?;
+        let group = self.groups.get_mut(&word.gang)?;
+        group.words.remove(&word.rank);
+        group.wish_no_more(&word);
+        self.settle(&word.gang)
     }
 
     /// A PodGroup counts, and if it goes, it is waited for again.
@@ -203,6 +217,10 @@ impl ImpliedGangs {
         let group = self.groups.get_mut(key)?;
         let first = group.words.first_key_value();
         let counts = first.filter(|(_, implied)| group.counts || implied.after.is_none());
+        let (topology, subgroups) = match counts {
+            Some(_) => group.closeness(),
+            None => (None, Vec::new()),
+        };
         let wanted = counts.map(|((_, created, _), implied)| GangSpec {
             key: key.clone(),
             source: Source::Implied,
@@ -211,6 +229,8 @@ impl ImpliedGangs {
             queue: implied.queue.clone(),
             min_resources: implied.min_resources.clone(),
             lifetime: implied.lifetime,
+            topology,
+            subgroups,
             invalid: implied.invalid.clone(),
             ..GangSpec::default()
         });
@@ -222,6 +242,56 @@ impl ImpliedGangs {
             Some(spec) => Event::is(spec),
             None => Event::Gone(ObjectKey::Gang(key.clone(), Source::Implied)),
         })
+    }
+}
+
+impl Group {
+    fn wish(&mut self, word: &Word) {
+        let wishes = self.wishes.entry(word.subgroup.clone()).or_default();
+        *wishes.entry(word.topology.clone()).or_default() += 1;
+    }
+
+    fn wish_no_more(&mut self, word: &Word) {
+        let Some(wishes) = self.wishes.get_mut(&word.subgroup) else {
+            return;
+        };
+        if let Some(count) = wishes.get_mut(&word.topology) {
+            *count -= 1;
+            if *count == 0 {
+                wishes.remove(&word.topology);
+            }
+        }
+        if wishes.is_empty() {
+            self.wishes.remove(&word.subgroup);
+        }
+    }
+
+    /// How close its pods have to be: all of them, or those of each subgroup. Of several wishes in one subgroup one
+    /// counts.
+    fn closeness(&self) -> (Option<TopologyWish>, Vec<SubgroupSpec>) {
+        let wish = |wishes: &BTreeMap<Option<TopologyWish>, usize>| {
+            let last = wishes.last_key_value();
+            last.and_then(|(wish, _)| wish.clone())
+        };
+        if self.wishes.len() == 1 {
+            return (self.wishes.values().find_map(wish), Vec::new());
+        }
+        let subgroup = |(name, wishes): (&String, &_)| SubgroupSpec {
+            name: name.clone(),
+            topology: wish(wishes),
+            ..SubgroupSpec::default()
+        };
+        let (others, named): (Vec<_>, Vec<_>) = self
+            .wishes
+            .iter()
+            .take(MAX_NAMED_SUBGROUPS + 1)
+            .map(subgroup)
+            .partition(|one| one.name.is_empty());
+        let others = others.into_iter().next().unwrap_or_default();
+        let mut all: Vec<_> = named.into_iter().take(MAX_NAMED_SUBGROUPS).collect();
+        all.push(others);
+        let any = all.iter().any(|one| one.topology.is_some());
+        (None, if any { all } else { Vec::new() })
     }
 }
 
@@ -331,6 +401,67 @@ mod tests {
             .and_then(|one| one.told.clone());
         let told = told.map(|spec| (spec.min_available, spec.created));
         assert_eq!(told, Some((2, Time(1))));
+    }
+
+    /// What a gang is told to wish of all its pods, and of each subgroup.
+    fn closeness(gangs: &ImpliedGangs) -> (Option<String>, Vec<String>) {
+        let told = gangs.groups.values().next();
+        let told = told.and_then(|one| one.told.clone()).unwrap();
+        let level = |wish: Option<TopologyWish>| wish.and_then(|one| one.required_level);
+        let part = |one: SubgroupSpec| {
+            let level = level(one.topology).unwrap_or_default();
+            format!("{} {level}", one.name)
+        };
+        let parts = told.subgroups.into_iter().map(part);
+        (level(told.topology), parts.collect())
+    }
+
+    #[test]
+    fn what_pods_wish_is_of_all_or_of_each_subgroup() {
+        let mut gangs = ImpliedGangs::default();
+        let mut wishing = |name: &str, subgroup: &str, level: Option<&str>| {
+            let mut spec = member(name, 1, "g", 1);
+            spec.subgroup = (!subgroup.is_empty()).then(|| subgroup.to_owned());
+            let implied = spec.implied.as_mut().unwrap();
+            implied.topology = level.map(TopologyWish::of_label);
+            gangs.hear(&mut Event::is(spec), Time(1));
+            closeness(&gangs)
+        };
+        let all = |level: &str| (Some(level.to_owned()), Vec::new());
+        let each = |parts: &[&str]| (None, parts.iter().map(|one| (*one).to_owned()).collect());
+        assert_eq!(wishing("a", "", None), (None, vec![]));
+        assert_eq!(wishing("a", "x", Some("rack")), all("rack"));
+        assert_eq!(wishing("b", "x", Some("rack")), all("rack"));
+        assert_eq!(wishing("c", "", None), each(&["x rack", " "]));
+        assert_eq!(wishing("c", "y", None), each(&["x rack", "y ", " "]));
+        assert_eq!(
+            wishing("c", "y", Some("zone")),
+            each(&["x rack", "y zone", " "])
+        );
+        assert_eq!(wishing("c", "", Some("zone")), each(&["x rack", " zone"]));
+        assert_eq!(wishing("c", "x", None), all("rack"));
+        for name in ["a", "b"] {
+            wishing(name, "x", None);
+        }
+        assert_eq!(closeness(&gangs), (None, vec![]));
+    }
+
+    #[test]
+    fn pods_that_each_wish_for_themselves_make_few_subgroups() {
+        let mut gangs = ImpliedGangs::default();
+        for index in 0..200 {
+            let mut spec = member(&format!("p{index}"), 1, "g", 1);
+            spec.subgroup = Some(format!("s{index}"));
+            let implied = spec.implied.as_mut().unwrap();
+            implied.topology = Some(TopologyWish::of_label("rack"));
+            gangs.hear(&mut Event::is(spec), Time(1));
+        }
+        assert_eq!(closeness(&gangs).1.len(), MAX_NAMED_SUBGROUPS + 1);
+        for index in 0..200 {
+            let key = member(&format!("p{index}"), 1, "g", 1).key;
+            gangs.hear(&mut Event::Gone(ObjectKey::Pod(key)), Time(1));
+        }
+        assert!(gangs.groups.is_empty() && gangs.words.is_empty());
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines but
-//! their pods or a PodDisruptionBudget, subgroups that follow from labels, minima without those who are made later, and
-//! queues of Volcano's.
+//! their pods or a PodDisruptionBudget, subgroups that follow from labels, minima without those who are made later,
+//! topologies that are the values of a label, and queues of Volcano's.
 //!
 //! This stands before everybody who hears of events: for them a gang and a queue are defined, by whatever.
 
 mod budgets;
 mod gangs;
 mod launchers;
+mod levels;
 mod queues;
 mod subgroups;
 
 use budgets::BudgetsOfGangs;
 pub use gangs::ImpliedGangs;
 use launchers::LateLaunchers;
+use levels::WishedLevels;
 use muster_model::units::Time;
 use muster_model::{Event, GangKey};
 use queues::ImpliedQueues;
@@ -26,16 +28,18 @@ pub struct Implied {
     launchers: LateLaunchers,
     queues: ImpliedQueues,
     subgroups: SubgroupsByLabels,
+    levels: WishedLevels,
 }
 
 impl Implied {
     /// Takes what news implies out of it; returns what is news besides, to be heard after it. `has_one` says for which
-    /// gangs there is a PodGroup so far.
+    /// gangs there is a PodGroup so far, `is_on_a_node` which labels nodes have.
     pub fn hear(
         &mut self,
         event: &mut Event,
         now: Time,
         has_one: impl Fn(&GangKey) -> bool,
+        is_on_a_node: impl Fn(&str) -> bool,
     ) -> Vec<Event> {
         let by_labels = self.subgroups.hear(event, has_one);
         let queue = self.queues.hear(event);
@@ -43,6 +47,11 @@ impl Implied {
         let mut events = self.launchers.hear(event);
         events.extend(self.gangs.hear(event, now));
         events.extend(queue.into_iter().chain(by_budgets).chain(by_labels));
+        let mut topologies = self.levels.hear(event, &is_on_a_node);
+        for event in &mut events {
+            topologies.extend(self.levels.hear(event, &is_on_a_node));
+        }
+        events.extend(topologies);
         events
     }
 
@@ -55,6 +64,7 @@ impl Implied {
     /// The PodGroups that nobody waits for any more, now that all lists are read; `has_one` says for which gangs
     /// there is one.
     pub fn fire(&mut self, now: Time, has_one: impl Fn(&GangKey) -> bool) -> Vec<Event> {
+        // They wish nothing: their pods are placed one by one.
         self.gangs.fire(now, has_one)
     }
 }

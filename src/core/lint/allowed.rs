@@ -3,7 +3,7 @@
 
 use super::Note;
 use super::account::{Account, Pod};
-use muster_model::{Bind, Constraints, NodeSpec, Taint, TaintEffect, Term, labels_match};
+use muster_model::{Bind, Constraints, GangSpec, NodeSpec, Taint, TaintEffect, Term, labels_match};
 
 /// The taint that stands for a cordon.
 const CORDON: &str = "node.kubernetes.io/unschedulable";
@@ -13,7 +13,8 @@ pub(super) fn not_allowed(account: &Account, order: &Bind) -> Option<Note> {
     let pod = account.pod(&order.pod)?;
     let wanted = &pod.constraints;
     let gang = account.gangs.get(&pod.gang);
-    let of_gang = gang.and_then(|gang| Some(&gang.definition()?.node_selector));
+    let definition = gang.and_then(|gang| gang.definition());
+    let of_gang = definition.map(|spec| &spec.node_selector);
     let node = account.facts(&order.node)?;
     let problem = if !tolerated(wanted, node) {
         "has a taint or a cordon that it does not tolerate"
@@ -21,6 +22,8 @@ pub(super) fn not_allowed(account: &Account, order: &Bind) -> Option<Note> {
         "is not one that its selector and affinity choose"
     } else if of_gang.is_some_and(|wanted| !labels_match(wanted, &node.labels)) {
         "is not one that its PodGroup's selector chooses"
+    } else if definition.is_some_and(|spec| is_nowhere(spec, pod, node)) {
+        "lacks the label by which the topology of its gang is"
     } else if !node.features.has(wanted.features) {
         "does not declare what it needs"
     } else if ports_are_taken(account, pod, &order.node) {
@@ -32,6 +35,19 @@ pub(super) fn not_allowed(account: &Account, order: &Bind) -> Option<Note> {
         "bind of {} to {}, which {problem}",
         order.pod, order.node
     ))
+}
+
+/// Whether a node is in none of the domains of which the gang or the pod's subgroup requires one.
+fn is_nowhere(gang: &GangSpec, pod: &Pod, node: &NodeSpec) -> bool {
+    let named = pod.subgroup.as_deref().unwrap_or_default();
+    let own = gang.subgroups.iter().find(|one| one.name == named);
+    let own = own.or_else(|| gang.subgroups.iter().find(|one| one.name.is_empty()));
+    let of_group = own.and_then(|one| one.topology.as_ref());
+    let mut wishes = gang.topology.iter().chain(of_group);
+    wishes.any(|wish| {
+        let label = wish.needed_label();
+        label.is_some_and(|label| !node.labels.contains_key(label))
+    })
 }
 
 fn ports_are_taken(account: &Account, pod: &Pod, node: &str) -> bool {

@@ -94,7 +94,10 @@ fn meant<'a>(account: &'a Account, wish: &TopologyWish) -> Option<Cow<'a, Topolo
     all.retain(|one| one.invalid.is_none());
     if let Some(name) = &wish.name {
         all.retain(|one| one.name == *name);
-    } else if all.iter().any(|one| one.origin.is_ours()) {
+        return all.pop();
+    }
+    all.retain(|one| one.origin != Origin::Label);
+    if all.iter().any(|one| one.origin.is_ours()) {
         all.retain(|one| one.origin.is_ours());
     }
     all.pop().filter(|_| all.is_empty())

@@ -1,6 +1,7 @@
 //! Which nodes a pod allows, and what keeps pods off a node.
 
 use super::{GangKey, Labels, NodeFeatures, ProfileId, VolumeNeeds};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a taint does to pods that do not tolerate it.
@@ -215,6 +216,22 @@ pub struct Housemates {
     pub exclusive: bool,
 }
 
+/// What a gang wants of the nodes of its members, those of one subgroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
+pub struct GangWants {
+    /// `nodeSelector` of its PodGroup.
+    pub selector: Labels,
+    /// Labels without which a node is nowhere in the topology that the gang goes by, whatever their values.
+    pub labels: BTreeSet<String>,
+    /// With whom they share nodes, if it wants nodes for itself.
+    pub housemates: Option<Housemates>,
+}
+
 /// What of a pod depends on the node's identity, labels and taints alone: two pods with equal
 /// constraints are allowed on the same nodes, whatever they request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -230,12 +247,9 @@ pub struct Constraints {
     /// `spec.nodeSelector`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub selector: Labels,
-    /// The labels that its gang wants of all its nodes. The state fills it in: a pod does not know.
+    /// What its gang wants of its nodes. The state fills it in: a pod does not know.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
-    pub gang_selector: Labels,
-    /// Its gang, if that wants nodes for itself. The state fills it in, too.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
-    pub housemates: Option<Housemates>,
+    pub gang: GangWants,
     /// `requiredDuringScheduling` node affinity; `None` where the pod has none.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub affinity: Option<NodeSelector>,

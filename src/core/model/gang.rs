@@ -122,6 +122,8 @@ pub struct Implied {
     pub min_resources: Amounts,
     /// How long it is protected from its start; `None` is for ever.
     pub lifetime: Option<Millis>,
+    /// How close together the pods have to be that are in the same subgroup as this one.
+    pub topology: Option<TopologyWish>,
     /// Why what the pod says cannot be valid, in words.
     pub invalid: Option<String>,
     /// It counts once the gang's PodGroup has been missing for so long; `None` where there is none to wait for.

@@ -49,8 +49,8 @@ mod why;
 pub use budget::{BudgetOfGang, DisruptionBudgetSpec, PodLabels, label_in};
 pub use code::Code;
 pub use constraints::{
-    Constraints, Housemates, NodeSelector, Operator, Requirement, Taint, TaintEffect, Term,
-    Toleration, TolerationOperator, labels_match,
+    Constraints, GangWants, Housemates, NodeSelector, Operator, Requirement, Taint, TaintEffect,
+    Term, Toleration, TolerationOperator, labels_match,
 };
 pub use effect::{Bind, Evict, EvictCause, PodWaits};
 pub use event::{BindOutcome, Event, EvictOutcome, Writes};
@@ -100,7 +100,9 @@ pub use status::{
 pub use tables::{Table, Tables};
 pub use testbed::{GhostOf, SliceSpec, SlotClaim, SlotSpec, TestbedSpec};
 pub use text::{MAX_MESSAGE, counted, cut};
-pub use topology::{HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish};
+pub use topology::{
+    ANY_OF_KUEUE, BY_LABEL, HOSTNAME, Level, Link, MAX_COST, Origin, TopologySpec, TopologyWish,
+};
 pub use volumes::{
     AccessModes, Attach, AttachmentSpec, BindingMode, ClaimKey, ClaimRef, ClaimSpec, CsiDriverSpec,
     CsiNodeSpec, Disk, Handle, PodVolume, Reach, StorageCapacitySpec, StorageClassSpec,

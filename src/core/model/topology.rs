@@ -39,6 +39,8 @@ pub enum Origin {
     /// Volcano's. As a topology all of its HyperNodes: which domains a node is in they say themselves, not
     /// its labels.
     Volcano,
+    /// Nobody's: a topology of one level, because somebody named a label of nodes.
+    Label,
 }
 
 impl Origin {
@@ -46,6 +48,29 @@ impl Origin {
     #[must_use]
     pub const fn is_ours(self) -> bool {
         matches!(self, Self::Muster)
+    }
+}
+
+/// How the names begin of topologies that are no object: the values of one label, which is the rest of the name.
+pub const BY_LABEL: &str = "label:";
+
+/// What a wish names that means any of Kueue's topologies with the level it asks for.
+pub const ANY_OF_KUEUE: &str = "kueue:";
+
+impl TopologySpec {
+    /// The one whose domains are the values of this label.
+    #[must_use]
+    pub fn by_label(label: &str) -> Self {
+        Self {
+            name: format!("{BY_LABEL}{label}"),
+            origin: Origin::Label,
+            levels: vec![Level {
+                label: label.to_owned(),
+                aliases: Vec::new(),
+                hops: if label == HOSTNAME { 0 } else { 2 },
+            }],
+            ..Self::default()
+        }
     }
 }
 
@@ -106,4 +131,31 @@ pub struct TopologyWish {
     pub highest_tier: Option<u32>,
     /// Without such a Topology nothing is wished.
     pub if_there: bool,
+}
+
+impl TopologyWish {
+    /// All on nodes with one value of this label.
+    #[must_use]
+    pub fn of_label(label: &str) -> Self {
+        Self {
+            name: Some(format!("{BY_LABEL}{label}")),
+            required_level: Some(label.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// The label without which a node is in none of the domains of which one is required, where the wish alone says
+    /// which that is: a level of others may be an alias.
+    #[must_use]
+    pub fn needed_label(&self) -> Option<&str> {
+        let name = self.name.as_deref()?;
+        let is_label = name.starts_with(BY_LABEL) || name.starts_with(ANY_OF_KUEUE);
+        self.required_level.as_deref().filter(|_| is_label)
+    }
+
+    /// The label of whose values the topology is that it names, where it is no object.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.name.as_deref()?.strip_prefix(BY_LABEL)
+    }
 }

@@ -33,7 +33,7 @@ impl Filter for Exclusive {
 
     fn retain(&self, cx: &Context<'_>, nodes: &mut NodeSet) {
         let wanted = cx.state.shapes().constraints(cx.shape.constraints);
-        let concerned = wanted.is_some_and(|wanted| wanted.housemates.is_some());
+        let concerned = wanted.is_some_and(|wanted| wanted.gang.housemates.is_some());
         let all = cx.state.nodes();
         if concerned || all.has_exclusive() || all.has_kept_whole() {
             nodes.retain(|node| self.suits(cx, node));
@@ -46,7 +46,7 @@ impl Filter for Exclusive {
 pub fn keeps_apart(state: &ClusterState, shape: &Shape, node: NodeId) -> bool {
     let nodes = state.nodes();
     let wanted = state.shapes().constraints(shape.constraints);
-    let own = wanted.and_then(|wanted| wanted.housemates.as_ref());
+    let own = wanted.and_then(|wanted| wanted.gang.housemates.as_ref());
     let alone = own.is_some_and(|own| own.exclusive);
     if alone && state.has_slots_on(node) {
         // The room of a slot is its own while nobody is there, too.

@@ -1,10 +1,10 @@
-//! `GangSelector`: the labels that a PodGroup wants of all its nodes.
+//! `GangSelector`: the labels that a gang wants of all its nodes.
 
 use crate::framework::{Context, Filter, Plugin, Reason, Scope, Verdict};
 use crate::state::{NodeId, NodeSet, Shape};
 use muster_model::labels_match;
 
-/// Filters out nodes that lack a label of the PodGroup's `nodeSelector`. It is part of its members'
+/// Filters out nodes that lack a label of the PodGroup's `nodeSelector`, or the one by whose values its topology is. It is part of its members'
 /// constraints, so that equal members of other gangs have another shape.
 #[derive(Debug)]
 pub(super) struct GangSelector;
@@ -21,15 +21,20 @@ impl Filter for GangSelector {
     }
 
     fn check(&self, cx: &Context<'_>, node: NodeId) -> Verdict {
-        let wanted = cx.state.shapes().constraints(cx.shape.constraints);
-        let labels = &cx.state.nodes().facts(node).labels;
-        let lacks = wanted.is_some_and(|wanted| !labels_match(&wanted.gang_selector, labels));
-        Verdict::fit_unless(lacks, Reason::GangSelector)
+        let Some(wanted) = cx.state.shapes().constraints(cx.shape.constraints) else {
+            return Verdict::Fit;
+        };
+        let (wanted, labels) = (&wanted.gang, &cx.state.nodes().facts(node).labels);
+        if !labels_match(&wanted.selector, labels) {
+            return Verdict::fit_unless(true, Reason::GangSelector);
+        }
+        let has_all = wanted.labels.iter().all(|label| labels.contains_key(label));
+        Verdict::fit_unless(!has_all, Reason::NoLevel)
     }
 
     fn at_most(&self, cx: &Context<'_>) -> Option<(NodeSet, Reason)> {
         let wanted = cx.state.shapes().constraints(cx.shape.constraints)?;
-        let nodes = cx.state.nodes().carriers(&wanted.gang_selector)?;
+        let nodes = cx.state.nodes().carriers(&wanted.gang.selector)?;
         Some((nodes, Reason::GangSelector))
     }
 }

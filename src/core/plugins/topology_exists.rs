@@ -2,7 +2,7 @@
 
 use crate::framework::{Plugin, PreEnqueue};
 use crate::state::{ClusterState, Gang, WishError};
-use muster_model::Why;
+use muster_model::{BY_LABEL, Why};
 
 /// Holds back gangs whose wishes for closeness mean nothing.
 #[derive(Debug)]
@@ -26,7 +26,10 @@ impl PreEnqueue for TopologyExists {
         let error = of_all.or_else(|| of_groups.next())?;
         Some(match error {
             WishError::NotFound(name) => {
-                let message = format!("Topology \"{name}\" does not exist");
+                let message = match name.strip_prefix(BY_LABEL) {
+                    Some(label) => format!("no node has the label {label}"),
+                    None => format!("Topology \"{name}\" does not exist"),
+                };
                 Why::new("TopologyNotFound", &message)
             }
             WishError::Unnamed(count) => {

@@ -7,7 +7,7 @@ use super::terms::Terms;
 use muster_model::resources::{Request, Tally};
 use muster_model::units::{Millis, Time};
 use muster_model::{
-    GangKey, GangSpace, GangSpec, Housemates, Labels, Lifetime, Rank, Recalled, SubgroupSpec,
+    GangKey, GangSpace, GangSpec, GangWants, Housemates, Lifetime, Rank, Recalled, SubgroupSpec,
     TopologyWish,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -408,17 +408,27 @@ impl Gang {
         self.definition()?.repair_for
     }
 
-    /// Labels that every node of it must have.
+    /// What it wants of the nodes of its members in this subgroup.
     #[must_use]
-    pub fn node_selector(&self) -> Option<&Labels> {
-        self.definition()
-            .map(|spec| &spec.node_selector)
-            .filter(|labels| !labels.is_empty())
+    pub fn wants(&self, subgroup: Option<usize>) -> GangWants {
+        let selector = self.definition().map(|spec| &spec.node_selector);
+        GangWants {
+            selector: selector.cloned().unwrap_or_default(),
+            labels: self.needed_labels(subgroup).map(str::to_owned).collect(),
+            housemates: self.housemates(subgroup),
+        }
+    }
+
+    /// The labels without which a node is in no domain that it requires for members of this subgroup.
+    fn needed_labels(&self, subgroup: Option<usize>) -> impl Iterator<Item = &str> {
+        let of_all = self.definition().and_then(|spec| spec.topology.as_ref());
+        let of_group = subgroup.and_then(|index| self.subgroups[index].topology.as_ref());
+        let wishes = of_all.into_iter().chain(of_group);
+        wishes.filter_map(TopologyWish::needed_label)
     }
 
     /// With whom members of a subgroup share their nodes; `None` where the gang wants none for itself.
-    #[must_use]
-    pub fn housemates(&self, subgroup: Option<usize>) -> Option<Housemates> {
+    fn housemates(&self, subgroup: Option<usize>) -> Option<Housemates> {
         let exclusive = |one: &Subgroup| one.exclusive;
         self.subgroups.iter().any(exclusive).then(|| Housemates {
             gang: self.key.clone(),

@@ -42,6 +42,11 @@ impl LabelIndex {
         }
     }
 
+    /// Whether a node has this label.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.by_key.contains_key(key)
+    }
+
     fn with(&self, key: &str, value: &str) -> &[NodeId] {
         let values = self.by_key.get(key);
         values

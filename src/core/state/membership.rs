@@ -3,8 +3,8 @@
 use super::ids::{GangId, NodeId, PodId};
 use super::pods::{Place, Pod, Standing};
 use super::{ClusterState, Counts, Gang};
+use muster_model::GangWants;
 use muster_model::units::Time;
-use muster_model::{Housemates, Labels};
 
 impl ClusterState {
     /// What a pod counts as now.
@@ -59,9 +59,8 @@ impl ClusterState {
         pod.gang = Some(gang_id);
         pod.subgroup = gang.subgroup_of(pod.facts.subgroup_label.as_deref());
         gang.submitted_at(pod.created);
-        let selector = gang.node_selector().cloned().unwrap_or_default();
-        let housemates = gang.housemates(pod.subgroup);
-        self.narrow_shape(id, &selector, housemates.as_ref());
+        let wants = gang.wants(pod.subgroup);
+        self.narrow_shape(id, wants);
         let Some((gang, pod)) = self.gangs.get_mut(gang_id).zip(self.pods.get(id)) else {
             return;
         };
@@ -76,18 +75,18 @@ impl ClusterState {
     }
 
     /// Gives a pod the shape that it has in its gang.
-    fn narrow_shape(&mut self, id: PodId, selector: &Labels, housemates: Option<&Housemates>) {
+    fn narrow_shape(&mut self, id: PodId, gang: GangWants) {
         let Some(pod) = self.pods.get(id) else { return };
         let (before, room) = (pod.shape, pod.room());
         let was_exclusive = self.shapes.get(before);
         let was_exclusive = was_exclusive.is_some_and(|shape| self.shapes.is_exclusive(shape));
-        let exclusive = housemates.is_some_and(|one| one.exclusive);
+        let exclusive = gang.housemates.as_ref().is_some_and(|one| one.exclusive);
         if let Some(node) = room.filter(|_| was_exclusive != exclusive) {
             self.nodes.set_exclusive(node, exclusive);
             // Others may come now, if it wanted its node for its gang before.
             self.changes.nodes.insert(node);
         }
-        let shape = self.shapes.narrow(before, selector, housemates);
+        let shape = self.shapes.narrow(before, gang);
         if let Some(pod) = self.pods.get_mut(id) {
             pod.shape = shape;
         }

@@ -373,6 +373,12 @@ impl Nodes {
         Some(NodeSet::from_iter(nodes.iter().copied()))
     }
 
+    /// Whether any node has this label.
+    #[must_use]
+    pub fn any_has(&self, label: &str) -> bool {
+        self.by_label.has(label)
+    }
+
     /// The same of those that a pod's selector and its required affinity allow; `None` where these do not say
     /// which labels or names they have.
     #[must_use]

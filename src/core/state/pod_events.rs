@@ -133,12 +133,8 @@ impl ClusterState {
         let Some(gang) = gang.and_then(|id| self.gang(id)) else {
             return;
         };
-        let constraints = &mut spec.shape.constraints;
-        if let Some(selector) = gang.node_selector() {
-            constraints.gang_selector = selector.clone();
-        }
         let subgroup = gang.subgroup_of(spec.subgroup.as_deref());
-        constraints.housemates = gang.housemates(subgroup);
+        spec.shape.constraints.gang = gang.wants(subgroup);
     }
 
     fn update_pod(&mut self, id: PodId, mut spec: PodSpec) {

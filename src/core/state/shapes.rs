@@ -9,8 +9,8 @@ use super::pod_counts::Rules;
 use super::spreads::Spreads;
 use muster_model::resources::{Dimension, Dimensions, Request};
 use muster_model::{
-    Amounts, Constraints, HostPort, Housemates, Labels, Preferences, ProfileId, ShapeSpec,
-    SlotClaim, SpreadRule, VolumeNeeds,
+    Amounts, Constraints, GangWants, HostPort, Preferences, ProfileId, ShapeSpec, SlotClaim,
+    SpreadRule, VolumeNeeds,
 };
 use std::sync::Arc;
 
@@ -166,22 +166,16 @@ impl Shapes {
     }
 
     /// The id of a shape with what its pod's gang wants; it takes over the user of the other.
-    pub fn narrow(
-        &mut self,
-        id: ShapeId,
-        selector: &Labels,
-        housemates: Option<&Housemates>,
-    ) -> ShapeId {
+    pub fn narrow(&mut self, id: ShapeId, gang: GangWants) -> ShapeId {
         let Some(shape) = self.get(id) else { return id };
         let Some(constraints) = self.constraints(shape.constraints) else {
             return id;
         };
-        if constraints.gang_selector == *selector && constraints.housemates.as_ref() == housemates {
+        if constraints.gang == gang {
             return id;
         }
         let constraints = Constraints {
-            gang_selector: selector.clone(),
-            housemates: housemates.cloned(),
+            gang,
             ..constraints.clone()
         };
         let rest = self.rest_of(shape);
@@ -337,7 +331,7 @@ impl Shapes {
     #[must_use]
     pub fn is_exclusive(&self, shape: &Shape) -> bool {
         let constraints = self.constraints(shape.constraints);
-        let housemates = constraints.and_then(|one| one.housemates.as_ref());
+        let housemates = constraints.and_then(|one| one.gang.housemates.as_ref());
         housemates.is_some_and(|one| one.exclusive)
     }
 

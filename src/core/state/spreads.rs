@@ -500,7 +500,7 @@ impl ClusterState {
             let (name, facts) = (self.nodes.name(node), self.nodes.facts(node));
             let selected = || {
                 wanted.select(name, &facts.labels)
-                    && labels_match(&wanted.gang_selector, &facts.labels)
+                    && labels_match(&wanted.gang.selector, &facts.labels)
             };
             (!spec.rule.honors_affinity || selected())
                 && (!spec.rule.honors_taints || wanted.tolerate(&facts.taints))

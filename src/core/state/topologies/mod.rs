@@ -96,7 +96,7 @@ impl Closeness {
 pub struct Topologies {
     all: Slab<TopologyId, Topology>,
     by_name: BTreeMap<String, TopologyId>,
-    /// Those of ours that can be valid, and those of others.
+    /// Those of ours that can be valid, and those of others; who names none does not mean what is no object.
     valid: [usize; 2],
     hyper_nodes: HyperNodes,
     /// How many networks there ever were: ids are given out again.
@@ -147,7 +147,7 @@ impl Topologies {
     fn recount(&mut self) {
         self.valid = [0; 2];
         for (_, one) in self.all.iter() {
-            if one.spec.invalid.is_none() {
+            if counts(&one.spec) {
                 self.valid[usize::from(!one.spec.origin.is_ours())] += 1;
             }
         }
@@ -285,9 +285,8 @@ impl Topologies {
             return None;
         }
         let ours = self.valid[0] > 0;
-        let counts =
-            |one: &Topology| one.spec.invalid.is_none() && one.spec.origin.is_ours() == ours;
-        let mut valid = self.iter().filter(|(_, one)| counts(one));
+        let is_it = |one: &Topology| counts(&one.spec) && one.spec.origin.is_ours() == ours;
+        let mut valid = self.iter().filter(|(_, one)| is_it(one));
         valid.next().map(|(id, _)| id)
     }
 
@@ -372,6 +371,11 @@ impl Topologies {
         let at_most = required.into_iter().chain(capped).chain(tier).min();
         Ok(Some(Closeness { topology, at_most }))
     }
+}
+
+/// Whether who names none may mean this one.
+fn counts(spec: &TopologySpec) -> bool {
+    spec.invalid.is_none() && spec.origin != Origin::Label
 }
 
 impl Network {
@@ -508,6 +512,9 @@ impl Topology {
         let name = &self.spec.name;
         match &self.network {
             _ if reach == 0 => "in one node".to_owned(),
+            Network::Tree(_) if self.spec.origin == Origin::Label => {
+                format!("in one {}", self.level_at(reach))
+            }
             Network::Tree(_) => format!("in one {} of Topology {name}", self.level_at(reach)),
             Network::Graph(_) => format!(
                 "within {} in Topology {name}",
