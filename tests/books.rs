@@ -343,6 +343,7 @@ impl World {
                             granted: status.granted,
                             let_in: status.let_in,
                             succeeded: status.succeeded,
+                            ..Recalled::default()
                         };
                         let spec = group.clone();
                         self.tell(Event::is(spec));

@@ -118,7 +118,7 @@ pub struct PodGroupSpec {
     pub disruption_mode: DisruptionMode,
 }
 
-/// `spec.disruptionMode`. The API server writes `single` where nothing is said, so that it says nothing.
+/// `spec.disruptionMode`. The API server writes `single` where nothing is said.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, Message)]
 #[serde(default)]
 pub struct DisruptionMode {

@@ -7,7 +7,7 @@ use super::{
 };
 use muster_api::Reading;
 use muster_core::engine::{MoveLimits, Policy, Priorities};
-use muster_core::framework::{Addition, Plugin, Profile, QueueSort, Score, Weighted};
+use muster_core::framework::{Addition, Plugin, Preemption, Profile, QueueSort, Score, Weighted};
 use muster_core::plugins::registry;
 use muster_model::ProfileId;
 use muster_model::resources::{Measure, Worth};
@@ -40,6 +40,10 @@ impl SchedulerConfiguration {
             scheduler_names: self.names(),
             profiles: named.map(profile).collect(),
             reads: policy.profiles().iter().map(Profile::reads).collect(),
+            as_upstream: (policy.profiles().iter().zip(0..))
+                .filter(|(profile, _)| profile.preemption == Preemption::ByNode)
+                .map(|(_, number)| ProfileId(number))
+                .collect(),
             missing_pod_group_timeout: Some(self.missing_pod_group_timeout.millis())
                 .filter(|wait| *wait > Millis(0)),
             require_scheduling_spec: self.require_scheduling_spec,

@@ -4,6 +4,7 @@ use super::{Reading, count, created, filled, topologies, topology, volcano_subgr
 use crate::requests::{Reader, in_core_units};
 use crate::slim::{Text, Texts};
 use crate::status::Status;
+use crate::upstream::INITIALLY_SCHEDULED;
 use crate::{coscheduling, crd, duration, names, upstream, volcano};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_model::units::Millis;
@@ -92,6 +93,7 @@ pub fn said_of_gang(status: &Status) -> Recalled {
         Status::PodGroup(status) => recalled(Some(status)),
         Status::Volcano(status) => have_succeeded(status.succeeded),
         Status::Coscheduling(status) => have_succeeded(status.succeeded),
+        Status::Upstream(status) => was_scheduled(status),
         _ => Recalled::default(),
     }
 }
@@ -112,6 +114,17 @@ const fn have_succeeded(succeeded: u32) -> Recalled {
         granted: None,
         let_in: None,
         succeeded,
+        was_scheduled: false,
+    }
+}
+
+/// What upstream's status keeps.
+fn was_scheduled(status: &upstream::PodGroupStatus) -> Recalled {
+    let mut conditions = status.conditions.iter();
+    Recalled {
+        was_scheduled: conditions
+            .any(|one| one.kind == INITIALLY_SCHEDULED && one.status == "True"),
+        ..Recalled::default()
     }
 }
 
@@ -255,6 +268,8 @@ pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec 
         priority_class: filled(Some(&spec.priority_class_name)),
         topology,
         goes_whole: spec.disruption_mode.all.is_some(),
+        one_by_one: spec.disruption_mode.all.is_none() && reading.is_as_upstream(&group.metadata),
+        recalled: was_scheduled(&group.status),
         invalid: joined(&problems),
         ..of_another_kind(&group.metadata, Source::Upstream, reading)
     }
@@ -371,7 +386,7 @@ mod tests {
     #![expect(clippy::needless_pass_by_value, reason = "json! reads best as it is")]
 
     use super::*;
-    use muster_model::GangSpace;
+    use muster_model::{GangSpace, ProfileId};
     use serde_json::{Value, json};
 
     fn muster(spec: Value) -> GangSpec {
@@ -660,6 +675,38 @@ mod tests {
                 .unwrap()
                 .contains("spec.schedulingPolicy")
         );
+    }
+
+    #[test]
+    fn upstreams_gangs_end_with_their_first_scheduling_where_their_profile_is_as_kube_scheduler() {
+        let reading = Reading {
+            scheduler_names: vec!["muster".to_owned(), "like-upstream".to_owned()],
+            profiles: [("like-upstream".to_owned(), ProfileId(1))].into(),
+            as_upstream: vec![ProfileId(1)],
+            ..Reading::default()
+        };
+        let read = |labels: Value, mode: Value, reading: &Reading| {
+            let value = json!({
+                "metadata": {"name": "g", "namespace": "n", "labels": labels},
+                "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}, "disruptionMode": mode},
+                "status": {"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "True"}]},
+            });
+            upstream_gang(&serde_json::from_value(value).unwrap(), reading)
+        };
+        let claimed = json!({"muster.dev/scheduler-name": "like-upstream"});
+        let single = read(claimed.clone(), json!({"single": {}}), &reading);
+        assert!(single.one_by_one && single.recalled.was_scheduled);
+        assert_eq!(single.min_available, 3, "what it asks for");
+        assert!(!read(claimed, json!({"all": {}}), &reading).one_by_one);
+        assert!(
+            !read(json!({}), json!({}), &reading).one_by_one,
+            "by the first"
+        );
+        let everybody = Reading {
+            as_upstream: vec![ProfileId::default()],
+            ..reading
+        };
+        assert!(read(json!({}), json!({}), &everybody).one_by_one);
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub struct Reading {
     pub profiles: BTreeMap<String, ProfileId>,
     /// What the scores of each profile look at.
     pub reads: Vec<Reads>,
+    /// The profiles in which others go for a pod as kube-scheduler would have them go.
+    pub as_upstream: Vec<ProfileId>,
     /// For how long a PodGroup is waited for that a client of another scheduler names; `None` is for ever.
     pub missing_pod_group_timeout: Option<Millis>,
     /// Pods of ours that are in no other gang wait for a SchedulingSpec.
@@ -71,6 +73,14 @@ impl Reading {
     pub fn profile(&self, scheduler_name: &str) -> ProfileId {
         let profile = self.profiles.get(scheduler_name);
         profile.copied().unwrap_or_default()
+    }
+
+    /// Whether a PodGroup of upstream's means what it means there: the scheduler that it is for, else kube-scheduler, is by
+    /// such a profile.
+    fn is_as_upstream(&self, meta: &ObjectMeta) -> bool {
+        let claimed = names::label(meta, names::SCHEDULER_NAME);
+        let scheduler = claimed.or(Source::Upstream.scheduler()).unwrap_or_default();
+        self.as_upstream.contains(&self.profile(scheduler))
     }
 
     /// What the scores of a profile look at.

@@ -16,7 +16,7 @@ pub use gangs::ImpliedGangs;
 use launchers::LateLaunchers;
 use levels::WishedLevels;
 use muster_model::units::Time;
-use muster_model::{Event, GangKey};
+use muster_model::{Event, GangKey, Object};
 use queues::ImpliedQueues;
 use subgroups::SubgroupsByLabels;
 
@@ -41,6 +41,12 @@ impl Implied {
         has_one: impl Fn(&GangKey) -> bool,
         is_on_a_node: impl Fn(&str) -> bool,
     ) -> Vec<Event> {
+        if let Event::Is(Object::Gang(gang)) = event
+            && gang.one_by_one
+            && gang.recalled.was_scheduled
+        {
+            gang.min_available = 0;
+        }
         let by_labels = self.subgroups.hear(event, has_one);
         let queue = self.queues.hear(event);
         let by_budgets = self.budgets.hear(event);
@@ -66,5 +72,33 @@ impl Implied {
     pub fn fire(&mut self, now: Time, has_one: impl Fn(&GangKey) -> bool) -> Vec<Event> {
         // They wish nothing: their pods are placed one by one.
         self.gangs.fire(now, has_one)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_model::{GangSpec, Recalled};
+
+    #[test]
+    fn a_minimum_that_counts_at_first_ends_with_the_first_scheduling() {
+        let minimum = |one_by_one, was_scheduled| {
+            let mut event = Event::is(GangSpec {
+                min_available: 3,
+                one_by_one,
+                recalled: Recalled {
+                    was_scheduled,
+                    ..Recalled::default()
+                },
+                ..GangSpec::default()
+            });
+            Implied::default().hear(&mut event, Time(0), |_| false, |_| false);
+            match event {
+                Event::Is(Object::Gang(gang)) => gang.min_available,
+                _ => panic!("{event:?}"),
+            }
+        };
+        assert_eq!([minimum(true, false), minimum(true, true)], [3, 0]);
+        assert_eq!(minimum(false, true), 3);
     }
 }

@@ -301,6 +301,9 @@ pub struct GangSpec {
     /// Nobody of its queue takes members of it one by one, not even those beyond its minimum.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub goes_whole: bool,
+    /// Its minimum counts until it has been scheduled once; then its pods go and come one by one.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
+    pub one_by_one: bool,
     /// What is read otherwise than it is written, and why, in words.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub read_otherwise: Vec<String>,
@@ -332,6 +335,8 @@ pub struct Recalled {
     pub let_in: Option<LetIn>,
     /// How many of its members have ended well, those that are gone included.
     pub succeeded: u32,
+    /// It has been scheduled once.
+    pub was_scheduled: bool,
 }
 
 /// What of a running gang its queue let in, or what ran in full.

@@ -149,6 +149,7 @@ fn found_running(limit: i64, let_in: Option<LetIn>, spec: GangSpec) -> Story {
             }),
             let_in,
             succeeded: 0,
+            ..Recalled::default()
         },
         ..spec
     });
