@@ -36,4 +36,4 @@ pub mod why;
 mod written;
 pub mod yaml;
 
-pub use convert::Reading;
+pub use convert::{Ignored, Reading};

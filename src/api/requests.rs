@@ -73,6 +73,14 @@ fn is_resized(status: &PodStatus) -> bool {
     says || is_infeasible(status)
 }
 
+/// Whether a resource is one that only some nodes have (source: Kubernetes, `IsExtendedResourceName`).
+#[must_use]
+pub fn is_extended(resource: &str) -> bool {
+    resource.contains('/')
+        && !resource.contains("kubernetes.io/")
+        && !resource.starts_with("requests.")
+}
+
 /// The effective requests of a pod.
 #[must_use]
 pub fn effective(pod: &Pod) -> Requests {

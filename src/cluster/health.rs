@@ -16,6 +16,8 @@ pub enum Watched {
     Synced,
     /// The cluster does not serve this kind.
     NotServed,
+    /// Nothing that is configured looks at this kind.
+    Unread,
     /// It cannot be listed or watched.
     Failing(String),
 }
@@ -199,7 +201,7 @@ pub(super) fn problem(kind: Kind, state: &Watched) -> Option<String> {
 
 fn wrong(state: &Watched, optional: bool, ours: bool) -> Option<String> {
     match state {
-        Watched::Synced => None,
+        Watched::Synced | Watched::Unread => None,
         Watched::Listing => Some("not synced yet".to_owned()),
         Watched::NotServed if optional => None,
         Watched::NotServed if ours => Some(

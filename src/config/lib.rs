@@ -12,6 +12,7 @@ mod profiles;
 mod remote;
 mod remotes;
 mod schema;
+mod spread;
 mod types;
 mod values;
 
@@ -25,11 +26,14 @@ pub use profiles::{
 };
 pub use remote::{Extender, ExtenderTls, ManagedResource, RemotePlugin, RemoteTls};
 pub use schema::{SCHEMA_FILE, schema};
+pub use spread::{
+    DefaultConstraint, DefaultingType, NodePolicy, SpreadArguments, WhenUnsatisfiable,
+};
 pub use types::{
     ApiVersion, Kind, LeaderElection, PodGroupPriority, Profile, SchedulerConfiguration, Usage,
     WeightedPlugin,
 };
 pub use values::{
-    Address, Bounded, CoresWorth, HttpUrl, ObjectName, PluginName, PluginOrAll, Point, RemoteName,
-    SchedulerName, Span, Timeout,
+    Address, Bounded, CoresWorth, ExtendedResource, HttpUrl, LabelKey, ObjectName, PluginName,
+    PluginOrAll, Point, RemoteName, SchedulerName, Span, Timeout,
 };

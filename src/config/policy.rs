@@ -5,10 +5,11 @@ use super::{
     Base, ConfigError, NamedProfile, Plugins, PodGroupPriority, SchedulerConfiguration, Usage,
     WeightedPlugin,
 };
-use muster_api::Reading;
+use muster_api::{Ignored, Reading};
 use muster_core::engine::{MoveLimits, Policy, Priorities};
 use muster_core::framework::{Addition, Plugin, Preemption, Profile, QueueSort, Score, Weighted};
 use muster_core::plugins::registry;
+use muster_core::plugins::scoring::Arguments;
 use muster_model::ProfileId;
 use muster_model::resources::{Measure, Worth};
 use muster_model::units::Millis;
@@ -43,6 +44,9 @@ impl SchedulerConfiguration {
             as_upstream: (policy.profiles().iter().zip(0..))
                 .filter(|(profile, _)| profile.preemption == Preemption::ByNode)
                 .map(|(_, number)| ProfileId(number))
+                .collect(),
+            ignored: std::iter::once(Ignored::default())
+                .chain(self.profiles.iter().map(NamedProfile::ignored))
                 .collect(),
             missing_pod_group_timeout: Some(self.missing_pod_group_timeout.millis())
                 .filter(|wait| *wait > Millis(0)),
@@ -153,7 +157,7 @@ impl SchedulerConfiguration {
         let sorts = registry::queue_sorts();
         let filters = registry::filters();
         let scores = registry::scores();
-        Ok(Profile {
+        let mut profile = Profile {
             queue_sort: pick_all::<_, QueueSortPoint>(&sorts, &chosen.queue_sort)?,
             filter: registry::with_the_gangs_own(pick_all::<_, FilterPoint>(
                 &filters,
@@ -161,7 +165,9 @@ impl SchedulerConfiguration {
             )?),
             score: weighted(&scores, &chosen.score)?,
             ..registry::default_profile()
-        })
+        };
+        registry::spread_by_default(&mut profile, &Arguments::default());
+        Ok(profile)
     }
 }
 
@@ -209,12 +215,14 @@ impl NamedProfile {
                 all.push(one);
             }
         }
-        Ok(Profile {
+        let mut profile = Profile {
             queue_sort: order.to_vec(),
             filter: registry::with_the_gangs_own(filters),
             score: all,
             ..base
-        })
+        };
+        registry::spread_by_default(&mut profile, &arguments);
+        Ok(profile)
     }
 }
 

@@ -3,9 +3,12 @@
 //!
 //! What is here is what has an effect; a field of kube-scheduler's that has none is refused.
 
+use super::spread::SpreadArguments;
 use super::values::{
-    Bounded, Entry, FilterPoint, PluginName, PluginOrAll, SchedulerName, ScorePoint, unique,
+    Bounded, Entry, ExtendedResource, FilterPoint, ObjectName, PluginName, PluginOrAll,
+    SchedulerName, ScorePoint, unique,
 };
+use muster_api::Ignored;
 use muster_core::plugins::Added;
 use muster_core::plugins::scoring::{Arguments, Point, ResourceWeight, Strategy};
 use muster_model::Operator;
@@ -112,6 +115,8 @@ pub enum PluginConfig {
     NodeAffinity(AffinityArguments),
     /// What terms of pods that have their place weigh.
     InterPodAffinity(InterPodArguments),
+    /// By what pods are spread that say nothing of it.
+    PodTopologySpread(SpreadArguments),
 }
 
 /// Of `NodeResourcesFit`.
@@ -126,6 +131,12 @@ pub struct FitArguments {
     pub kind: Option<String>,
     /// By which rule and by which resources.
     pub scoring_strategy: ScoringStrategy,
+    /// Extended resources at which it does not look.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored_resources: Vec<ExtendedResource>,
+    /// The domains of such resources.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored_resource_groups: Vec<ObjectName>,
 }
 
 /// By which rule a node is scored, and by which resources.
@@ -395,6 +406,7 @@ impl Entry for PluginConfig {
             Self::NodeResourcesBalancedAllocation(_) => "NodeResourcesBalancedAllocation",
             Self::NodeAffinity(_) => "NodeAffinity",
             Self::InterPodAffinity(_) => "InterPodAffinity",
+            Self::PodTopologySpread(_) => "PodTopologySpread",
         }
     }
 }
@@ -421,9 +433,26 @@ impl NamedProfile {
                     arguments.ignore_preferred_terms_of_existing_pods =
                         args.ignore_preferred_terms_of_existing_pods;
                 }
+                PluginConfig::PodTopologySpread(args) => {
+                    arguments.default_spread = args.in_core().unwrap_or(arguments.default_spread);
+                }
             }
         }
         arguments
+    }
+
+    /// The resources at which its filter does not look.
+    pub(super) fn ignored(&self) -> Ignored {
+        let fit = self.plugin_config.iter().find_map(|one| match one {
+            PluginConfig::NodeResourcesFit(args) => Some(args),
+            _ => None,
+        });
+        let names = fit.iter().flat_map(|args| &args.ignored_resources);
+        let groups = fit.iter().flat_map(|args| &args.ignored_resource_groups);
+        Ignored {
+            names: names.map(|one| one.as_str().to_owned()).collect(),
+            groups: groups.map(|one| one.as_str().to_owned()).collect(),
+        }
     }
 }
 

@@ -154,6 +154,7 @@ const LISTED: [ObjectKind; ObjectKind::ALL.len()] = [
     ObjectKind::TestbedSlice,
     ObjectKind::VolcanoQueue,
     ObjectKind::MpiJob,
+    ObjectKind::PodSelector,
 ];
 
 /// The uid of what something is said of.

@@ -10,6 +10,7 @@ mod pod;
 mod policy;
 mod preferences;
 mod queue;
+mod selector;
 mod spread;
 mod storage;
 mod term;
@@ -28,6 +29,7 @@ pub use gang::{
 pub use pod::pod;
 pub use policy::disruption_budget;
 pub use queue::queue;
+pub use selector::{replica_set, replication_controller, service, stateful_set};
 pub use storage::{
     attachment, capacity, claim, csi_driver, csi_node, storage_class, unreadable_sizes, volume,
 };
@@ -40,7 +42,7 @@ pub use volcano_queue::{
 };
 
 use super::slices::Sizes;
-use super::{names, slim};
+use super::{names, requests, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
 use muster_model::units::{Millis, Time};
 use muster_model::{ProfileId, Reads, Source};
@@ -53,10 +55,12 @@ pub struct Reading {
     pub scheduler_names: Vec<String>,
     /// By which profile those of some of these names are scheduled; the others by the first.
     pub profiles: BTreeMap<String, ProfileId>,
-    /// What the scores of each profile look at.
+    /// What each profile looks at beyond what all filters do.
     pub reads: Vec<Reads>,
     /// The profiles in which others go for a pod as kube-scheduler would have them go.
     pub as_upstream: Vec<ProfileId>,
+    /// The resources at which each profile does not look.
+    pub ignored: Vec<Ignored>,
     /// For how long a PodGroup is waited for that a client of another scheduler names; `None` is for ever.
     pub missing_pod_group_timeout: Option<Millis>,
     /// Pods of ours that are in no other gang wait for a SchedulingSpec.
@@ -65,6 +69,27 @@ pub struct Reading {
     pub ghost_namespace: String,
     /// How many slots are in the status of a Testbed, and in a slice.
     pub sizes: Sizes,
+}
+
+/// Resources of which it makes no difference how much the pods of a profile request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// By name.
+    pub names: Vec<String>,
+    /// By the domain before the name.
+    pub groups: Vec<String>,
+}
+
+impl Ignored {
+    /// Whether a resource is one of these; only extended ones are (source: kube-scheduler's `fitsRequest`).
+    fn has(&self, resource: &str) -> bool {
+        let Some((group, _)) = resource.split_once('/') else {
+            return false;
+        };
+        let named = self.names.iter().any(|one| one == resource);
+        let named = named || self.groups.iter().any(|one| one == group);
+        named && requests::is_extended(resource)
+    }
 }
 
 impl Reading {
@@ -83,13 +108,24 @@ impl Reading {
         self.as_upstream.contains(&self.profile(scheduler))
     }
 
-    /// What the scores of a profile look at.
+    /// Whether anybody looks at who chooses pods: Services and controllers.
+    #[must_use]
+    pub fn reads_selectors(&self) -> bool {
+        self.any().selectors
+    }
+
+    /// At what a profile does not look.
+    fn ignored_by(&self, profile: ProfileId) -> Option<&Ignored> {
+        self.ignored.get(usize::from(profile.0))
+    }
+
+    /// What a profile looks at.
     fn of(&self, profile: ProfileId) -> Reads {
         let reads = self.reads.get(usize::from(profile.0));
         reads.copied().unwrap_or_default()
     }
 
-    /// What the scores of any profile look at.
+    /// What any profile looks at.
     fn any(&self) -> Reads {
         self.reads.iter().copied().fold(Reads::default(), Reads::or)
     }

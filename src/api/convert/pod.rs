@@ -28,8 +28,16 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
     if ours {
         constraints.profile = reading.profile(&spec.scheduler_name);
     }
+    let (mut requests, mut ignored) = (requests.amounts, Vec::new());
+    if let Some(list) = reading.ignored_by(constraints.profile).filter(|_| ours) {
+        ignored = requests
+            .extract_if(.., |(name, _)| list.has(name))
+            .collect();
+    }
+    let by_default = ours && reading.of(constraints.profile).selectors;
     let shape = ShapeSpec {
-        requests: requests.amounts,
+        requests,
+        ignored,
         preferences: preferences::of(pod, ours.then_some(constraints.profile), reading),
         constraints,
         host_ports: host_ports(spec, &mut notes),
@@ -93,6 +101,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         labels: meta.labels.as_ref().map(PodLabels::new).unwrap_or_default(),
         lifetime,
         shape,
+        spread_by_default: spread::by_default(pod).filter(|_| by_default).map(Box::new),
         volumes: volumes::of_pod(pod),
         unsupported: notes.paths,
         ghost_of: testbed::ghost_of(pod, reading),

@@ -108,6 +108,7 @@ mod tests {
             unsaid: true,
             spread: true,
             pod_terms: true,
+            selectors: true,
         };
         let reading = Reading {
             reads: vec![Reads::default(), all],

@@ -1,9 +1,12 @@
-//! `topologySpreadConstraints`: those that are required, and those that are for scores.
+//! `topologySpreadConstraints`: those that are required, and those that are for scores; and who controls a pod
+//! that has none.
 
 use super::policy;
 use super::unsupported::Unsupported;
-use crate::{creation, slim};
-use muster_model::{Counted, LabelSelector, NamespaceChoice, PodQuery, SpreadRule};
+use crate::{creation, names, slim};
+use muster_model::{
+    Counted, LabelSelector, NamespaceChoice, PodQuery, SelectorKind, SpreadByDefault, SpreadRule,
+};
 
 const FIELD: &str = "spec.topologySpreadConstraints";
 /// What is said of a rule that is for scores.
@@ -14,6 +17,23 @@ pub(super) fn preferred(pod: &slim::Pod) -> Vec<SpreadRule> {
     let all = pod.spec.topology_spread_constraints.iter();
     let soft = all.filter(|one| one.when_unsatisfiable == SOFT);
     soft.filter_map(|one| rule(pod, one).ok()).collect()
+}
+
+/// Who controls a pod that says nothing of how it is spread, if that is one who chooses pods.
+pub(super) fn by_default(pod: &slim::Pod) -> Option<SpreadByDefault> {
+    if !pod.spec.topology_spread_constraints.is_empty() {
+        return None;
+    }
+    let controller = names::controller(&pod.metadata).and_then(|owner| {
+        let kind = match (owner.api_version.as_str(), owner.kind.as_str()) {
+            ("v1", "ReplicationController") => SelectorKind::ReplicationController,
+            ("apps/v1", "ReplicaSet") => SelectorKind::ReplicaSet,
+            ("apps/v1", "StatefulSet") => SelectorKind::StatefulSet,
+            _ => return None,
+        };
+        Some((kind, owner.name.clone()))
+    });
+    Some(SpreadByDefault { controller })
 }
 
 /// The required rules of a pod.
@@ -61,6 +81,7 @@ fn rule(pod: &slim::Pod, found: &slim::SpreadConstraint) -> Result<SpreadRule, S
         }),
         honors_affinity: honors("nodeAffinityPolicy", &found.node_affinity_policy, true)?,
         honors_taints: honors("nodeTaintsPolicy", &found.node_taints_policy, false)?,
+        label_optional: false,
     })
 }
 
@@ -146,6 +167,40 @@ mod tests {
         let after = with(json!({"labelSelector": merged, "matchLabelKeys": keys}));
         assert_eq!(before, after);
         assert_eq!(before.pods.unwrap().selector.requirements.len(), 2);
+    }
+
+    #[test]
+    fn a_pod_without_constraints_says_who_controls_it() {
+        let pod = |constraints: Value, version: &str, kind: &str| {
+            let owner = json!({
+                "apiVersion": version, "kind": kind, "name": "x", "uid": "u", "controller": true,
+            });
+            let pod: slim::Pod = serde_json::from_value(json!({
+                "metadata": {"namespace": "ns", "ownerReferences": [owner]},
+                "spec": {"topologySpreadConstraints": constraints},
+            }))
+            .unwrap();
+            by_default(&pod)
+        };
+        let none = json!([]);
+        for (version, kind, found) in [
+            ("apps/v1", "ReplicaSet", Some(SelectorKind::ReplicaSet)),
+            ("apps/v1", "StatefulSet", Some(SelectorKind::StatefulSet)),
+            (
+                "v1",
+                "ReplicationController",
+                Some(SelectorKind::ReplicationController),
+            ),
+            ("extensions/v1beta1", "ReplicaSet", None),
+            ("batch/v1", "Job", None),
+        ] {
+            let controller = pod(none.clone(), version, kind).unwrap().controller;
+            assert_eq!(controller, found.map(|kind| (kind, "x".to_owned())));
+        }
+        let own = json!([{
+            "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway",
+        }]);
+        assert_eq!(pod(own, "apps/v1", "ReplicaSet"), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod identity;
 mod of_storage;
+mod selecting;
 mod watchable;
 
 pub use super::version::is_older;
@@ -14,7 +15,7 @@ pub use identity::{Identity, Subject};
 pub use watchable::{Known, Watchable};
 
 use super::{coscheduling, crd, mpi_job, slim, topologies, upstream, volcano};
-use k8s_openapi::api::{core, policy, scheduling, storage};
+use k8s_openapi::api::{apps, core, policy, scheduling, storage};
 use kube::core::{DeserializeGuard, NamespaceResourceScope};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -111,6 +112,15 @@ watched_kinds! {
     /// `storage.k8s.io/v1` VolumeAttachment.
     VolumeAttachments, "volumeattachments.storage.k8s.io", needed,
         bare slim::VolumeAttachment, storage::v1::VolumeAttachment;
+    /// `v1` Service.
+    Services, "services", optional, bare slim::Service, core::v1::Service;
+    /// `v1` ReplicationController.
+    ReplicationControllers, "replicationcontrollers", optional,
+        bare slim::ReplicationController, core::v1::ReplicationController;
+    /// `apps/v1` ReplicaSet.
+    ReplicaSets, "replicasets.apps", optional, bare slim::ReplicaSet, apps::v1::ReplicaSet;
+    /// `apps/v1` StatefulSet.
+    StatefulSets, "statefulsets.apps", optional, bare slim::StatefulSet, apps::v1::StatefulSet;
     /// `muster.dev/v1alpha1` PodGroup.
     PodGroups, "podgroups.muster.dev", needed, guarded crd::PodGroup, crd::PodGroup;
     /// `muster.dev/v1alpha1` SchedulingSpec.

@@ -38,6 +38,12 @@ pub trait Watchable:
         None
     }
 
+    /// Whether anything that is configured looks at objects of this kind. Else they need not be watched.
+    #[must_use]
+    fn is_read(_reading: &Reading) -> bool {
+        true
+    }
+
     /// The object as the core is told of it.
     ///
     /// # Errors
@@ -70,6 +76,10 @@ impl<K: Watchable> Watchable for DeserializeGuard<K> {
         Some(_) => Some(guarded::<K>),
         None => None,
     };
+
+    fn is_read(reading: &Reading) -> bool {
+        K::is_read(reading)
+    }
 
     fn exists(self, reading: &Reading) -> Result<Object, String> {
         self.0.map_err(|invalid| invalid.error)?.exists(reading)

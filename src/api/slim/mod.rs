@@ -15,6 +15,7 @@ mod object;
 mod persistent;
 mod pod;
 mod policy;
+mod selecting;
 mod selection;
 mod storage;
 mod text;
@@ -35,6 +36,9 @@ pub use pod::{
 pub use policy::{
     IntOrString, LabelSelector, PodDisruptionBudget, PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,
+};
+pub use selecting::{
+    ReplicaSet, ReplicationController, Selecting, SelectingLabels, Service, StatefulSet,
 };
 pub use selection::{
     NodeAffinity, NodeSelector, PodTerm, PreferredTerm, Requirement, Term, Toleration,

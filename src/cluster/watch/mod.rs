@@ -103,9 +103,22 @@ impl Visitor for Starting<'_> {
         let api = Api::<R::Watched>::all(self.client.clone());
         let reading = Arc::clone(self.reading);
         let alarm = &self.outlet.alarm;
+        if !R::is_read(&reading) {
+            let task = pass_over(R::KIND, self.outlet.clone());
+            self.tasks.spawn(alarm.guard(R::KIND.name(), task));
+            return;
+        }
         let task = follow(api, reading, self.outlet.clone());
         self.tasks.spawn(alarm.guard(R::KIND.name(), task));
     }
+}
+
+/// Says of a kind at which nothing looks that all is known of it.
+async fn pass_over(kind: Kind, outlet: Outlet) {
+    outlet.health.set_kind(kind, Watched::Unread);
+    // Who hears no more of it has stopped.
+    let _ = outlet.news.send(News::Synced(kind)).await;
+    std::future::pending().await
 }
 
 /// Tells of all objects of one kind, for as long as somebody listens.

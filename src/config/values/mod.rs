@@ -4,12 +4,14 @@
 
 mod names;
 mod numbers;
+mod qualified;
 mod remote;
 mod schema;
 
 pub use names::{Address, ObjectName, PluginName, PluginOrAll, Point, SchedulerName};
 pub(super) use names::{FilterPoint, QueueSortPoint, ScorePoint};
 pub use numbers::{Bounded, CoresWorth, Span};
+pub use qualified::{ExtendedResource, LabelKey};
 pub use remote::{HttpUrl, RemoteName, Timeout};
 
 use serde::{Deserialize, Deserializer, de::Error};

@@ -2,8 +2,8 @@
 //! `muster config check`.
 
 use super::{
-    Address, Bounded, CoresWorth, HttpUrl, ObjectName, PluginName, PluginOrAll, Point, RemoteName,
-    SchedulerName, Span, Timeout,
+    Address, Bounded, CoresWorth, ExtendedResource, HttpUrl, LabelKey, ObjectName, PluginName,
+    PluginOrAll, Point, RemoteName, SchedulerName, Span, Timeout,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -64,6 +64,22 @@ says!(
     json_schema!({
         "type": "string", "maxLength": 253,
         "pattern": r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$",
+    })
+);
+says!(
+    LabelKey,
+    "LabelKey",
+    json_schema!({
+        "type": "string",
+        "pattern": r"^([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$",
+    })
+);
+says!(
+    ExtendedResource,
+    "ExtendedResource",
+    json_schema!({
+        "type": "string",
+        "pattern": r"^[a-z0-9.-]{1,253}/[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$",
     })
 );
 says!(

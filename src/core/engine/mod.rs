@@ -144,6 +144,9 @@ impl Scheduler {
         state.set_worth(policy.worth.clone(), policy.half_life);
         state.leave_unchecked(policy.profiles().unchecked());
         state.set_priorities(policy.priorities);
+        let spread = policy.profiles().iter();
+        let spread = spread.map(|profile| Arc::clone(&profile.default_spread));
+        state.set_default_spread(spread.collect());
         if !policy.default_queue {
             state.do_without_default_queue();
         }

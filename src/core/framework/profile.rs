@@ -6,7 +6,7 @@ use super::{
     VictimFilter,
 };
 use crate::state::{ClusterState, Gang, Shape};
-use muster_model::{ProfileId, Reads};
+use muster_model::{DefaultSpread, ProfileId, Reads};
 use std::fmt;
 use std::sync::Arc;
 
@@ -61,6 +61,8 @@ pub struct Profile {
     pub remotes: Vec<Arc<Remote>>,
     /// How others are chosen that go for a pod without a gang.
     pub preemption: Preemption,
+    /// By which rules pods are spread that have none of their own, of those that a filter or a score looks at.
+    pub default_spread: Arc<DefaultSpread>,
 }
 
 /// How others are chosen that go for a pod without a gang. For gangs it is always by harm.
@@ -164,11 +166,15 @@ impl Profile {
         self.pre_filter.iter().filter(|one| one.concerns(shape))
     }
 
-    /// What its scores look at that filters do not.
+    /// What its scores look at that filters do not, and its filters beyond what all do.
     #[must_use]
     pub fn reads(&self) -> Reads {
         let reads = self.score.iter().map(|one| one.plugin.reads());
-        reads.fold(Reads::default(), Reads::or)
+        let own = Reads {
+            selectors: !self.default_spread.is_empty(),
+            ..Reads::default()
+        };
+        reads.fold(own, Reads::or)
     }
 
     /// The filters that have to be asked at each placement of pods of a shape.

@@ -247,6 +247,7 @@ impl Account {
             | Object::StorageClass(_)
             | Object::CsiDriver(_)
             | Object::StorageCapacity(_)
+            | Object::PodSelector(_)
             | Object::VolumeAttachment(_) => {}
         }
     }
@@ -292,6 +293,7 @@ impl Account {
             | ObjectKey::StorageClass(_)
             | ObjectKey::CsiDriver(_)
             | ObjectKey::StorageCapacity(_)
+            | ObjectKey::PodSelector(_)
             | ObjectKey::VolumeAttachment(_) => {}
         }
     }

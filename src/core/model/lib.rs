@@ -91,7 +91,9 @@ pub use remote::{
     AskedGang, AskedNode, AskedPod, MAX_ASKED_PODS, NodeVerdicts, RemoteAnswer, RemotePoint,
     RemoteQuestion,
 };
-pub use spread::SpreadRule;
+pub use spread::{
+    DefaultSpread, PodSelectorKey, PodSelectorSpec, SelectorKind, SpreadByDefault, SpreadRule,
+};
 pub use stats::{LostSums, MoveCounts, PackingCounts, RoomCounts, RoomNote, Stats};
 pub use status::{
     Condition, GangPhase, GangStatus, PHASES, QueueStatus, SHOWN_POSITIONS, TopologyDoubt,

@@ -4,9 +4,9 @@
 
 use super::{
     AttachmentSpec, ClaimKey, ClaimSpec, CsiDriverSpec, CsiNodeSpec, DisruptionBudgetSpec, GangKey,
-    GangSpec, HyperNodeSpec, MpiJobSpec, NamespaceSpec, NodeSpec, PodKey, PodSpec,
-    PriorityClassSpec, QueueSpec, SliceSpec, Source, StorageCapacitySpec, StorageClassSpec,
-    TestbedSpec, TopologySpec, VolcanoQueueSpec, VolumeSpec,
+    GangSpec, HyperNodeSpec, MpiJobSpec, NamespaceSpec, NodeSpec, PodKey, PodSelectorKey,
+    PodSelectorSpec, PodSpec, PriorityClassSpec, QueueSpec, SliceSpec, Source, StorageCapacitySpec,
+    StorageClassSpec, TestbedSpec, TopologySpec, VolcanoQueueSpec, VolumeSpec,
 };
 
 /// What the core is told of objects of one kind.
@@ -126,6 +126,8 @@ kinds! {
     /// A PodDisruptionBudget, by namespace and name.
     DisruptionBudget(DisruptionBudgetSpec) by (String, String),
         |one| (one.namespace.clone(), one.name.clone());
+    /// What chooses pods that belong together: a Service, or a controller.
+    PodSelector(PodSelectorSpec) by (PodSelectorKey), |one| (one.key.clone());
     /// A VolumeAttachment.
     VolumeAttachment(AttachmentSpec) by (String), |one| (one.name.clone());
     /// A CSIStorageCapacity.

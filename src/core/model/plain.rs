@@ -134,5 +134,6 @@ pub fn evenly(namespace: &str, selector: LabelSelector, key: &str) -> SpreadRule
         counts_itself: true,
         honors_affinity: true,
         honors_taints: false,
+        label_optional: false,
     }
 }

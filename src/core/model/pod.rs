@@ -2,7 +2,7 @@
 
 use super::{
     Amounts, Constraints, GangKey, GangSpace, GhostOf, Implied, PodLabels, PodRules, PodVolume,
-    Preferences, Rank, SlotClaim, SpreadRule,
+    Preferences, Rank, SlotClaim, SpreadByDefault, SpreadRule,
 };
 use crate::units::{Millis, Time};
 use std::fmt;
@@ -114,6 +114,9 @@ pub struct ShapeSpec {
     /// Effective requests (without `pods`, which the core counts itself). Sorted by name.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub requests: Amounts,
+    /// What it requests besides of what its profile does not look at. Sorted by name.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
+    pub ignored: Amounts,
     /// Which nodes are allowed.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub constraints: Constraints,
@@ -211,6 +214,9 @@ pub struct PodSpec {
     /// What it needs.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub shape: ShapeSpec,
+    /// Of one that has no rules of its own that spread it, where its profile has some for such pods.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
+    pub spread_by_default: Option<Box<SpreadByDefault>>,
     /// Its volumes, of those that decide where it may run.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub volumes: Vec<PodVolume>,

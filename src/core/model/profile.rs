@@ -43,7 +43,7 @@ pub struct Preferred {
     pub term: Term,
 }
 
-/// What the scores of a profile look at of pods and nodes.
+/// What the scores of a profile look at of pods and nodes, and its filters beyond what all do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reads {
@@ -57,6 +57,8 @@ pub struct Reads {
     pub spread: bool,
     /// Preferred pod affinity and anti-affinity, and required affinity, of all pods.
     pub pod_terms: bool,
+    /// Who controls its pods, and who chooses them: by that those are spread that have no rules of their own.
+    pub selectors: bool,
 }
 
 impl Reads {
@@ -69,6 +71,7 @@ impl Reads {
             unsaid: self.unsaid || other.unsaid,
             spread: self.spread || other.spread,
             pod_terms: self.pod_terms || other.pod_terms,
+            selectors: self.selectors || other.selectors,
         }
     }
 }

@@ -34,7 +34,7 @@ use crate::framework::{
     Filter, PreBind, PreEnqueue, Preemption, Profile, Profiles, QueueSort, Score, Weighted,
 };
 use muster_model::units::Millis;
-use muster_model::{Exemptions, VOLUME_BINDING};
+use muster_model::{DefaultSpread, Exemptions, VOLUME_BINDING};
 use std::sync::Arc;
 
 /// The filters by name, in the order in which kube-scheduler runs them.
@@ -146,11 +146,29 @@ pub fn kubernetes_profile() -> Profile {
             weight: *weight,
         })
     });
-    Profile {
+    let mut profile = Profile {
         score: weighted.collect(),
         preemption: Preemption::ByNode,
         ..default_profile()
-    }
+    };
+    spread_by_default(&mut profile, &Arguments::default());
+    profile
+}
+
+/// Has pods of a profile spread that say nothing of it, as far as one of its plugins looks at that.
+pub fn spread_by_default(profile: &mut Profile, arguments: &Arguments) {
+    let mut filters = profile.filter.iter();
+    let mut scores = profile.score.iter();
+    let filters = filters.any(|one| one.name() == topology_spread::NAME);
+    let scores = scores.any(|one| one.plugin.name() == topology_spread::NAME);
+    let DefaultSpread {
+        required,
+        preferred,
+    } = arguments.default_spread.clone();
+    profile.default_spread = Arc::new(DefaultSpread {
+        required: if filters { required } else { Vec::new() },
+        preferred: if scores { preferred } else { Vec::new() },
+    });
 }
 
 /// What holds gangs back whose pods are of different profiles, which are known by these names.

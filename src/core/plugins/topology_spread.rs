@@ -3,10 +3,30 @@
 use crate::framework::{Context, Filter, MAX_SCORE, Mates, Plugin, Reason, Scope, Score, Verdict};
 use crate::state::{ClusterState, Evenness, Id, KeyId, NodeId, NodeSet, Shape, Spread, ValueId};
 use muster_model::units::{LOG_BITS, natural_log};
-use muster_model::{HOSTNAME, Reads};
+use muster_model::{DefaultSpread, HOSTNAME, Reads, SpreadRule};
 
 /// Its name.
 pub(super) const NAME: &str = "PodTopologySpread";
+
+/// The label of a node's zone.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// By which rules pods are spread that have none of their own where nothing else is configured (source:
+/// kube-scheduler's `systemDefaultConstraints`). A node may lack the labels.
+pub(super) fn system_defaults() -> DefaultSpread {
+    let rule = |key: &str, max_skew| SpreadRule {
+        key: key.to_owned(),
+        max_skew,
+        min_domains: 1,
+        honors_affinity: true,
+        label_optional: true,
+        ..SpreadRule::default()
+    };
+    DefaultSpread {
+        required: Vec::new(),
+        preferred: vec![rule(HOSTNAME, 3), rule(ZONE, 5)],
+    }
+}
 
 /// Filters by the pod's required `topologySpreadConstraints`: no domain gets further ahead of the one with
 /// fewest pods than a rule allows; and scores by the others: the fewer pods a node's domains have the better
@@ -141,9 +161,15 @@ impl<'a> Measure<'a> {
     fn of(state: &ClusterState, rule: &'a Spread, nodes: &NodeSet) -> Self {
         let labels = state.label_domains();
         let by_node = labels.name(rule.key()) == HOSTNAME;
+        let is_optional = !rule.keys().contains(&rule.key());
+        let lacks = |node| labels.value_of(rule.key(), node).is_none();
         let domains = match by_node {
             true => nodes.len(),
-            false => domains_among(state, rule.key(), nodes),
+            // Those that lack the label are a domain together.
+            false => {
+                let without = is_optional && nodes.iter().any(lacks);
+                domains_among(state, rule.key(), nodes) + usize::from(without)
+            }
         };
         Self {
             rule,
@@ -155,12 +181,14 @@ impl<'a> Measure<'a> {
     /// What the pods of a node's domain weigh.
     fn pods(&self, state: &ClusterState, node: NodeId) -> u128 {
         let labels = state.label_domains();
+        let Some(value) = labels.value_of(self.rule.key(), node) else {
+            return 0;
+        };
         let pods = if self.by_node {
             let query = self.rule.query();
             query.map_or(0, |query| state.counts().on_node(query, node))
         } else {
-            let value = labels.value_of(self.rule.key(), node);
-            value.map_or(0, |value| self.rule.pods_in(value))
+            self.rule.pods_in(value)
         };
         // Differences below `maxSkew` count less beside it.
         let skew = u128::from(self.rule.max_skew() - 1) << LOG_BITS;

@@ -44,6 +44,7 @@ impl ClusterState {
         self.topologies.audit(&self.nodes)?;
         self.audit_rules()?;
         self.audit_spreads()?;
+        self.audit_default_spreads()?;
         self.advice.audit()?;
         self.audit_held()?;
         self.audit_slots()?;

@@ -14,6 +14,7 @@ mod changes;
 mod claim_news;
 mod closeness;
 mod column;
+mod default_spread;
 mod gangs;
 mod held;
 mod holders;
@@ -89,6 +90,7 @@ pub use writes::{Outage, WritesKnown};
 use advice::AdviceBook;
 use budgets::{Budgets, LabelTexts};
 use claim_news::ClaimsChanged;
+use default_spread::DefaultSpreads;
 use held::HeldRoom;
 use indexmap::IndexMap;
 use kept::KeptRoom;
@@ -143,6 +145,7 @@ pub struct ClusterState {
     budgets: Budgets,
     counts: PodCounts,
     topologies: Topologies,
+    default_spreads: DefaultSpreads,
     volumes: Volumes,
     /// What plugins in other processes said.
     advice: AdviceBook,

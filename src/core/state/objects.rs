@@ -58,6 +58,7 @@ impl ClusterState {
                 let name = spec.name.clone();
                 self.change_storage(|all, stir| all.set_driver(&name, Some(*spec), stir));
             }
+            Object::PodSelector(spec) => self.upsert_selector(*spec),
             Object::StorageCapacity(spec) => {
                 let key = spec.key.clone();
                 self.change_storage(|all, stir| all.set_capacity(&key, Some(*spec), stir));
@@ -112,6 +113,7 @@ impl ClusterState {
             ObjectKey::CsiDriver(name) => {
                 self.change_storage(|all, stir| all.set_driver(name, None, stir));
             }
+            ObjectKey::PodSelector(key) => self.remove_selector(key),
             ObjectKey::StorageCapacity(key) => {
                 self.change_storage(|all, stir| all.set_capacity(key, None, stir));
             }

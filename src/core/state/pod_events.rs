@@ -79,6 +79,7 @@ impl ClusterState {
         let volumes = PodVolumesOf::new(&mut spec);
         let known = gang_key.as_ref().and_then(|key| self.find_gang(key));
         self.narrow(&mut spec, known);
+        self.fill_in_spread(None, &mut spec);
         let name = (spec.key.namespace.clone(), spec.key.name.clone());
         let rules = self.rules_of(&spec);
         let (shape, no_room_for) = self.shapes.acquire(&spec.shape, rules, &self.dimensions);
@@ -114,6 +115,7 @@ impl ClusterState {
         self.pod_names.insert(name, id);
         self.list_for_queries(id, true);
         self.note_unknown(id);
+        self.note_default_spread(id);
         self.note_departure(id);
         self.note_ghost(id, true);
         self.take_room(id);
@@ -148,6 +150,7 @@ impl ClusterState {
         let volumes = PodVolumesOf::new(&mut spec);
         let known = gang_key.as_ref().and_then(|key| self.find_gang(key));
         self.narrow(&mut spec, known);
+        self.fill_in_spread(Some(id), &mut spec);
         let rules = self.rules_of(&spec);
         let rules_after = rules.clone();
         let (shape, no_room_for) = self.shapes.acquire(&spec.shape, rules, &self.dimensions);
@@ -213,6 +216,7 @@ impl ClusterState {
             }
             pod.place = Place::Bound(node);
         }
+        self.note_default_spread(id);
         self.list_for_queries(id, true);
         self.note_ghost(id, true);
         if moves {
@@ -284,6 +288,9 @@ impl ClusterState {
         self.forget_other(id);
         self.departing.remove(&id);
         self.unknown.pods.remove(&id);
+        if let Some(key) = self.pods.get(id).map(|pod| pod.key.clone()) {
+            self.forget_default_spread(id, &key);
+        }
         self.spend_budgets(id, false);
         self.list_for_queries(id, false);
         if let Some(pod) = self.pods.remove(id) {
@@ -504,6 +511,9 @@ impl ClusterState {
                 id,
                 place.node().filter(|_| matches!(place, Place::Assumed(_))),
             );
+        }
+        if matches!(place, Place::Bound(_)) {
+            self.note_default_spread(id);
         }
     }
 

@@ -2,7 +2,7 @@
 //! forgotten where pods are made, changed and compared.
 
 use muster_model::units::Millis;
-use muster_model::{PodPhase, PodSpec, Rank};
+use muster_model::{PodPhase, PodSpec, Rank, SpreadByDefault};
 
 /// What a pod says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct PodFacts {
     pub wishes: Option<String>,
     /// The slot that it says it sits on.
     pub slot: Option<u32>,
+    /// It is spread by the rules of its profile.
+    pub spread_by_default: Option<Box<SpreadByDefault>>,
 }
 
 impl PodFacts {
@@ -52,6 +54,7 @@ impl PodFacts {
             unsupported,
             nominated,
             slot,
+            spread_by_default,
             key: _,
             created: _,
             ours: _,
@@ -80,6 +83,7 @@ impl PodFacts {
             unsupported: std::mem::take(unsupported),
             wishes: nominated.take(),
             slot: *slot,
+            spread_by_default: spread_by_default.take(),
         }
     }
 
@@ -101,6 +105,8 @@ impl PodFacts {
             daemon: _,
             wishes: _,
             slot: _,
+            // What comes of it is in its shape.
+            spread_by_default: _,
         } = self;
         *priority != after.priority
             || *priority_class != after.priority_class

@@ -9,8 +9,8 @@ use super::pod_counts::Rules;
 use super::spreads::Spreads;
 use muster_model::resources::{Dimension, Dimensions, Request};
 use muster_model::{
-    Amounts, Constraints, GangWants, HostPort, Preferences, ProfileId, ShapeSpec, SlotClaim,
-    SpreadRule, VolumeNeeds,
+    Amounts, Constraints, DefaultSpread, GangWants, HostPort, Preferences, ProfileId, ShapeSpec,
+    SlotClaim, SpreadRule, VolumeNeeds,
 };
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl Shapes {
     ) -> (ShapeId, Option<String>) {
         let mut left_out = None;
         let mut amounts = vec![(Dimension::PODS, 1)];
-        let (mut unchecked, mut unknown) = (Amounts::new(), Amounts::new());
+        let (mut unchecked, mut unknown) = (spec.ignored.clone(), Amounts::new());
         for (name, amount) in spec.requests.iter().filter(|(_, amount)| *amount > 0) {
             if !dimensions.is_checked(name) {
                 unchecked.push((name.clone(), *amount));
@@ -199,6 +199,38 @@ impl Shapes {
         let other = self.intern(&constraints, rest);
         self.release(id);
         other
+    }
+
+    /// The id of a shape with other rules that spread its pods; it takes over the user of the other.
+    pub(super) fn with_spread(&mut self, id: ShapeId, rules: &DefaultSpread) -> ShapeId {
+        let Some(shape) = self.get(id) else { return id };
+        let rest = self.rest_of(shape);
+        if rest.spread == rules.required && rest.preferences.spread == rules.preferred {
+            return id;
+        }
+        let Some(constraints) = self.constraints(shape.constraints).cloned() else {
+            return id;
+        };
+        let rest = Rest {
+            spread: rules.required.clone(),
+            preferences: Preferences {
+                spread: rules.preferred.clone(),
+                ..rest.preferences
+            },
+            ..rest
+        };
+        let other = self.intern(&constraints, rest);
+        self.release(id);
+        other
+    }
+
+    /// By which rules pods of a shape are spread.
+    pub(super) fn spread_of(&self, shape: &Shape) -> DefaultSpread {
+        let required = shape.spread.iter().filter_map(|id| self.spreads.rule(*id));
+        DefaultSpread {
+            required: required.cloned().collect(),
+            preferred: shape.preferences.spread.clone(),
+        }
     }
 
     /// The id of a shape with what its pod's volumes ask for; it takes over the user of the other.

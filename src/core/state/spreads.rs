@@ -12,14 +12,15 @@ use super::interner::Interner;
 use super::label_domains::LabelDomains;
 use super::node_set::NodeSet;
 use super::pod_counts::PodCounts;
-use muster_model::{SpreadRule, digest, labels_match};
+use muster_model::{HOSTNAME, SpreadRule, digest, labels_match};
 use std::collections::BTreeMap;
 
 /// A rule as a shape has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SpreadSpec {
     pub(super) rule: SpreadRule,
-    /// The labels without which a node does not count: those of all rules of the shape.
+    /// The labels without which a node does not count: those of all rules of the shape but of such as nodes
+    /// may lack.
     pub(super) keys: Vec<String>,
     /// Whose affinity or tolerations say which nodes count, if any do.
     pub(super) constraints: Option<ConstraintsId>,
@@ -301,7 +302,8 @@ impl Spreads {
         constraints: ConstraintsId,
         required: bool,
     ) -> Vec<SpreadId> {
-        let mut keys: Vec<String> = rules.iter().map(|rule| rule.key.clone()).collect();
+        let needed = rules.iter().filter(|rule| !rule.label_optional);
+        let mut keys: Vec<String> = needed.map(|rule| rule.key.clone()).collect();
         keys.sort();
         keys.dedup();
         let acquire = |rule: &SpreadRule| {
@@ -487,6 +489,10 @@ impl ClusterState {
     /// Whether a node counts for a rule (source: kube-scheduler's `calPreFilterState`: it has the labels of
     /// all rules, and the pod's affinity and tolerations allow it, where they are honoured).
     fn counts_for(&self, spec: &SpreadSpec, known: &Spread, node: NodeId) -> bool {
+        // Where each node is a domain of its own, scores count its pods themselves.
+        if !spec.required && spec.rule.key == HOSTNAME {
+            return false;
+        }
         let labels = self.label_domains();
         let mut keys = known.keys.iter();
         if !self.nodes.present().contains(node)

@@ -81,7 +81,7 @@ impl ClusterState {
         let (pods, gangs): (Vec<PodId>, Vec<GangId>) =
             (pods.copied().collect(), gangs.copied().collect());
         for id in pods {
-            self.renumber(id, Shapes::with_known);
+            self.give_shape(id, Shapes::with_known);
         }
         for id in gangs {
             self.redefine(id);
@@ -133,15 +133,19 @@ impl ClusterState {
         let gangs: Vec<GangId> = gangs.map(|(id, _)| id).collect();
         self.dimensions.take_number(dimension);
         for id in pods {
-            self.renumber(id, Shapes::without_nameless);
+            self.give_shape(id, Shapes::without_nameless);
         }
         for id in gangs {
             self.redefine(id);
         }
     }
 
-    /// A pod asks for the same by other numbers.
-    fn renumber(&mut self, id: PodId, by: fn(&mut Shapes, ShapeId, &Dimensions) -> ShapeId) {
+    /// A pod comes to have another shape, which takes over the user of the one it has.
+    pub(super) fn give_shape(
+        &mut self,
+        id: PodId,
+        by: impl FnOnce(&mut Shapes, ShapeId, &Dimensions) -> ShapeId,
+    ) {
         let before = self.footprint(id);
         let Some(old) = self.pods.get(id).map(|pod| pod.shape) else {
             return;

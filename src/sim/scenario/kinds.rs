@@ -70,7 +70,6 @@ const UNWATCHED: &[(&str, &str, Kind, Schema)] = &[
     ("muster.dev/v1alpha1", "QueueJob", Kind::QueueJob, schema::of::<crd::QueueJob>),
     ("simulate.muster.dev/v1", "PluginAnswers", Kind::Answers, schema::of::<PluginAnswers>),
     ("v1", "ConfigMap", Kind::Inert, schema::of::<core::ConfigMap>),
-    ("v1", "Service", Kind::Inert, schema::of::<core::Service>),
     ("v1", "ServiceAccount", Kind::Inert, schema::of::<core::ServiceAccount>),
 ];
 

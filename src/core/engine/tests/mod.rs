@@ -6,6 +6,7 @@ mod binding;
 mod choice;
 mod company;
 mod decided_once;
+mod default_spread;
 mod devices;
 mod elastic;
 mod exclusive;

@@ -82,6 +82,7 @@ fn rule(key: &str, max_skew: u32, of: &str) -> SpreadRule {
         counts_itself: of == "x",
         honors_affinity: true,
         honors_taints: false,
+        label_optional: false,
     }
 }
 

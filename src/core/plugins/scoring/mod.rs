@@ -17,6 +17,8 @@ pub use resources::ResourceWeight;
 pub(super) use storage::StorageCapacity;
 
 use super::node_affinity::Added;
+use super::topology_spread;
+use muster_model::DefaultSpread;
 use std::sync::Arc;
 
 /// What the plugins of kube-scheduler can be told (`pluginConfig`).
@@ -34,6 +36,8 @@ pub struct Arguments {
     pub hard_pod_affinity_weight: i64,
     /// And whether others' preferred terms count only for pods that have some of their own.
     pub ignore_preferred_terms_of_existing_pods: bool,
+    /// Of `PodTopologySpread`: by which rules pods are spread that have none of their own.
+    pub default_spread: DefaultSpread,
 }
 
 impl Default for Arguments {
@@ -45,6 +49,7 @@ impl Default for Arguments {
             added_affinity: Arc::default(),
             hard_pod_affinity_weight: 1,
             ignore_preferred_terms_of_existing_pods: false,
+            default_spread: topology_spread::system_defaults(),
         }
     }
 }
