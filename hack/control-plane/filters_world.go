@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install" // defaults of controllers
 	api "k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"    // defaults of pods and nodes
 	_ "k8s.io/kubernetes/pkg/apis/storage/install" // defaults of classes
@@ -37,6 +39,9 @@ type filterCase struct {
 
 	Namespaces             []*v1.Namespace                 `json:"namespaces"`
 	Services               []*v1.Service                   `json:"services"`
+	ReplicationControllers []*v1.ReplicationController     `json:"replicationControllers"`
+	ReplicaSets            []*appsv1.ReplicaSet            `json:"replicaSets"`
+	StatefulSets           []*appsv1.StatefulSet           `json:"statefulSets"`
 	PersistentVolumes      []*v1.PersistentVolume          `json:"persistentVolumes"`
 	PersistentVolumeClaims []*v1.PersistentVolumeClaim     `json:"persistentVolumeClaims"`
 	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses"`
@@ -162,7 +167,7 @@ func (w *filterWorld) load(ctx context.Context, one *filterCase) error {
 	problems = append(problems,
 		show(core.Namespaces().Informer(), one.Namespaces),
 		show(core.Services().Informer(), one.Services),
-		show(core.ReplicationControllers().Informer(), []*v1.ReplicationController(nil)),
+		show(core.ReplicationControllers().Informer(), one.ReplicationControllers),
 		show(core.PersistentVolumes().Informer(), one.PersistentVolumes),
 		show(core.PersistentVolumeClaims().Informer(), one.PersistentVolumeClaims),
 		show(storage.StorageClasses().Informer(), one.StorageClasses),
@@ -170,8 +175,8 @@ func (w *filterWorld) load(ctx context.Context, one *filterCase) error {
 		show(storage.CSIDrivers().Informer(), one.CSIDrivers),
 		show(storage.CSIStorageCapacities().Informer(), one.CSIStorageCapacities),
 		show(storage.VolumeAttachments().Informer(), one.VolumeAttachments),
-		apps.ReplicaSets().Informer().GetIndexer().Replace(nil, "1"),
-		apps.StatefulSets().Informer().GetIndexer().Replace(nil, "1"),
+		show(apps.ReplicaSets().Informer(), one.ReplicaSets),
+		show(apps.StatefulSets().Informer(), one.StatefulSets),
 	)
 	return apierrors.NewAggregate(problems)
 }

@@ -4,9 +4,12 @@ use serde_json::{Map, Value, json};
 
 /// The kinds of objects that a case may have beside nodes and pods: the field in what the oracle reads,
 /// and what the object is called.
-pub(crate) const KINDS: [(&str, &str, &str); 9] = [
+pub(crate) const KINDS: [(&str, &str, &str); 12] = [
     ("namespaces", "v1", "Namespace"),
     ("services", "v1", "Service"),
+    ("replicationControllers", "v1", "ReplicationController"),
+    ("replicaSets", "apps/v1", "ReplicaSet"),
+    ("statefulSets", "apps/v1", "StatefulSet"),
     ("persistentVolumes", "v1", "PersistentVolume"),
     ("persistentVolumeClaims", "v1", "PersistentVolumeClaim"),
     ("storageClasses", "storage.k8s.io/v1", "StorageClass"),

@@ -200,7 +200,8 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
                 Kind::Topologies,
                 Kind::Testbeds,
             ];
-            if R::kind(&()) == self.kind && !R::KIND.is_optional() && !ours.contains(&R::KIND) {
+            let core = ["", "apps", "storage.k8s.io"].contains(&&*R::group(&()));
+            if R::kind(&()) == self.kind && core && !ours.contains(&R::KIND) {
                 let object: R = read(&self.object);
                 self.event = Some(Event::Is(object.exists(self.reading).unwrap()));
             }

@@ -118,7 +118,7 @@ async fn pass_over(kind: Kind, outlet: Outlet) {
     outlet.health.set_kind(kind, Watched::Unread);
     // Who hears no more of it has stopped.
     let _ = outlet.news.send(News::Synced(kind)).await;
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Tells of all objects of one kind, for as long as somebody listens.

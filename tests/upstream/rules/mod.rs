@@ -4,6 +4,7 @@
 //! weights are such that it refuses about as often as it does not.
 
 mod cluster;
+mod defaults;
 mod features;
 mod node_affinity;
 mod pod_affinity;
@@ -33,7 +34,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules. A new one is a line here.
-pub(crate) const RULES: [Rule; 11] = [
+pub(crate) const RULES: [Rule; 12] = [
     Rule {
         name: "NodeResourcesFit",
         there: true,
@@ -145,6 +146,13 @@ pub(crate) const RULES: [Rule; 11] = [
             "PodTopologySpread tells nodes apart",
             "VolumeBinding tells nodes apart",
         ],
+    },
+    Rule {
+        name: "default constraints",
+        there: true,
+        percent: 20,
+        add: defaults::add,
+        words: &[],
     },
 ];
 
