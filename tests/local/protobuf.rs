@@ -66,6 +66,20 @@ proptest! {
     }
 
     #[test]
+    fn what_chooses_pods_is_the_same_in_both_encodings(
+        service in any_object("Service"),
+        controller in any_object("ReplicationController"),
+        replicas in any_object("ReplicaSet"),
+        stateful in any_object("StatefulSet"),
+        style in any_style(),
+    ) {
+        same::<slim::Service>("Service", &service, style)?;
+        same::<slim::ReplicationController>("ReplicationController", &controller, style)?;
+        same::<slim::ReplicaSet>("ReplicaSet", &replicas, style)?;
+        same::<slim::StatefulSet>("StatefulSet", &stateful, style)?;
+    }
+
+    #[test]
     fn kinds_of_storage_are_the_same_in_both_encodings(
         class in any_object("StorageClass"),
         node in any_object("CSINode"),

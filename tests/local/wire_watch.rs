@@ -7,11 +7,12 @@ use kube::{Api, Client};
 use muster::api::kinds::{Kind, Watchable};
 use muster::api::{Reading, crd, slim, upstream, volcano};
 use muster::cluster::encoding::{Encoding, Encodings};
-use muster::cluster::watch::{Outlet, follow};
+use muster::cluster::watch::{Outlet, follow, start};
 use muster::cluster::{Alarm, Health, Metrics, News};
 use muster::model::Event;
 use muster::model::Object;
 use muster::model::ObjectKey;
+use muster::model::Reads;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -181,6 +182,61 @@ fn server(
             return lists.remove(0);
         }
         lists[0].clone()
+    }
+}
+
+/// Which kinds are asked for, and of which it is said that all is known, where these things are read.
+async fn watched(reads: Reads) -> (Vec<String>, Vec<Kind>, String) {
+    let (api, client) = FakeApi::start(server([list("7", "", &[])], []));
+    let (sender, mut news) = mpsc::channel(64);
+    let outlet = Outlet {
+        news: sender,
+        health: Arc::new(Health::default()),
+        metrics: Arc::new(Metrics::new().unwrap()),
+        encodings: Encodings::default(),
+        alarm: Alarm::default(),
+    };
+    outlet
+        .health
+        .set_role(muster::cluster::health::Role::Leading);
+    let reading = Arc::new(Reading {
+        reads: vec![Reads::default(), reads],
+        ..Reading::default()
+    });
+    let _watches = start(&client, &reading, &outlet);
+    let mut synced = Vec::new();
+    while synced.len() < Kind::ALL.len() {
+        match timeout(Duration::from_secs(300), news.recv()).await {
+            Ok(Some(News::Synced(kind))) => synced.push(kind),
+            other => panic!("{other:?}"),
+        }
+    }
+    let lists = api.lines().into_iter();
+    let lists = lists.filter(|line| !line.contains("watch=true"));
+    let paths = lists.map(|line| line.split('?').next().unwrap_or_default().to_owned());
+    (paths.collect(), synced, outlet.health.problems().join(", "))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_at_which_no_profile_looks_is_not_asked_for_and_keeps_nobody_waiting() {
+    let selectors = [
+        "GET /api/v1/services",
+        "GET /api/v1/replicationcontrollers",
+        "GET /apis/apps/v1/replicasets",
+        "GET /apis/apps/v1/statefulsets",
+    ];
+    for is_read in [false, true] {
+        let reads = Reads {
+            selectors: is_read,
+            ..Reads::default()
+        };
+        let (asked, synced, problems) = watched(reads).await;
+        for path in selectors {
+            assert_eq!(asked.iter().any(|one| one == path), is_read, "{path}");
+        }
+        assert!(asked.iter().any(|one| one == "GET /api/v1/pods"));
+        assert_eq!(synced.len(), Kind::ALL.len());
+        assert_eq!(problems, "", "it is ready");
     }
 }
 

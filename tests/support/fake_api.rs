@@ -17,7 +17,8 @@ use muster::cluster::ending::ending;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
-use tokio::time::Instant;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
 use tower::{BoxError, ServiceBuilder, service_fn};
 
 /// A request as it came.
@@ -46,6 +47,8 @@ pub(crate) enum Reply {
     RetryAfter(u16, u64, Value),
     /// The connection breaks.
     Lost,
+    /// What is answered after so long.
+    Late(Duration, Box<Self>),
     /// A stream of JSON lines that stays open.
     Open(Vec<Value>),
     /// A stream of JSON lines that ends.
@@ -119,7 +122,11 @@ impl FakeApi {
             async move {
                 let request = record(request).await?;
                 asked.lock().unwrap().push(request.clone());
-                let reply = (script.lock().unwrap())(&request);
+                let mut reply = (script.lock().unwrap())(&request);
+                while let Reply::Late(wait, then) = reply {
+                    sleep(wait).await;
+                    reply = *then;
+                }
                 match encoding {
                     Encoding::Protobuf if request.takes_protobuf() => respond(in_protobuf(reply)),
                     _ => respond(reply),
@@ -211,7 +218,7 @@ type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 fn respond(reply: Reply) -> Result<Answer, BoxError> {
     let full = |value: Value| http_body_util::Full::new(Bytes::from(value.to_string()));
     let answer = match reply {
-        Reply::Lost => return Err("connection reset by peer".into()),
+        Reply::Late(..) | Reply::Lost => return Err("connection reset by peer".into()),
         Reply::Json(code, value) => Response::builder()
             .status(code)
             .body(full(value).boxed_unsync())?,

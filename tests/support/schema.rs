@@ -304,6 +304,42 @@ PriorityClass
   description 4 string
   preemptionPolicy 5 *string
 
+Service
+  metadata 1 ObjectMeta
+  spec 2 ServiceSpec
+
+ServiceSpec
+  selector 2 map string
+  clusterIP 3 string
+  type 4 string
+
+ReplicationController
+  metadata 1 ObjectMeta
+  spec 2 ReplicationControllerSpec
+
+ReplicationControllerSpec
+  replicas 1 *int32
+  selector 2 map string
+  minReadySeconds 4 int32
+
+ReplicaSet
+  metadata 1 ObjectMeta
+  spec 2 ReplicaSetSpec
+
+ReplicaSetSpec
+  replicas 1 *int32
+  selector 2 *LabelSelector
+  minReadySeconds 4 int32
+
+StatefulSet
+  metadata 1 ObjectMeta
+  spec 2 StatefulSetSpec
+
+StatefulSetSpec
+  replicas 1 *int32
+  selector 2 *LabelSelector
+  serviceName 5 string
+
 PodDisruptionBudget
   metadata 1 ObjectMeta
   spec 2 PodDisruptionBudgetSpec

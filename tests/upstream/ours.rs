@@ -1,7 +1,7 @@
 //! What Muster makes of a case: the objects go the way that they go on a cluster.
 
 use super::case::{Case, NAMESPACE, OURS};
-use muster::api::kinds::{Kind, Row, Visitor, Watchable, visit};
+use muster::api::kinds::{Row, Visitor, Watchable, visit};
 use muster::api::{Reading, creation, requests, slim};
 use muster::config::SchedulerConfiguration;
 use muster::core::engine::Scheduler;
@@ -194,14 +194,8 @@ fn event(kind: &str, mut object: Value, reading: &Reading) -> Option<Event> {
     }
     impl Visitor for Reader<'_> {
         fn visit<R: Row>(&mut self) {
-            let ours = [
-                Kind::PodGroups,
-                Kind::Queues,
-                Kind::Topologies,
-                Kind::Testbeds,
-            ];
             let core = ["", "apps", "storage.k8s.io"].contains(&&*R::group(&()));
-            if R::kind(&()) == self.kind && core && !ours.contains(&R::KIND) {
+            if R::kind(&()) == self.kind && core {
                 let object: R = read(&self.object);
                 self.event = Some(Event::Is(object.exists(self.reading).unwrap()));
             }
