@@ -92,6 +92,8 @@ enum Written {
     AsCoschedulings,
     /// As a SchedulingSpec, with what it has no field for.
     AsSchedulingSpec,
+    /// As upstream's PodGroup: a rack is a label.
+    AsUpstreams,
     /// With no PodGroup: its pods say all.
     ByItsPods,
 }
@@ -109,7 +111,10 @@ impl World {
     fn tell(&mut self, mut event: Event) {
         let scheduler = &self.scheduler;
         let has_one = |gang: &_| scheduler.has_podgroup(gang);
-        let implied = self.implied.hear(&mut event, self.now, has_one);
+        let is_on_a_node = |label: &str| scheduler.state().nodes().any_has(label);
+        let implied = self
+            .implied
+            .hear(&mut event, self.now, has_one, is_on_a_node);
         for event in [event].into_iter().chain(implied) {
             self.linter.hear(&event);
             self.scheduler.apply(self.now, event);
@@ -172,8 +177,12 @@ impl World {
                 spec.source = Source::SchedulingSpec;
                 spec.key.space = Source::SchedulingSpec.space();
             }
-            // Pods say nothing of racks.
-            Written::ByItsPods if spec.topology.is_some() => {}
+            Written::AsUpstreams => {
+                (spec.source, spec.stands_in) = (Source::Upstream, true);
+                spec.key.space = Source::Upstream.space();
+                let in_a_rack = |_| TopologyWish::of_label("rack");
+                spec.topology = spec.topology.map(in_a_rack);
+            }
             Written::ByItsPods => {
                 spec.source = Source::Implied;
                 spec.key.space = Source::Implied.space();
@@ -183,6 +192,7 @@ impl World {
             min_available: spec.min_available,
             queue: spec.queue.clone(),
             lifetime: spec.lifetime,
+            topology: spec.topology.clone(),
             ..Implied::default()
         });
         // Its pods are there when it is first looked at.
@@ -336,8 +346,14 @@ proptest! {
             Written::AsVolcanosWithTasks,
             Written::AsCoschedulings,
             Written::AsSchedulingSpec,
+            Written::AsUpstreams,
             Written::ByItsPods,
         ] {
+            // A node without the label is in no rack of upstream's; a gang has one of ours if a single node is enough.
+            let some_in_none = place.racks && place.nodes.iter().any(|(_, rack)| rack.is_none());
+            if some_in_none && matches!(other, Written::AsUpstreams) {
+                continue;
+            }
             // Between a member that had to leave and the one made for it, minResources claim its room; and what
             // its pods say of a gang goes with the last of them.
             let left = plainly.iter().any(|line| line.ends_with("leaves"));
