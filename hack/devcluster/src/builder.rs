@@ -62,7 +62,7 @@ impl Builder {
     }
 
     /// Serves upstream's `scheduling.k8s.io/v1beta1` PodGroups and turns on the
-    /// feature gate GenericWorkload everywhere.
+    /// feature gates GenericWorkload and TopologyAwareWorkloadScheduling everywhere.
     #[must_use]
     pub fn upstream_pod_groups(mut self, on: bool) -> Self {
         self.options.upstream_pod_groups = on;

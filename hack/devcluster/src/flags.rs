@@ -43,7 +43,9 @@ fn feature_gates(options: &Options) -> Option<String> {
     let of_jobs = options.pod_groups_of_jobs;
     let gates = if of_jobs { ",WorkloadWithJob=true" } else { "" };
     let on = options.upstream_pod_groups;
-    on.then(|| format!("--feature-gates=GenericWorkload=true{gates}"))
+    on.then(|| {
+        format!("--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true{gates}")
+    })
 }
 
 /// A `--name=path` flag.
