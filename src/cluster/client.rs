@@ -9,6 +9,7 @@ use super::fenced_io::{self, FencedConnector};
 use super::lease::ANSWER_WITHIN;
 use super::{Error, Fence};
 use http::header::{HeaderValue, USER_AGENT};
+use http::{Method, Request};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Client as HyperClient, connect::HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -17,6 +18,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::path::Path;
 use std::time::Duration;
+use tower::filter::FilterLayer;
 use tower::limit::RateLimitLayer;
 use tower::util::MapRequestLayer;
 use tower::{BoxError, ServiceBuilder};
@@ -126,6 +128,19 @@ pub fn reader(config: &Config, answer_within: Duration) -> Result<Client, Error>
     make(config, READ_TRANSPORT, answer_within, bounds)
 }
 
+/// The same for who must not write at all: whatever is no GET is refused before it is sent, whoever asks for it.
+///
+/// # Errors
+/// As [`client`].
+pub fn read_only(config: &Config, answer_within: Duration) -> Result<Client, Error> {
+    let bounds = Bounds {
+        per_second: Some(READS_PER_SECOND),
+        only_reads: true,
+        ..Bounds::default()
+    };
+    make(config, READ_TRANSPORT, answer_within, bounds)
+}
+
 /// A client for writes: it sends nothing while the fence is closed.
 ///
 /// # Errors
@@ -173,6 +188,27 @@ struct Bounds {
     fence: Option<Fence>,
     /// The API server is told when to end its work on a write ([`ending`]).
     writes_end: bool,
+    /// Nothing is sent but GET.
+    only_reads: bool,
+}
+
+/// A request that was not sent, for it could change something.
+#[derive(Debug, thiserror::Error)]
+#[error("{method} {path}: not sent, for nothing is written in a dry run")]
+struct NoRead {
+    method: Method,
+    path: String,
+}
+
+/// A request that changes nothing, whatever its path: in the API, that is GET.
+fn read(request: Request<Body>) -> Result<Request<Body>, NoRead> {
+    if request.method() == Method::GET {
+        return Ok(request);
+    }
+    Err(NoRead {
+        method: request.method().clone(),
+        path: request.uri().path().to_owned(),
+    })
 }
 
 /// A [`client`] within bounds.
@@ -186,6 +222,7 @@ fn make(
         per_second,
         fence,
         writes_end,
+        only_reads,
     } = bounds;
     if let Some(proxy) = &config.proxy_url {
         return Err(Error::Proxy(proxy.to_string()));
@@ -222,6 +259,7 @@ fn make(
         .build(https);
     let rate = per_second.map(|count| RateLimitLayer::new(count, Duration::from_secs(1)));
     let service = ServiceBuilder::new()
+        .option_layer(only_reads.then(|| FilterLayer::new(read)))
         .option_layer(rate)
         .option_layer(writes_end.then(|| MapRequestLayer::new(ending::<Body>)))
         .layer(config.base_uri_layer())
@@ -291,6 +329,30 @@ mod tests {
             assert_eq!(sent, format!("PATCH {path}?timeout=2s"));
             assert_eq!(asked.recv().await.unwrap(), format!("GET {path}"));
         }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_only_reads_sends_nothing_else() {
+        let (config, mut asked) = listening().await;
+        let client = read_only(&config, Duration::from_secs(10)).unwrap();
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), "ns");
+        let patch = Patch::Merge(serde_json::json!({}));
+        let patched = claims.patch("c", &PatchParams::default(), &patch).await;
+        let said = patched.unwrap_err();
+        let kube::Error::Service(said) = said else {
+            panic!("{said:?}");
+        };
+        let path = "/api/v1/namespaces/ns/persistentvolumeclaims/c";
+        let words = "not sent, for nothing is written in a dry run";
+        assert_eq!(said.to_string(), format!("PATCH {path}: {words}"));
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let request = http::Request::builder().method(method).uri(path);
+            let answer = client.request::<Value>(request.body(Vec::new()).unwrap());
+            assert!(answer.await.is_err(), "{method}");
+        }
+        claims.get("c").await.unwrap();
+        let first = asked.recv().await.unwrap();
+        assert_eq!(first, format!("GET {path}"), "the first that was sent");
     }
 
     #[tokio::test]

@@ -66,6 +66,8 @@ struct Inner {
 pub struct Health {
     /// What is watched.
     watched: &'static [Kind],
+    /// The cluster may do without Muster's own kinds.
+    without_ours: bool,
     inner: Mutex<Inner>,
     pulse: Pulse,
 }
@@ -83,9 +85,30 @@ impl Health {
     pub fn of(watched: &'static [Kind]) -> Self {
         Self {
             watched,
+            without_ours: false,
             inner: Mutex::default(),
             pulse: Pulse::default(),
         }
+    }
+
+    /// Of who watches everything where Muster need not be installed.
+    #[must_use]
+    pub fn where_not_installed() -> Self {
+        Self {
+            without_ours: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the cluster may do without this kind.
+    #[must_use]
+    pub fn is_optional(&self, kind: Kind) -> bool {
+        kind.is_optional() || self.without_ours && kind.is_ours()
+    }
+
+    /// What is wrong with a kind in this state.
+    pub(super) fn problem(&self, kind: Kind, state: &Watched) -> Option<String> {
+        wrong(state, self.is_optional(kind), kind.is_ours())
     }
 
     /// Whether who decides moves.
@@ -178,7 +201,8 @@ impl Health {
             Role::Leading => {
                 problems.extend(self.watched.iter().filter_map(|kind| {
                     let state = inner.kinds.get(kind).unwrap_or(&Watched::Listing);
-                    problem(*kind, state).map(|what| format!("{}: {what}", kind.name()))
+                    self.problem(*kind, state)
+                        .map(|what| format!("{}: {what}", kind.name()))
                 }));
                 problems.extend(inner.beside.iter().filter_map(|(kind, state)| {
                     let what = wrong(state, kind.optional, kind.ours);
@@ -192,11 +216,6 @@ impl Health {
 
 fn missing(right: &str) -> String {
     format!("missing permission: {right}")
-}
-
-/// What is wrong with a kind in this state.
-pub(super) fn problem(kind: Kind, state: &Watched) -> Option<String> {
-    wrong(state, kind.is_optional(), kind.is_ours())
 }
 
 fn wrong(state: &Watched, optional: bool, ours: bool) -> Option<String> {
@@ -248,6 +267,27 @@ mod tests {
         let health = leading();
         health.set_kind(Kind::VolcanoPodGroups, Watched::NotServed);
         assert!(health.problems().is_empty());
+    }
+
+    #[test]
+    fn a_cluster_without_muster_may_do_without_its_kinds() {
+        let health = Health::where_not_installed();
+        health.set_role(Role::Leading);
+        for kind in Kind::ALL {
+            let absent = kind.is_ours() || kind.is_optional();
+            let state = if absent {
+                Watched::NotServed
+            } else {
+                Watched::Synced
+            };
+            health.set_kind(kind, state);
+        }
+        assert!(health.problems().is_empty(), "{:?}", health.problems());
+        health.set_kind(Kind::Pods, Watched::NotServed);
+        assert_eq!(
+            health.problems(),
+            ["pods: the API server does not serve this kind"]
+        );
     }
 
     #[test]

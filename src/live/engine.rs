@@ -1,11 +1,11 @@
-//! The engine: the core on a thread of its own, fed with news, its plans handed to the lanes.
+//! The engine: the core on a thread of its own, fed with news, its plans handed to whoever carries them out.
 //!
 //! It decides nothing itself. It only says when: not before every kind is synced, shortly after
 //! news that matters, and when the core asked to be woken. While nothing may be sent it only
 //! listens: a decision that cannot leave is out of date when it can.
 
+use super::hands::Hands;
 use muster_api::kinds::Kind;
-use muster_cluster::lanes::Lanes;
 use muster_cluster::metrics::OfQueue;
 use muster_cluster::pulse::{BEAT, Pulse};
 use muster_cluster::{Clock, Explanations, Fence, Metrics, News};
@@ -31,13 +31,14 @@ const DEBOUNCE: Duration = Duration::from_millis(10);
 const BATCH: usize = 512;
 
 /// What the thread works with.
-pub(super) struct Engine {
+pub(super) struct Engine<H> {
     pub(super) core: Taped,
     /// What was written of the record, if there is one.
     pub(super) recorded: Option<Arc<Counts>>,
     pub(super) explanations: Arc<Explanations>,
     pub(super) news: mpsc::Receiver<News>,
-    pub(super) lanes: Arc<Lanes>,
+    /// Who carries out what is decided.
+    pub(super) hands: H,
     pub(super) fence: Fence,
     pub(super) clock: Clock,
     pub(super) metrics: Arc<Metrics>,
@@ -68,7 +69,7 @@ impl Running {
     }
 }
 
-impl Engine {
+impl<H: Hands> Engine<H> {
     /// Starts the thread.
     pub(super) fn start(self) -> io::Result<Running> {
         let (stop, stopped) = oneshot::channel();
@@ -100,10 +101,12 @@ impl Engine {
                 _ = &mut stopped => break,
                 taken = self.news.recv_many(&mut batch, BATCH) => if taken == 0 { break },
                 () = turn(&self.clock, &self.fence, due) => {}
+                () = at(&self.clock, self.hands.due()) => {}
                 () = sleep(BEAT) => continue,
             }
             self.apply(&mut batch, &mut unsynced);
             self.settle(&mut batch, &mut unsynced).await;
+            self.follow();
             let is_due = due.is_some_and(|due| due <= self.clock.now());
             if !unsynced.is_empty() {
                 continue;
@@ -122,6 +125,7 @@ impl Engine {
         }
         // Those who bring news learn that nobody listens any more.
         self.news.close();
+        self.hands.end(self.core.scheduler(), self.clock.now());
     }
 
     fn apply(&mut self, batch: &mut Vec<News>, unsynced: &mut BTreeSet<Kind>) {
@@ -129,14 +133,19 @@ impl Engine {
         self.hear_of_writes(now);
         for news in batch.drain(..) {
             match news {
-                News::Event(event) => self.hear(event, now),
-                News::Says(subject, said) => self.lanes.hear(&subject, said),
-                News::Silent(subject) => self.lanes.silence(&subject),
+                News::Event(event) => {
+                    for event in self.hands.told(event, now) {
+                        self.hear(event, now);
+                    }
+                }
+                News::Says(subject, said) => self.hands.says(&subject, said),
+                News::Silent(subject) => self.hands.silence(&subject),
                 News::Synced(kind) => {
                     unsynced.remove(&kind);
                     tracing::debug!(kind = kind.name(), waiting_for = unsynced.len(), "synced");
                     if unsynced.is_empty() {
                         tracing::info!("every kind is synced: deciding");
+                        self.hands.begin(now);
                     }
                 }
             }
@@ -155,6 +164,15 @@ impl Engine {
             *queue_gone |= matches!(event, Event::Gone(ObjectKey::Queue(_)));
             look(linter, event);
         });
+    }
+
+    /// Hears what follows for whoever carries out from what was heard and decided, and from the time.
+    fn follow(&mut self) {
+        let now = self.clock.now();
+        let told = self.hands.follow(self.core.scheduler(), now);
+        for event in told {
+            self.hear(event, now);
+        }
     }
 
     /// Takes what else comes in a short while: news rarely comes alone. It is left to gather, for
@@ -208,8 +226,15 @@ impl Engine {
                 claims: _,
                 onto_kept: _,
             } = plan;
+            let mut is_answered = false;
             for effect in effects {
-                self.lanes.submit(effect);
+                for event in self.hands.carry_out(effect, now) {
+                    is_answered = true;
+                    self.hear(event, now);
+                }
+            }
+            if is_answered {
+                self.follow();
             }
             for decision in &decisions {
                 log(decision);
@@ -217,6 +242,9 @@ impl Engine {
             }
             spans.iter().for_each(|span| self.measure(span));
             let explain_at = self.explain();
+            if !more && is_answered && self.core.scheduler().wants_cycle() {
+                return Some(now);
+            }
             if !more {
                 let due = wake_at.into_iter().chain(explain_at);
                 return due.chain(self.core.due()).min();
@@ -295,11 +323,16 @@ fn mean_hops(ranks: Neighbours) -> f64 {
 
 /// Waits until a cycle is due and may be run.
 async fn turn(clock: &Clock, fence: &Fence, due: Option<Time>) {
+    at(clock, due).await;
+    fence.opened().await;
+}
+
+/// Waits until then.
+async fn at(clock: &Clock, due: Option<Time>) {
     match due {
         Some(due) => sleep_until(clock.instant(due)).await,
         None => pending().await,
     }
-    fence.opened().await;
 }
 
 /// One line per decision.

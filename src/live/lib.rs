@@ -6,9 +6,12 @@
 
 pub mod controllers;
 mod engine;
+mod hands;
+pub mod shadow;
 mod turn;
 
-use engine::Engine;
+use engine::{Engine, Running};
+use hands::Hands;
 use kube::Client;
 use muster_api::Reading;
 use muster_cluster::encoding::Encodings;
@@ -16,7 +19,7 @@ use muster_cluster::health::{Health, Role};
 use muster_cluster::lanes::{Answerers, Context, Lanes};
 use muster_cluster::lease::LeaseOptions;
 use muster_cluster::watch::{self, Outlet};
-use muster_cluster::{Alarm, Explanations, Fence, Metrics, NEWS_BOUND, access};
+use muster_cluster::{Alarm, Explanations, Fence, Metrics, NEWS_BOUND, News, NewsSender, access};
 use muster_core::engine::Policy;
 use muster_core::plugins::registry::exemptions;
 use muster_lint::Linter;
@@ -151,17 +154,15 @@ async fn lead(
     let (health, fence) = (Arc::clone(&options.health), options.fence);
     health.set_role(Role::Leading);
     options.metrics.leader.set(1);
-    let clock = fence.clock();
-    let (sender, news) = mpsc::channel(NEWS_BOUND);
-    let encodings = Encodings::default();
+    let (seat, sender) = Seat::new(&options.metrics, &health, &fence, alarm);
     let context = Context {
         client: options.writer,
         fence: fence.clone(),
-        news: sender.clone(),
-        clock,
+        news: sender,
+        clock: fence.clock(),
         metrics: Arc::clone(&options.metrics),
         instance: options.instance.into(),
-        encodings: encodings.clone(),
+        encodings: seat.encodings.clone(),
         alarm: alarm.clone(),
     };
     let lanes = Arc::new(Lanes::start(
@@ -169,36 +170,14 @@ async fn lead(
         options.binds_in_flight,
         options.answerers,
     ));
-    let reading = Arc::new(options.reading);
-    let outlet = Outlet {
-        news: sender,
-        health: options.health,
-        metrics: Arc::clone(&options.metrics),
-        encodings,
-        alarm: alarm.clone(),
-    };
-    let watches = watch::start(&options.reader, &reading, &outlet);
-    let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(options.policy.profiles())));
-    let recorded = options.recording.as_ref();
-    let recorded = recorded.map(|record| Arc::clone(&record.counts));
-    let tape = options.recording.map(|record| record.start(clock.now()));
-    let mut core = Taped::new(options.policy, tape.transpose()?);
-    core.keep_explaining();
-    let pulse = health.pulse().clone();
-    let engine = Engine {
-        core,
-        recorded,
+    let deciding = Deciding {
+        policy: options.policy,
+        reading: options.reading,
         explanations: options.explanations,
-        news,
-        lanes: Arc::clone(&lanes),
-        fence: fence.clone(),
-        clock,
-        metrics: Arc::clone(&options.metrics),
-        pulse: pulse.clone(),
-        linter,
-        queue_gone: false,
+        recording: options.recording,
     };
-    let mut engine = engine.start().map_err(Error::EngineStart)?;
+    let (mut engine, watches) = seat.start(&options.reader, deciding, Arc::clone(&lanes))?;
+    let pulse = health.pulse().clone();
     let mut hold = pin!(turn.lost());
     let result = tokio::select! {
         () = &mut stop => Ok(()),
@@ -217,6 +196,92 @@ async fn lead(
         () = wind_down(&lanes, &fence) => Ok(()),
         lost = &mut hold => Err(lost.into()),
     }
+}
+
+/// Where a core is to be: what it hears by, and what is shown of it.
+struct Seat {
+    metrics: Arc<Metrics>,
+    health: Arc<Health>,
+    fence: Fence,
+    encodings: Encodings,
+    alarm: Alarm,
+    sender: NewsSender,
+    news: mpsc::Receiver<News>,
+}
+
+impl Seat {
+    /// One, and by what it is told of news.
+    fn new(
+        metrics: &Arc<Metrics>,
+        health: &Arc<Health>,
+        fence: &Fence,
+        alarm: &Alarm,
+    ) -> (Self, NewsSender) {
+        let (sender, news) = mpsc::channel(NEWS_BOUND);
+        let seat = Self {
+            metrics: Arc::clone(metrics),
+            health: Arc::clone(health),
+            fence: fence.clone(),
+            encodings: Encodings::default(),
+            alarm: alarm.clone(),
+            sender: sender.clone(),
+            news,
+        };
+        (seat, sender)
+    }
+
+    /// Starts the watches, and a core in it; the watches end with the set.
+    fn start<H: Hands>(
+        self,
+        reader: &Client,
+        deciding: Deciding,
+        hands: H,
+    ) -> Result<(Running, JoinSet<()>), Error> {
+        let Deciding {
+            policy,
+            reading,
+            explanations,
+            recording,
+        } = deciding;
+        let outlet = Outlet {
+            news: self.sender,
+            health: Arc::clone(&self.health),
+            metrics: Arc::clone(&self.metrics),
+            encodings: self.encodings,
+            alarm: self.alarm,
+        };
+        let watches = watch::start(reader, &Arc::new(reading), &outlet);
+        let linter = cfg!(debug_assertions).then(|| Linter::of(exemptions(policy.profiles())));
+        let clock = self.fence.clock();
+        let recorded = recording.as_ref();
+        let recorded = recorded.map(|record| Arc::clone(&record.counts));
+        let tape = recording.map(|record| record.start(clock.now()));
+        let mut core = Taped::new(policy, tape.transpose()?);
+        core.keep_explaining();
+        let engine = Engine {
+            core,
+            recorded,
+            explanations,
+            news: self.news,
+            hands,
+            fence: self.fence,
+            clock,
+            metrics: self.metrics,
+            pulse: self.health.pulse().clone(),
+            linter,
+            queue_gone: false,
+        };
+        let engine = engine.start().map_err(Error::EngineStart)?;
+        Ok((engine, watches))
+    }
+}
+
+/// How it is decided, and what is kept of that.
+struct Deciding {
+    policy: Policy,
+    reading: Reading,
+    explanations: Arc<Explanations>,
+    recording: Option<Recording>,
 }
 
 /// Lets binds finish, and says what is left to say. Then sends nothing more, and waits until

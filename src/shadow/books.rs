@@ -345,6 +345,7 @@ impl Books {
                 state,
                 size: gang.sides.map(Side::size),
                 submitted: gang.submitted,
+                reason: None,
             })
         });
         let mut found: Vec<Difference> = differ.collect();

@@ -96,6 +96,8 @@ pub struct Difference {
     pub size: Pair<Size>,
     /// Since when it wants to run.
     pub submitted: Time,
+    /// What it waits for in the shadow, in words; filled in by who knows the core.
+    pub reason: Option<Arc<str>>,
 }
 
 /// A pod that was evicted in the shadow.

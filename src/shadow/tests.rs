@@ -113,7 +113,7 @@ fn a_pod_waits_in_the_shadow_until_the_core_binds_it() {
     let bound = BindOutcome::Bound {
         node: "mine".to_owned(),
     };
-    assert_eq!(told[0], Event::BindResult(spec.key.clone(), bound));
+    assert_eq!(told[0], Event::BindResult(spec.key, bound));
     let runs = (Some("mine"), PodPhase::Running, false);
     assert_eq!(pods(&told), [runs]);
     let Event::Is(Object::Pod(shown)) = &told[1] else {

@@ -58,6 +58,11 @@ impl World {
         }
     }
 
+    /// Everything there is has been told: from now on it is looked at what happens.
+    pub const fn begin(&mut self, now: Time) {
+        (self.began, self.reported) = (now, now);
+    }
+
     /// What the core is to be told of news of the real cluster.
     pub fn hear(&mut self, event: Event, now: Time) -> Vec<Event> {
         let mut told = self.come_to(now);

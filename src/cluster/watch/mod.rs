@@ -17,7 +17,7 @@ use muster_model::units::Doubling;
 use muster_model::units::Millis;
 
 use super::encoding::Encodings;
-use super::health::{Health, Watched, problem};
+use super::health::{Health, Watched};
 use super::{Alarm, Metrics, News, error_text};
 use codec::Came;
 use futures::StreamExt;
@@ -374,12 +374,12 @@ impl<A, N> Follower<A, N> {
         if let Some(state) = state {
             let blocked = matches!(code, Some(403 | 404));
             self.set_health(kind, state);
-            if kind.is_optional() && blocked && !self.synced {
+            if self.outlet.health.is_optional(kind) && blocked && !self.synced {
                 self.synced = true;
                 self.tell(self.audience.synced()).await?;
             }
         }
-        let absent = kind.is_optional() && code == Some(404);
+        let absent = self.outlet.health.is_optional(kind) && code == Some(404);
         sleep(if absent { LOOK_AGAIN } else { self.wait() }).await;
         Ok(self.failures >= RELIST_AFTER)
     }
@@ -412,7 +412,7 @@ impl<A, N> Follower<A, N> {
         if state == self.state {
             return;
         }
-        log(kind, &self.state, &state);
+        log(kind, &self.state, &state, &self.outlet.health);
         self.outlet.health.set_kind(kind, state.clone());
         self.state = state;
     }
@@ -431,9 +431,9 @@ impl<A, N> Follower<A, N> {
 
 /// Says what is worth a line when a watch goes from one state to another. That a first list is
 /// complete is said by the engine.
-fn log(kind: Kind, before: &Watched, now: &Watched) {
+fn log(kind: Kind, before: &Watched, now: &Watched, health: &Health) {
     let name = kind.name();
-    match (before, now, problem(kind, now)) {
+    match (before, now, health.problem(kind, now)) {
         (_, Watched::NotServed, None) => {
             tracing::info!(kind = name, "not installed: looked for again now and then");
         }
