@@ -17,4 +17,5 @@ pub use muster_live as live;
 pub use muster_model as model;
 pub use muster_record as record;
 pub use muster_serve as serve;
+pub use muster_shadow as shadow;
 pub use muster_sim as sim;

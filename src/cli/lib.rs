@@ -9,6 +9,7 @@ mod config;
 mod controllers;
 mod convert;
 mod crds;
+mod dry_run;
 mod explained;
 mod extensions;
 mod external;

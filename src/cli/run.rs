@@ -2,12 +2,14 @@
 
 use super::Extensions;
 use super::controllers::{self, Ghosts};
+use super::dry_run::DryRun;
 use super::external::External;
 use super::program::{self, Program, READ_WITHIN, WRITE_WITHIN};
 use super::recording::{Record, written};
 use clap::Args;
 use kube::Config;
 use muster_cluster::client::{self, Transport};
+use muster_cluster::lease::Identity;
 use muster_cluster::remote::Directory;
 use muster_cluster::reviews::Reviews;
 use muster_cluster::{Explanations, Fence, Health, Metrics};
@@ -37,6 +39,8 @@ pub(super) struct Arguments {
     external: External,
     #[command(flatten)]
     record: Record,
+    #[command(flatten)]
+    dry_run: DryRun,
 }
 
 /// Runs until SIGTERM or SIGINT.
@@ -47,7 +51,11 @@ pub(super) fn run(arguments: Arguments, extensions: &Extensions) -> ExitCode {
         ghosts,
         external,
         record,
+        dry_run,
     } = arguments;
+    if dry_run.is_asked_for() {
+        return program.run(|program| dry_run.run(program, record, extensions));
+    }
     let ghosts = controllers.then_some(ghosts);
     program.run(|program| schedule(program, ghosts, external, record, extensions))
 }
@@ -75,19 +83,16 @@ async fn schedule(
         }
         None => None,
     };
+    let identity = program::identity();
     let mut options = options(
         &program,
         &configuration,
         &cluster,
         Arc::clone(&metrics),
+        &identity,
         extensions,
     )?;
-    options.recording = record.storage().map(|storage| Recording {
-        storage,
-        instance: host_of(&options.instance),
-        configuration: written(&configuration),
-        counts: Arc::default(),
-    });
+    options.recording = recording(&record, &configuration, &identity);
     let reviewer = client::client(&cluster, Transport::Http1, REVIEW_WITHIN)?;
     let shown = Shown {
         health: Arc::clone(&options.health),
@@ -143,11 +148,11 @@ fn options(
     configuration: &SchedulerConfiguration,
     cluster: &Config,
     metrics: Arc<Metrics>,
+    identity: &Identity,
     extensions: &Extensions,
 ) -> anyhow::Result<Options> {
-    let identity = program::identity();
     let election = &configuration.leader_election;
-    let lease = match program.lease(election, election.lease_name.as_str(), &identity) {
+    let lease = match program.lease(election, election.lease_name.as_str(), identity) {
         Some(lease) => Some((client::lease(cluster)?, lease)),
         None => None,
     };
@@ -173,6 +178,20 @@ fn options(
         metrics,
         explanations: Arc::new(Explanations::default()),
         recording: None,
+    })
+}
+
+/// The record of this process, if there is to be one.
+pub(super) fn recording(
+    record: &Record,
+    configuration: &SchedulerConfiguration,
+    identity: &Identity,
+) -> Option<Recording> {
+    record.storage().map(|storage| Recording {
+        storage,
+        instance: host_of(identity.name()),
+        configuration: written(configuration),
+        counts: Arc::default(),
     })
 }
 

@@ -1,0 +1,255 @@
+//! A report of a dry run in words, and in JSON.
+
+use muster_cluster::clock::wall;
+use muster_model::EvictCause;
+use muster_model::units::{Millis, Time};
+use muster_shadow::{Difference, Evicted, Flow, Now, Pair, Report, Size, State, Waits};
+use serde_json::{Value, json};
+use std::fmt::{self, Display, Write};
+
+/// How wide the first column is, and each of the others.
+const LABEL: usize = 22;
+const CELL: usize = 12;
+
+/// For people.
+pub(super) fn text(report: &Report, names: &[String]) -> String {
+    let mut text = String::new();
+    // A String takes whatever is written.
+    let _ = write_text(&mut text, report, names);
+    text
+}
+
+fn write_text(text: &mut String, report: &Report, names: &[String]) -> fmt::Result {
+    let ran = report.at.since(report.began);
+    let names = names.join(", ");
+    writeln!(
+        text,
+        "{}  dry run for {names}, for {}",
+        date(report.at),
+        long(ran)
+    )?;
+    heading(text, "now")?;
+    let counts: [(&str, fn(&Now) -> u64); 6] = [
+        ("gangs whole", |now| now.gangs_whole),
+        ("gangs in part", |now| now.gangs_in_part),
+        ("gangs waiting", |now| now.gangs_waiting),
+        ("pods on nodes", |now| now.pods_on_nodes),
+        ("pods waiting", |now| now.pods_waiting),
+        ("nodes used", |now| now.nodes_used),
+    ];
+    for (label, count) in counts {
+        row(text, label, report.now.map(count))?;
+    }
+    let period = report.at.since(report.since);
+    heading(text, &format!("in the last {}", long(period)))?;
+    write_flow(text, &report.period)?;
+    if report.since > report.began {
+        heading(text, "since it began")?;
+        write_flow(text, &report.total)?;
+    }
+    if !report.differences.is_empty() {
+        text.push_str("not the same in both\n");
+    }
+    for one in &report.differences {
+        writeln!(text, "  {}", difference(one))?;
+    }
+    more(text, report.left.differences, "more gangs")?;
+    if !report.evicted.is_empty() {
+        text.push_str("evicted in the shadow\n");
+    }
+    for one in &report.evicted {
+        writeln!(text, "  {}", evicted(one))?;
+    }
+    more(text, report.left.evictions, "more pods")?;
+    let pods = report.left.pods;
+    if pods > 0 {
+        writeln!(
+            text,
+            "{pods} pods left the shadow before they would have ended: too many are gone in the cluster"
+        )?;
+    }
+    Ok(())
+}
+
+fn heading(text: &mut String, what: &str) -> fmt::Result {
+    writeln!(text, "{what:<LABEL$}{:>CELL$}{:>CELL$}", "real", "shadow")
+}
+
+fn row<T: Display>(text: &mut String, label: &str, pair: Pair<T>) -> fmt::Result {
+    let cells = pair.map(ToString::to_string);
+    writeln!(
+        text,
+        "  {label:<20}{:>CELL$}{:>CELL$}",
+        cells.real, cells.shadow
+    )
+}
+
+fn write_flow(text: &mut String, flow: &Flow) -> fmt::Result {
+    for (what, waits) in [("gangs", &flow.gangs), ("pods", &flow.pods)] {
+        row(text, &format!("{what} started"), waits.map(Waits::started))?;
+        for (label, percent) in [("waited, median", 50), ("waited, p99", 99)] {
+            let cell = |waits: &Waits| waits.percentile(percent).map_or("-".to_owned(), long);
+            row(text, &format!("  {label}"), waits.map(cell))?;
+        }
+    }
+    let evictions = flow.evictions.to_string();
+    let (real, shadow) = ("?".to_owned(), evictions);
+    row(text, "evictions", Pair { real, shadow })?;
+    let Flow {
+        sooner,
+        later,
+        same,
+        ..
+    } = flow;
+    if sooner + later + same > 0 {
+        writeln!(
+            text,
+            "  gangs that started in both: {sooner} sooner in the shadow, {later} later, {same} at the same time"
+        )?;
+    }
+    Ok(())
+}
+
+fn more(text: &mut String, count: u64, what: &str) -> fmt::Result {
+    if count > 0 {
+        writeln!(text, "  and {count} {what}")?;
+    }
+    Ok(())
+}
+
+/// `ml/a (needs 2): runs in part (1 of 2 pods); in the shadow it runs (2 of 2 pods)`.
+fn difference(one: &Difference) -> String {
+    let far = |state, size: Size| {
+        let Size { members, available } = size;
+        match state {
+            State::Waits => format!("waits ({members} pods)"),
+            State::InPart => format!("runs in part ({available} of {members} pods)"),
+            State::Whole => format!("runs ({available} of {members} pods)"),
+            State::Over => "is over".to_owned(),
+        }
+    };
+    let real = far(one.state.real, one.size.real);
+    let shadow = far(one.state.shadow, one.size.shadow);
+    let reason = one.reason.as_ref().map(|reason| format!(": {reason}"));
+    let (gang, needs) = (&one.gang, one.minimum);
+    let reason = reason.unwrap_or_default();
+    format!("{gang} (needs {needs}): {real}; in the shadow it {shadow}{reason}")
+}
+
+fn evicted(one: &Evicted) -> String {
+    let Evicted {
+        pod,
+        node,
+        beneficiary,
+        message,
+        ..
+    } = one;
+    let whom = beneficiary.as_ref().map(|gang| format!(" for {gang}"));
+    format!("{pod} from {node}{}: {message}", whom.unwrap_or_default())
+}
+
+/// A time as a date.
+fn date(at: Time) -> String {
+    wall(at).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A span as people say it: `4.2s`, `90s`, `12m`, `5h`.
+fn long(span: Millis) -> String {
+    let seconds = span.0 / 1_000;
+    match seconds {
+        0..10 => format!("{}.{}s", seconds, span.0 % 1_000 / 100),
+        10..120 => format!("{seconds}s"),
+        120..7_200 => format!("{}m", seconds / 60),
+        _ => format!("{}h", seconds / 3_600),
+    }
+}
+
+/// For programs.
+pub(super) fn json(report: &Report, names: &[String]) -> Value {
+    let both = |of: fn(&Now) -> Value| json!({"real": of(&report.now.real), "shadow": of(&report.now.shadow)});
+    json!({
+        "at": date(report.at),
+        "since": date(report.since),
+        "began": date(report.began),
+        "schedulerNames": names,
+        "now": both(|now| json!({
+            "gangsWhole": now.gangs_whole,
+            "gangsInPart": now.gangs_in_part,
+            "gangsWaiting": now.gangs_waiting,
+            "podsOnNodes": now.pods_on_nodes,
+            "podsWaiting": now.pods_waiting,
+            "nodesUsed": now.nodes_used,
+        })),
+        "period": flow(&report.period),
+        "total": flow(&report.total),
+        "differences": report.differences.iter().map(difference_json).collect::<Vec<_>>(),
+        "evicted": report.evicted.iter().map(evicted_json).collect::<Vec<_>>(),
+        "leftOut": {
+            "differences": report.left.differences,
+            "evicted": report.left.evictions,
+            "pods": report.left.pods,
+        },
+    })
+}
+
+fn flow(flow: &Flow) -> Value {
+    let waits = |pair: &Pair<Waits>| {
+        let of = |waits: &Waits| {
+            json!({
+                "started": waits.started(),
+                "waitP50": waits.percentile(50).map(seconds),
+                "waitP99": waits.percentile(99).map(seconds),
+            })
+        };
+        json!({"real": of(&pair.real), "shadow": of(&pair.shadow)})
+    };
+    json!({
+        "gangs": waits(&flow.gangs),
+        "pods": waits(&flow.pods),
+        "startedInBoth": {"sooner": flow.sooner, "later": flow.later, "same": flow.same},
+        "evictions": flow.evictions,
+    })
+}
+
+fn difference_json(one: &Difference) -> Value {
+    let far = |state, size: Size| {
+        let state = match state {
+            State::Waits => "Waits",
+            State::InPart => "InPart",
+            State::Whole => "Whole",
+            State::Over => "Over",
+        };
+        json!({"state": state, "members": size.members, "available": size.available})
+    };
+    json!({
+        "gang": one.gang,
+        "minAvailable": one.minimum,
+        "submitted": date(one.submitted),
+        "real": far(one.state.real, one.size.real),
+        "shadow": far(one.state.shadow, one.size.shadow),
+        "reason": one.reason.as_deref(),
+    })
+}
+
+fn evicted_json(one: &Evicted) -> Value {
+    let cause = match one.cause {
+        EvictCause::Release => "Release",
+        EvictCause::Preemption => "Preemption",
+    };
+    json!({
+        "at": date(one.at),
+        "pod": one.pod,
+        "node": one.node,
+        "cause": cause,
+        "for": one.beneficiary,
+        "message": &*one.message,
+    })
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "for people; beyond 2^53 ms nobody waits"
+)]
+fn seconds(span: Millis) -> f64 {
+    span.0 as f64 / 1_000.0
+}
