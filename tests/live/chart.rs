@@ -180,7 +180,7 @@ fn a_value_that_makes_no_sense_is_refused_with_its_field() {
 }
 
 /// All that the chart can be asked for.
-const ALL: [&str; 11] = [
+const ALL: [&str; 12] = [
     "--set=image.repository=registry.example/muster,image.tag=v9",
     "--set=imagePullSecrets={pull}",
     "--set=config.bindConcurrency=8,config.schedulerNames={muster,batch}",
@@ -188,6 +188,7 @@ const ALL: [&str; 11] = [
     "--set=scheduler.resources.requests.cpu=2",
     "--set=scheduler.nodeSelector.disk=ssd,scheduler.tolerations[0].operator=Exists",
     "--set=controllers.queueJobs=true",
+    "--set=dryRunRights=true",
     "--set=networkPolicy.enabled=true,networkPolicy.from[0].podSelector.matchLabels.app=prometheus",
     "--set=monitoring.podMonitor=true,monitoring.rules=true,monitoring.dashboard=true",
     "--set=monitoring.labels.release=prometheus",
@@ -219,6 +220,9 @@ fn what_the_values_say_is_in_the_manifests() {
     assert_eq!(pod["imagePullSecrets"][0]["name"], "pull");
     let binding = &found["ClusterRoleBinding /muster-queue-jobs"];
     assert_eq!(binding["subjects"][0]["namespace"], "batch");
+    let binding = &found["ClusterRoleBinding /muster-dry-run"];
+    assert_eq!(binding["subjects"][0]["namespace"], "batch");
+    assert!(found.contains_key("ServiceAccount batch/muster-dry-run"));
     assert!(found.contains_key("NetworkPolicy batch/muster"));
     assert!(found.contains_key("NetworkPolicy batch/muster-controllers"));
     let binding = &found["ClusterRoleBinding /muster-use-all"];

@@ -30,6 +30,7 @@ mod bench;
 mod chart;
 mod deploy;
 mod deployed;
+mod dry_run;
 mod examples;
 mod external;
 mod failover;

@@ -43,7 +43,7 @@ fn the_chart_has_the_manifests_of_crds_and_deploy() {
             source,
         );
     }
-    let folders = ["deploy/queue-jobs", "deploy/admission"];
+    let folders = ["deploy/queue-jobs", "deploy/dry-run", "deploy/admission"];
     for source in folders.into_iter().flat_map(manifests) {
         wanted.insert(
             source.replacen("deploy", &format!("{CHART}/files"), 1),
@@ -64,6 +64,7 @@ fn the_chart_has_the_manifests_of_crds_and_deploy() {
     found.retain(|file| !file.ends_with("/alerts.yaml"));
     found.extend(manifests(&format!("{CHART}/files/crds")));
     found.extend(manifests(&format!("{CHART}/files/queue-jobs")));
+    found.extend(manifests(&format!("{CHART}/files/dry-run")));
     found.extend(manifests(&format!("{CHART}/files/admission")));
     let found: BTreeSet<String> = found.into_iter().collect();
     assert_eq!(found, wanted.into_keys().collect(), "no other files");

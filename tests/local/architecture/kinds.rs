@@ -83,6 +83,13 @@ fn what_may_be_listed_and_watched_is_what_is_watched() {
     );
 }
 
+#[test]
+fn a_dry_run_may_list_and_watch_the_same_and_do_nothing_else() {
+    let manifests = read("deploy/dry-run/rights.yaml");
+    assert_eq!(listed(&manifests), listed(&read("deploy/02-rbac.yaml")));
+    assert_eq!(others(&manifests), BTreeSet::new());
+}
+
 /// The rights of the ClusterRole in a manifest that are no list and no watch.
 fn others(manifests: &str) -> BTreeSet<(String, String, String)> {
     let mut found = BTreeSet::new();
