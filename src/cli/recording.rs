@@ -1,6 +1,7 @@
 //! Where a record is written, for the commands that write one.
 
 use anyhow::Context;
+use muster_cluster::lease::Identity;
 use muster_config::SchedulerConfiguration;
 use muster_model::units::{Quantity, Time};
 use muster_record::{MIN_LIMIT, Storage};
@@ -9,6 +10,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Arc;
 
 /// How much records take if nobody says it.
 const LIMIT: &str = "4Gi";
@@ -34,7 +36,7 @@ fn limit(text: &str) -> Result<u64, String> {
 
 impl Record {
     /// Where to write, if anything is.
-    pub(super) fn storage(&self) -> Option<Storage> {
+    fn storage(&self) -> Option<Storage> {
         let folder = self.record.clone()?;
         let limit = self.record_limit;
         Some(Storage { folder, limit })
@@ -51,6 +53,20 @@ impl Record {
         try_out(folder).with_context(|| format!("--record {}", folder.display()))
     }
 
+    /// A record of this process on a cluster.
+    pub(super) fn of_cluster(
+        &self,
+        configuration: &SchedulerConfiguration,
+        identity: &Identity,
+    ) -> Option<muster_live::Recording> {
+        Some(muster_live::Recording {
+            storage: self.storage()?,
+            instance: host_of(identity.name()),
+            configuration: written(configuration),
+            counts: Arc::default(),
+        })
+    }
+
     /// A record of a scenario that begins then.
     pub(super) fn of_scenario(
         &self,
@@ -63,8 +79,21 @@ impl Record {
 }
 
 /// A configuration as a file says it.
-pub(super) fn written(configuration: &SchedulerConfiguration) -> Option<Value> {
+fn written(configuration: &SchedulerConfiguration) -> Option<Value> {
     serde_json::to_value(configuration).ok()
+}
+
+/// The pod or host that the name of a process begins with, as a part of a file's name.
+fn host_of(instance: &str) -> String {
+    let host = instance.split('_').next().unwrap_or_default();
+    let allowed = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' {
+            c
+        } else {
+            '-'
+        }
+    };
+    host.chars().take(64).map(allowed).collect()
 }
 
 fn try_out(folder: &Path) -> std::io::Result<()> {

@@ -5,7 +5,7 @@ use super::controllers::{self, Ghosts};
 use super::dry_run::DryRun;
 use super::external::External;
 use super::program::{self, Program, READ_WITHIN, WRITE_WITHIN};
-use super::recording::{Record, written};
+use super::recording::Record;
 use clap::Args;
 use kube::Config;
 use muster_cluster::client::{self, Transport};
@@ -14,7 +14,7 @@ use muster_cluster::remote::Directory;
 use muster_cluster::reviews::Reviews;
 use muster_cluster::{Explanations, Fence, Health, Metrics};
 use muster_config::SchedulerConfiguration;
-use muster_live::{Options, Recording};
+use muster_live::Options;
 use muster_serve::{Desk, Shown};
 use std::pin::pin;
 use std::process::ExitCode;
@@ -92,7 +92,7 @@ async fn schedule(
         &identity,
         extensions,
     )?;
-    options.recording = recording(&record, &configuration, &identity);
+    options.recording = record.of_cluster(&configuration, &identity);
     let reviewer = client::client(&cluster, Transport::Http1, REVIEW_WITHIN)?;
     let shown = Shown {
         health: Arc::clone(&options.health),
@@ -179,31 +179,4 @@ fn options(
         explanations: Arc::new(Explanations::default()),
         recording: None,
     })
-}
-
-/// The record of this process, if there is to be one.
-pub(super) fn recording(
-    record: &Record,
-    configuration: &SchedulerConfiguration,
-    identity: &Identity,
-) -> Option<Recording> {
-    record.storage().map(|storage| Recording {
-        storage,
-        instance: host_of(identity.name()),
-        configuration: written(configuration),
-        counts: Arc::default(),
-    })
-}
-
-/// The pod or host that the name of a process begins with, as a part of a file's name.
-fn host_of(instance: &str) -> String {
-    let host = instance.split('_').next().unwrap_or_default();
-    let allowed = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '.' {
-            c
-        } else {
-            '-'
-        }
-    };
-    host.chars().take(64).map(allowed).collect()
 }

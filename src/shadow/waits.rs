@@ -14,7 +14,8 @@ pub struct Waits {
 }
 
 impl Waits {
-    pub(crate) fn add(&mut self, wait: Millis) {
+    /// Counts one that started.
+    pub fn add(&mut self, wait: Millis) {
         self.started += 1;
         if self.latest.len() == KEPT {
             self.latest.pop_front();

@@ -5,7 +5,6 @@ mod shown;
 use super::Extensions;
 use super::program::{self, Program, READ_WITHIN};
 use super::recording::Record;
-use super::run::recording;
 use clap::{Args, ValueEnum};
 use muster_api::duration;
 use muster_cluster::{Health, Metrics, client};
@@ -119,7 +118,7 @@ impl DryRun {
             policy,
             health: Arc::clone(&health),
             metrics: Arc::clone(&metrics),
-            recording: recording(&record, &configuration, &program::identity()),
+            recording: record.of_cluster(&configuration, &program::identity()),
             every: self.report_every.unwrap_or(EVERY),
             reports,
         };

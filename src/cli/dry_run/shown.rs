@@ -253,3 +253,151 @@ fn evicted_json(one: &Evicted) -> Value {
 fn seconds(span: Millis) -> f64 {
     span.0 as f64 / 1_000.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_model::GangKey;
+    use muster_shadow::Left;
+    use std::sync::Arc;
+
+    fn waits(of: &[u64]) -> Waits {
+        let mut waits = Waits::default();
+        of.iter().for_each(|wait| waits.add(Millis(*wait)));
+        waits
+    }
+
+    fn report() -> Report {
+        let real = Now {
+            gangs_in_part: 2,
+            pods_on_nodes: 2,
+            pods_waiting: 2,
+            nodes_used: 2,
+            ..Now::default()
+        };
+        let shadow = Now {
+            gangs_whole: 1,
+            gangs_in_part: 0,
+            gangs_waiting: 1,
+            ..real
+        };
+        let period = Flow {
+            gangs: Pair {
+                real: waits(&[]),
+                shadow: waits(&[4_250, 300_000]),
+            },
+            sooner: 3,
+            evictions: 1,
+            ..Flow::default()
+        };
+        Report {
+            at: Time::from_secs(1_000_120),
+            since: Time::from_secs(1_000_060),
+            began: Time::from_secs(1_000_000),
+            now: Pair { real, shadow },
+            total: period.clone(),
+            period,
+            differences: vec![Difference {
+                key: GangKey::default(),
+                gang: "ml/b".to_owned(),
+                minimum: 2,
+                state: Pair {
+                    real: State::InPart,
+                    shadow: State::Waits,
+                },
+                size: Pair {
+                    real: Size {
+                        members: 2,
+                        available: 1,
+                    },
+                    shadow: Size {
+                        members: 2,
+                        available: 0,
+                    },
+                },
+                submitted: Time::from_secs(1_000_010),
+                reason: Some("0/2 nodes are available".into()),
+            }],
+            evicted: vec![Evicted {
+                at: Time::from_secs(1_000_100),
+                pod: "ml/p".to_owned(),
+                node: "n".to_owned(),
+                cause: EvictCause::Preemption,
+                beneficiary: Some("ml/a".to_owned()),
+                message: Arc::from("makes room"),
+            }],
+            left: Left {
+                differences: 7,
+                ..Left::default()
+            },
+        }
+    }
+
+    #[test]
+    fn a_report_in_words() {
+        let found = text(&report(), &["default-scheduler".to_owned()]);
+        let flow = "\
+  gangs started                  0           2
+    waited, median               -        4.2s
+    waited, p99                  -          5m
+  pods started                   0           0
+    waited, median               -           -
+    waited, p99                  -           -
+  evictions                      ?           1
+  gangs that started in both: 3 sooner in the shadow, 0 later, 0 at the same time
+";
+        let wanted = format!(
+            "\
+1970-01-12T13:48:40Z  dry run for default-scheduler, for 2m
+now                           real      shadow
+  gangs whole                    0           1
+  gangs in part                  2           0
+  gangs waiting                  0           1
+  pods on nodes                  2           2
+  pods waiting                   2           2
+  nodes used                     2           2
+in the last 60s               real      shadow
+{flow}since it began                real      shadow
+{flow}not the same in both
+  ml/b (needs 2): runs in part (1 of 2 pods); in the shadow it waits (2 pods): 0/2 nodes are available
+  and 7 more gangs
+evicted in the shadow
+  ml/p from n for ml/a: makes room
+"
+        );
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_report_in_json_has_the_same() {
+        let found = json(&report(), &["default-scheduler".to_owned()]);
+        assert_eq!(found["at"], "1970-01-12T13:48:40Z");
+        assert_eq!(found["now"]["shadow"]["gangsWhole"], 1);
+        let gangs = &found["period"]["gangs"];
+        assert_eq!(
+            gangs["real"],
+            json!({"started": 0, "waitP50": null, "waitP99": null})
+        );
+        assert_eq!(
+            gangs["shadow"],
+            json!({"started": 2, "waitP50": 4.25, "waitP99": 300.0})
+        );
+        let one = &found["differences"][0];
+        assert_eq!(
+            one["real"],
+            json!({"state": "InPart", "members": 2, "available": 1})
+        );
+        assert_eq!(one["reason"], "0/2 nodes are available");
+        assert_eq!(found["evicted"][0]["cause"], "Preemption");
+        assert_eq!(
+            found["leftOut"],
+            json!({"differences": 7, "evicted": 0, "pods": 0})
+        );
+    }
+
+    #[test]
+    fn spans_are_short() {
+        let words = [50, 9_999, 10_000, 119_000, 120_000, 7_200_000].map(|ms| long(Millis(ms)));
+        assert_eq!(words, ["0.0s", "9.9s", "10s", "119s", "2m", "2h"]);
+    }
+}
