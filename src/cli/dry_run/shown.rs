@@ -29,17 +29,13 @@ fn write_text(text: &mut String, report: &Report, names: &[String]) -> fmt::Resu
         long(ran)
     )?;
     heading(text, "now")?;
-    let counts: [(&str, fn(&Now) -> u64); 6] = [
-        ("gangs whole", |now| now.gangs_whole),
-        ("gangs in part", |now| now.gangs_in_part),
-        ("gangs waiting", |now| now.gangs_waiting),
-        ("pods on nodes", |now| now.pods_on_nodes),
-        ("pods waiting", |now| now.pods_waiting),
-        ("nodes used", |now| now.nodes_used),
-    ];
-    for (label, count) in counts {
-        row(text, label, report.now.map(count))?;
-    }
+    let now = &report.now;
+    row(text, "gangs whole", &now.map(|now| now.gangs_whole))?;
+    row(text, "gangs in part", &now.map(|now| now.gangs_in_part))?;
+    row(text, "gangs waiting", &now.map(|now| now.gangs_waiting))?;
+    row(text, "pods on nodes", &now.map(|now| now.pods_on_nodes))?;
+    row(text, "pods waiting", &now.map(|now| now.pods_waiting))?;
+    row(text, "nodes used", &now.map(|now| now.nodes_used))?;
     let period = report.at.since(report.since);
     heading(text, &format!("in the last {}", long(period)))?;
     write_flow(text, &report.period)?;
@@ -75,7 +71,7 @@ fn heading(text: &mut String, what: &str) -> fmt::Result {
     writeln!(text, "{what:<LABEL$}{:>CELL$}{:>CELL$}", "real", "shadow")
 }
 
-fn row<T: Display>(text: &mut String, label: &str, pair: Pair<T>) -> fmt::Result {
+fn row<T: Display>(text: &mut String, label: &str, pair: &Pair<T>) -> fmt::Result {
     let cells = pair.map(ToString::to_string);
     writeln!(
         text,
@@ -86,15 +82,15 @@ fn row<T: Display>(text: &mut String, label: &str, pair: Pair<T>) -> fmt::Result
 
 fn write_flow(text: &mut String, flow: &Flow) -> fmt::Result {
     for (what, waits) in [("gangs", &flow.gangs), ("pods", &flow.pods)] {
-        row(text, &format!("{what} started"), waits.map(Waits::started))?;
+        row(text, &format!("{what} started"), &waits.map(Waits::started))?;
         for (label, percent) in [("waited, median", 50), ("waited, p99", 99)] {
             let cell = |waits: &Waits| waits.percentile(percent).map_or("-".to_owned(), long);
-            row(text, &format!("  {label}"), waits.map(cell))?;
+            row(text, &format!("  {label}"), &waits.map(cell))?;
         }
     }
     let evictions = flow.evictions.to_string();
     let (real, shadow) = ("?".to_owned(), evictions);
-    row(text, "evictions", Pair { real, shadow })?;
+    row(text, "evictions", &Pair { real, shadow })?;
     let Flow {
         sooner,
         later,
