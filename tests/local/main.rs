@@ -34,6 +34,7 @@ mod config_docs;
 mod config_file;
 mod config_schema;
 mod convert_cli;
+mod dry_run_cli;
 mod end_to_end;
 mod external_flags;
 mod framework;
