@@ -64,6 +64,8 @@ pub struct Orders<T> {
     /// The namespaces that have orders, in the order of their ranks.
     ranks: BTreeSet<Rank>,
     shares: Shares,
+    /// Who may be in trouble lets others go first before these are known to do better.
+    gives_way: bool,
     serial: u64,
     given_back: Vec<Order<T>>,
 }
@@ -76,6 +78,7 @@ impl<T> Default for Orders<T> {
             places: BTreeMap::new(),
             ranks: BTreeSet::new(),
             shares: Shares::default(),
+            gives_way: false,
             serial: 0,
             given_back: Vec::new(),
         }
@@ -83,6 +86,23 @@ impl<T> Default for Orders<T> {
 }
 
 impl<T> Orders<T> {
+    /// That wait for however long: so no namespace has more than so many on the wire, and one whose last came to nothing
+    /// lets others go first. Where orders expire, room comes of that.
+    #[must_use]
+    pub fn that_never_expire(at_most_of_each: usize) -> Self {
+        Self {
+            shares: Shares::with_at_most(at_most_of_each),
+            gives_way: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether none waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Puts an order behind the others of its turn.
     pub fn put(&mut self, pod: &PodKey, turn: Turn, what: T, given: Time) {
         self.serial += 1;
@@ -167,7 +187,13 @@ impl<T> Orders<T> {
     pub fn take(&mut self, now: Time) -> Option<Order<T>> {
         // Those that are passed over have something on the wire, of which there are not many.
         let may = |(_, namespace): &&Rank| self.shares.may_begin(namespace, now);
-        let (first, _) = self.ranks.iter().find(may)?;
+        let preferred = |(_, namespace): &&Rank| !self.shares.gives_way(namespace, now);
+        let mut all = self.ranks.iter().filter(may);
+        let first = match self.gives_way {
+            true => all.find(preferred).or_else(|| self.ranks.iter().find(may)),
+            false => all.next(),
+        };
+        let (first, _) = first?;
         let (pod, order) = self.remove(*first)?;
         self.shares.begin(&pod.namespace);
         Some(order)
@@ -257,6 +283,27 @@ mod tests {
             namespace: namespace.to_owned(),
             ..pod(uid)
         }
+    }
+
+    #[test]
+    fn where_nothing_expires_who_failed_lets_others_go_first() {
+        let mut orders = Orders::that_never_expire(2);
+        let taken = |orders: &mut Orders<&'static str>, now| orders.take(now).map(|one| one.what);
+        for name in ["a1", "a2", "a3", "a4", "b1"] {
+            orders.put(&of(&name[..1], name), Turn::Begins, name, Time(0));
+        }
+        assert_eq!(taken(&mut orders, Time(0)), Some("a1"));
+        assert_eq!(taken(&mut orders, Time(0)), Some("a2"));
+        assert_eq!(taken(&mut orders, Time(0)), Some("b1"), "it has two");
+        assert_eq!(taken(&mut orders, Time(0)), None);
+        orders.ended("a", Ended::Badly, Time(2_000));
+        orders.put(&of("c", "c1"), Turn::Begins, "c1", Time(2_000));
+        assert_eq!(taken(&mut orders, Time(2_000)), Some("c1"));
+        assert_eq!(
+            taken(&mut orders, Time(2_000)),
+            Some("a3"),
+            "nobody else waits"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Who may have a bind, or a word, on the wire: a namespace whose binds come to nothing while those of others are judged has one at
+//! Who may have a bind, an eviction or a word on the wire: a namespace whose binds come to nothing while those of others are judged has one at
 //! a time, and one whose binds take long has some. So a webhook that hangs for one tenant holds up nobody else.
 //! Otherwise all share what there is, first come, first served: gangs get whole one after the other. No I/O and no
 //! clock.
@@ -71,9 +71,21 @@ pub struct Shares {
     by_namespace: BTreeMap<String, Share>,
     /// The last two namespaces of which a bind was judged, and when.
     well: [Option<(String, Time)>; 2],
+    /// So many at a time has any namespace, if that is said.
+    most_of_each: Option<usize>,
 }
 
 impl Shares {
+    /// Of which no namespace has more than so many at a time, however it does: what it has before it is known to hang
+    /// leaves room for the others.
+    #[must_use]
+    pub fn with_at_most(of_each: usize) -> Self {
+        Self {
+            most_of_each: Some(of_each),
+            ..Self::default()
+        }
+    }
+
     /// A bind of this namespace begins.
     pub fn begin(&mut self, namespace: &str) {
         let share = self.by_namespace.entry(namespace.to_owned()).or_default();
@@ -111,12 +123,24 @@ impl Shares {
         self.most(namespace, now).is_some()
     }
 
+    /// Whether its last ones came to nothing or took long and it has as many on the wire as it may have then: it gives way
+    /// to those of whom nothing bad is known, whether or not these are known to do better.
+    #[must_use]
+    pub fn gives_way(&self, namespace: &str, now: Time) -> bool {
+        let share = self.by_namespace.get(namespace);
+        share.is_some_and(|share| {
+            let most = share.trouble(now);
+            most.is_some_and(|most| share.in_flight >= most)
+        })
+    }
+
     /// Whether another bind of it may begin.
     #[must_use]
     pub fn may_begin(&self, namespace: &str, now: Time) -> bool {
         let share = self.by_namespace.get(namespace);
         let in_flight = share.map_or(0, |share| share.in_flight);
-        let most = self.most(namespace, now);
+        let most = self.most(namespace, now).into_iter();
+        let most = most.chain(self.most_of_each).min();
         most.is_none_or(|most| in_flight < most)
     }
 
@@ -192,6 +216,35 @@ mod tests {
         assert!(!shares.may_begin("slow", Time(1_500)));
         shares.end("slow", late, Time(1_500));
         assert!(shares.may_begin("slow", Time(1_500)));
+    }
+
+    #[test]
+    fn who_failed_gives_way_to_those_of_whom_nothing_is_known() {
+        let mut shares = Shares::default();
+        for _ in 0..2 {
+            shares.begin("bad");
+        }
+        assert!(!shares.gives_way("bad", Time(0)));
+        shares.end("bad", Ended::Badly, Time(1_000));
+        assert!(shares.gives_way("bad", Time(1_000)));
+        assert!(!shares.gives_way("new", Time(1_000)));
+        shares.end("bad", Ended::Badly, Time(1_000));
+        assert!(!shares.gives_way("bad", Time(1_000)), "it may try one");
+        shares.begin("bad");
+        assert!(shares.gives_way("bad", Time(1_000)));
+        assert!(!shares.gives_way("bad", Time(1_000) + MEMORY));
+    }
+
+    #[test]
+    fn no_namespace_has_more_than_each_may_have() {
+        let mut shares = Shares::with_at_most(2);
+        shares.begin("a");
+        assert!(shares.may_begin("a", Time(0)));
+        shares.begin("a");
+        assert!(!shares.may_begin("a", Time(0)));
+        assert!(shares.may_begin("b", Time(0)));
+        shares.end("a", Ended::Judged, Time(10));
+        assert!(shares.may_begin("a", Time(10)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn told(cluster: &Cluster, namespace: &str) -> usize {
 }
 
 fn make_namespaces(cluster: &Cluster) {
-    for namespace in ["deaf", "calm", "free"] {
+    for namespace in ["deaf", "deaf-too", "calm", "free"] {
         let object = json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace},
         });
@@ -111,5 +111,91 @@ fn a_webhook_that_hangs_for_statuses_of_pods_of_one_namespace_keeps_no_other_fro
     within(Duration::from_secs(90), "then those hear it, too", || {
         told(&cluster, "deaf") == PODS
     });
+    muster.stop();
+}
+
+fn groups_of(namespace: &str) -> String {
+    format!("/apis/muster.dev/v1alpha1/namespaces/{namespace}/podgroups")
+}
+
+/// A gang that has just what it needs.
+fn submit_gang(cluster: &Cluster, namespace: &str) {
+    let group = json!({
+        "apiVersion": "muster.dev/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g"},
+        "spec": {"minAvailable": PODS},
+    });
+    eventually("the PodGroup is taken", || {
+        cluster.plane.post(&groups_of(namespace), &group).is_ok()
+    });
+    for index in 0..PODS {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": format!("p-{index}"), "labels": {"muster.dev/pod-group": "g"}},
+            "spec": {
+                "schedulerName": "muster", "terminationGracePeriodSeconds": 0,
+                "containers": [{
+                    "name": "main", "image": "none", "resources": {"requests": {"cpu": "1m"}},
+                }],
+            },
+        });
+        cluster.plane.post(&pods_of(namespace), &pod).unwrap();
+    }
+}
+
+/// A running gang comes to need more than it has: it is released.
+fn raise_minimum(cluster: &Cluster, namespace: &str) {
+    let more = format!("{{\"spec\":{{\"minAvailable\":{}}}}}", PODS + 1);
+    let arguments = [
+        "patch",
+        "podgroups.muster.dev",
+        "g",
+        "--type=merge",
+        "-n",
+        namespace,
+        "-p",
+        &more,
+    ];
+    cluster.plane.kubectl(&arguments).unwrap();
+}
+
+fn there(cluster: &Cluster, namespace: &str) -> usize {
+    let pods = cluster.plane.get(&pods_of(namespace)).unwrap();
+    pods["items"].as_array().unwrap().len()
+}
+
+#[test]
+fn a_webhook_that_hangs_for_deletions_in_two_namespaces_holds_up_no_other() {
+    let cluster = Cluster::start();
+    cluster.nodes(8, "64");
+    make_namespaces(&cluster);
+    let muster = cluster.muster();
+    let deaf = ["deaf", "deaf-too"];
+    for namespace in ["deaf", "deaf-too", "free"] {
+        submit_gang(&cluster, namespace);
+        eventually("it runs", || bound(&cluster, namespace) == PODS);
+    }
+    let rule = "request.namespace.startsWith('deaf')";
+    let hook = hang(&cluster, "deaf", "DELETE", "pods", rule);
+    for namespace in deaf {
+        raise_minimum(&cluster, namespace);
+    }
+    // Every deletion that may be on the wire is one that hangs.
+    sleep(Duration::from_secs(9));
+    raise_minimum(&cluster, "free");
+    let took = within(Duration::from_secs(20), "the others are gone", || {
+        there(&cluster, "free") == 0
+    });
+    eprintln!("{PODS} pods beside it: the last was gone {took:?} after their minimum was raised");
+    for namespace in deaf {
+        assert_eq!(there(&cluster, namespace), PODS, "{namespace}");
+    }
+    let webhook = ["delete", "validatingwebhookconfiguration", "deaf"];
+    cluster.plane.kubectl(&webhook).unwrap();
+    drop(hook);
+    for namespace in deaf {
+        within(Duration::from_secs(60), "then those go, too", || {
+            there(&cluster, namespace) == 0
+        });
+    }
     muster.stop();
 }

@@ -13,7 +13,7 @@ items:
   metadata: {name: n1, uid: u-n1, creationTimestamp: "2026-01-01T00:00:00Z"}
   status: {allocatable: {cpu: "4", pods: "10"}}
 - apiVersion: apps/v1
-  kind: ReplicaSet
+  kind: Deployment
   metadata: {name: web, namespace: default, uid: u-web, creationTimestamp: "2026-01-31T11:00:00Z"}
 - apiVersion: v1
   kind: Pod
@@ -47,7 +47,7 @@ fn a_dump_is_played_and_says_what_was_passed_over() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(
         stderr(&output),
-        "zero is 2026-01-31T12:00:00Z: the newest time, of Pod default/waits\npassed over: 1 ReplicaSet\n"
+        "zero is 2026-01-31T12:00:00Z: the newest time, of Pod default/waits\npassed over: 1 Deployment\n"
     );
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let pods = report["pods"].as_array().unwrap();
@@ -59,7 +59,7 @@ fn a_dump_is_played_and_says_what_was_passed_over() {
     let output = fed(CLUSTER, &["simulate", "-", "--strict"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).starts_with("-:7: kind \"ReplicaSet\" is not known"),
+        stderr(&output).starts_with("-:7: kind \"Deployment\" is not known"),
         "{}",
         stderr(&output)
     );

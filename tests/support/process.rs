@@ -103,6 +103,11 @@ impl Process {
         answer
     }
 
+    /// Its id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal: `-TERM`, `-KILL`, `-STOP`, `-CONT`.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();

@@ -1,12 +1,14 @@
 //! The evict lane: each pod is told why by its condition `DisruptionTarget`, and then deleted with
 //! its uid as precondition.
 //!
+//! A namespace whose evictions come to nothing has one at a time while those of others are taken ([`shares`](crate::shares)).
+//!
 //! The protocol is in [`evicting`](crate::evicting). One that is refused is said on the pod
 //! and reported; whoever ordered it orders it again.
 
 use super::Context;
 use super::drive::{About, drive};
-use super::pace::Slots;
+use super::pace::{Slot, Slots};
 use super::pending::Pending;
 use super::requests::{self, Made};
 use super::slow::SlowLane;
@@ -14,23 +16,26 @@ use crate::News;
 use crate::attempt::{Answer, PodRequest, Protocol, Step};
 use crate::clock::wall;
 use crate::evicting::Attempt;
+use crate::orders::{Orders, Turn};
+use crate::shares::Ended;
 use muster_model::Evict;
 use muster_model::units::Time;
 use muster_model::{Event, EvictOutcome, PodKey};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Semaphore, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 /// Evictions under way at once. The API server is the faster the more it has at once
 /// (docs/performance.md).
 const IN_FLIGHT: usize = 128;
 /// Of these, in one namespace: what one tenant's webhook holds up leaves room for the others.
 const IN_FLIGHT_IN_NAMESPACE: usize = 96;
+/// Whether a namespace may have more is a matter of time as well.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Evict orders: at most one per pod.
-pub(super) type Orders = mpsc::UnboundedReceiver<Evict>;
-
+/// The lane's intake and its workings. Clones share both.
 #[derive(Clone)]
 pub(super) struct EvictLane {
     context: Context,
@@ -38,8 +43,11 @@ pub(super) struct EvictLane {
     /// takes, and nobody gives way to it.
     pending: Arc<Pending>,
     slow: SlowLane,
-    namespaces: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
     slots: Slots,
+    /// At most one a pod. However long it waits, none is given back: what is to go is to go.
+    orders: Arc<Mutex<Orders<Evict>>>,
+    /// Something was put in, or has ended.
+    moved: Arc<Notify>,
 }
 
 impl EvictLane {
@@ -49,48 +57,69 @@ impl EvictLane {
             context,
             pending,
             slow,
-            namespaces: Arc::default(),
+            orders: Arc::new(Mutex::new(Orders::that_never_expire(
+                IN_FLIGHT_IN_NAMESPACE,
+            ))),
+            moved: Arc::new(Notify::new()),
         }
     }
 
-    /// Carries out orders until there can be no more.
-    pub(super) async fn run(self, mut orders: Orders) {
+    fn orders(&self) -> MutexGuard<'_, Orders<Evict>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an order.
+    pub(super) fn put(&self, order: Evict) {
+        if !order.again {
+            self.pending.add();
+        }
+        let (pod, now) = (order.pod.clone(), self.context.clock.now());
+        self.orders().put(&pod, Turn::Begins, order, now);
+        self.moved.notify_one();
+    }
+
+    /// Carries out orders, for ever.
+    pub(super) async fn run(self) {
         let mut attempts = JoinSet::new();
-        while let Some(order) = orders.recv().await {
+        let mut slot = None;
+        loop {
             while attempts.try_join_next().is_some() {}
-            if !order.again {
-                self.pending.add();
+            if self.orders().is_empty() {
+                self.moved.notified().await;
+                continue;
             }
-            attempts.spawn(
-                self.context
-                    .alarm
-                    .guard("an eviction", self.clone().carry_out(order)),
-            );
+            let free = match slot.take() {
+                Some(free) => free,
+                None => self.slots.take().await,
+            };
+            let order = self.orders().take(self.context.clock.now());
+            let Some(order) = order else {
+                // Those that wait are of namespaces that are not to have more for now.
+                slot = Some(free);
+                tokio::select! {
+                    () = self.moved.notified() => {}
+                    () = sleep(LOOK_AGAIN) => {}
+                }
+                continue;
+            };
+            let attempt = self.clone().carry_out(order.what, free);
+            attempts.spawn(self.context.alarm.guard("an eviction", attempt));
         }
-        while attempts.join_next().await.is_some() {}
     }
 
-    fn namespace(&self, order: &Evict) -> Arc<Semaphore> {
-        let mut namespaces = self
-            .namespaces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        // Those that nobody waits for any more are made anew when they are needed.
-        if namespaces.len() > 1_000 {
-            namespaces.retain(|_, slots| Arc::strong_count(slots) > 1);
-        }
-        let name = order.pod.namespace.clone();
-        let slots = namespaces
-            .entry(name)
-            .or_insert_with(|| Arc::new(Semaphore::new(IN_FLIGHT_IN_NAMESPACE)));
-        Arc::clone(slots)
-    }
-
-    async fn carry_out(self, order: Evict) {
-        // It is never closed.
-        let of_namespace = self.namespace(&order).acquire_owned().await.ok();
-        let outcome = self.attempt(&order).await;
-        drop(of_namespace);
+    async fn carry_out(self, order: Evict, slot: Slot) {
+        let begun = self.context.clock.now();
+        let outcome = self.attempt(&order, slot).await;
+        let now = self.context.clock.now();
+        let how = match &outcome {
+            EvictOutcome::Accepted | EvictOutcome::Gone | EvictOutcome::Refused { .. } => {
+                Ended::after(true, now.since(begun))
+            }
+            EvictOutcome::Failed { .. } => Ended::after(false, now.since(begun)),
+            EvictOutcome::Unsent => Ended::Unsent,
+        };
+        self.orders().ended(&order.pod.namespace, how, now);
+        self.moved.notify_one();
         let result = match &outcome {
             EvictOutcome::Accepted => "accepted",
             EvictOutcome::Gone => "gone",
@@ -129,18 +158,18 @@ impl EvictLane {
         self.slow.eviction_not_taken(order, event, answer);
     }
 
-    async fn attempt(&self, order: &Evict) -> EvictOutcome {
-        let slot = self.slots.take().await;
+    async fn attempt(&self, order: &Evict, slot: Slot) -> EvictOutcome {
         if !self.context.fence.is_open() {
             return EvictOutcome::Unsent;
         }
+        let now = self.context.clock.now();
         let about = About {
             pod: &order.pod,
             message: &order.message,
             answerers: None,
-            paces: true,
+            paces: !self.orders().is_in_trouble(&order.pod.namespace, now),
         };
-        let attempt = Attempt::new(order.again, self.context.clock.now());
+        let attempt = Attempt::new(order.again, now);
         drive(&self.context, about, attempt, &self.slots, slot).await
     }
 }

@@ -33,12 +33,11 @@ use evict::EvictLane;
 use kube::Client;
 use muster_api::kinds::Subject;
 use muster_api::said::Said;
-use muster_model::{Effect, Evict};
+use muster_model::Effect;
 use pending::Pending;
 use slow::SlowLane;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -72,7 +71,7 @@ pub struct Lanes {
     /// Those that somebody outside makes.
     binds_by_others: BindLane,
     asks: AskLane,
-    evicts: mpsc::UnboundedSender<Evict>,
+    evicts: EvictLane,
     pending: Arc<Pending>,
     slow: SlowLane,
     _tasks: JoinSet<()>,
@@ -87,7 +86,6 @@ impl Lanes {
         let evictions = Arc::new(evictions);
         let ahead = [Arc::clone(&pending), Arc::clone(&evictions)];
         let slow = SlowLane::new(context.clone(), ahead);
-        let (evicts, evict_orders) = mpsc::unbounded_channel();
         let answerers = Arc::new(answerers);
         let mut tasks = JoinSet::new();
         let alarm = &context.alarm;
@@ -102,8 +100,8 @@ impl Lanes {
         tasks.spawn(alarm.guard("the lane of binds by others", binds_by_others.clone().run()));
         let asks = AskLane::new(context.clone(), answerers);
         tasks.spawn(alarm.guard("the lane of questions", asks.clone().run()));
-        let evict_lane = EvictLane::new(context.clone(), evictions, slow.clone());
-        tasks.spawn(alarm.guard("the lane of evictions", evict_lane.run(evict_orders)));
+        let evicts = EvictLane::new(context.clone(), evictions, slow.clone());
+        tasks.spawn(alarm.guard("the lane of evictions", evicts.clone().run()));
         tasks.spawn(alarm.guard("the lane of statuses and events", slow.clone().run()));
         Self {
             binds,
@@ -125,8 +123,7 @@ impl Lanes {
                 self.binds.recall(&pod);
                 self.binds_by_others.recall(&pod);
             }
-            // The lanes end with this value, so somebody is always there to receive.
-            Effect::Evict(order) => _ = self.evicts.send(order),
+            Effect::Evict(order) => self.evicts.put(order),
             Effect::Ask(question) => self.asks.put(question),
             Effect::GiveUp(id) => self.asks.give_up(id),
             Effect::PodWaits(order) => self.slow.want(Word::Pod(order)),

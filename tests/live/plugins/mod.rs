@@ -4,6 +4,7 @@
 //! Needs what `hack/build-control-plane` builds, Python 3 and, for the extender, Go.
 
 mod binding;
+mod deaf_extender;
 mod decisions;
 mod door;
 mod extenders;
