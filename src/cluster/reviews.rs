@@ -2,7 +2,8 @@
 //! SubjectAccessReview. Nobody is believed without one.
 //!
 //! Answers are kept for some seconds, bounded in number. How many reviews are asked for is bounded,
-//! too: with tokens that are worth nothing nobody makes the API server work for them.
+//! too: with tokens that are worth nothing nobody makes the API server work for them. Of that everybody has a
+//! share: those whose tokens were never found to be somebody's half of it together, and everybody else a quarter.
 
 use super::error_text;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
@@ -16,11 +17,14 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 /// How long the API server may take for both.
 const WITHIN: Duration = Duration::from_secs(5);
+/// For so long somebody is no stranger whose token was found to be somebody's.
+const KNOWN_FOR: Duration = Duration::from_secs(600);
+/// So many are known at most.
+const MAX_KNOWN: usize = 1_024;
 /// No token is longer.
 const MAX_TOKEN: usize = 16 << 10;
 
@@ -103,7 +107,6 @@ struct Kept {
 pub struct Reviews {
     client: Client,
     settings: Settings,
-    slots: Semaphore,
     hasher: RandomState,
     inner: Mutex<Inner>,
 }
@@ -113,7 +116,56 @@ struct Inner {
     /// By a digest that nobody outside can foresee.
     kept: BTreeMap<u64, Kept>,
     second: Option<Instant>,
-    begun: u32,
+    /// In this second.
+    begun: Asking,
+    /// Under way.
+    in_flight: Asking,
+    /// Whose tokens were found to be somebody's, by digest, and when last.
+    known: BTreeMap<u64, Instant>,
+}
+
+/// How many reviews there are, and whose.
+#[derive(Default)]
+struct Asking {
+    all: usize,
+    /// By the digest of a token; those of strangers together.
+    by_caller: BTreeMap<Option<u64>, usize>,
+}
+
+impl Asking {
+    /// Whether one more may be, of so many in all.
+    fn has_room(&self, caller: Option<u64>, most: usize) -> bool {
+        let own = self.by_caller.get(&caller).copied().unwrap_or(0);
+        let part = if caller.is_some() { 4 } else { 2 };
+        self.all < most && own < (most / part).max(1)
+    }
+
+    fn add(&mut self, caller: Option<u64>) {
+        self.all += 1;
+        *self.by_caller.entry(caller).or_default() += 1;
+    }
+
+    fn remove(&mut self, caller: Option<u64>) {
+        self.all = self.all.saturating_sub(1);
+        if let Some(own) = self.by_caller.get_mut(&caller) {
+            *own = own.saturating_sub(1);
+            if *own == 0 {
+                self.by_caller.remove(&caller);
+            }
+        }
+    }
+}
+
+/// A review under way: it ends also where nobody waits for it any more.
+struct UnderWay<'a> {
+    reviews: &'a Reviews,
+    caller: Option<u64>,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.reviews.inner().in_flight.remove(self.caller);
+    }
 }
 
 impl Reviews {
@@ -128,7 +180,6 @@ impl Reviews {
     pub fn of(client: Client, settings: Settings) -> Self {
         Self {
             client,
-            slots: Semaphore::new(settings.at_once),
             settings,
             hasher: RandomState::new(),
             inner: Mutex::default(),
@@ -159,17 +210,22 @@ impl Reviews {
         if let Some(verdict) = self.inner().known(digest, token, asked) {
             return verdict;
         }
-        let Ok(_slot) = self.slots.try_acquire() else {
+        let of_token = self.hasher.hash_one(token);
+        let Some(caller) = self.inner().begin(of_token, &self.settings) else {
             return Verdict::Busy;
         };
-        if !self.inner().may_begin(self.settings.per_second) {
-            return Verdict::Busy;
-        }
+        let _under_way = UnderWay {
+            reviews: self,
+            caller,
+        };
         let verdict = match timeout(WITHIN, self.review(token, asked)).await {
             Ok(Ok(verdict)) => verdict,
             Ok(Err(error)) => Verdict::Failed(error_text::request(&error)),
             Err(_) => Verdict::Failed("the API server did not answer in time".to_owned()),
         };
+        if matches!(verdict, Verdict::Allowed | Verdict::Forbidden(_)) {
+            self.inner().is_somebody(of_token);
+        }
         if !matches!(verdict, Verdict::Failed(_)) {
             let kept = Kept {
                 token: token.to_owned(),
@@ -254,16 +310,38 @@ impl Inner {
         self.kept.insert(digest, kept);
     }
 
-    /// Whether one more may begin in this second.
-    fn may_begin(&mut self, per_second: u32) -> bool {
+    /// Begins a review, if there may be one more: of whom, strangers being nobody.
+    #[expect(clippy::option_option, reason = "a review of nobody known is one, too")]
+    fn begin(&mut self, token: u64, settings: &Settings) -> Option<Option<u64>> {
         let now = Instant::now();
         if self
             .second
             .is_none_or(|second| now >= second + Duration::from_secs(1))
         {
-            (self.second, self.begun) = (Some(now), 0);
+            (self.second, self.begun) = (Some(now), Asking::default());
         }
-        self.begun += 1;
-        self.begun <= per_second
+        let since = self.known.get(&token);
+        let caller = since.filter(|since| now.duration_since(**since) < KNOWN_FOR);
+        let caller = caller.map(|_| token);
+        let per_second = settings.per_second as usize;
+        let may = self.in_flight.has_room(caller, settings.at_once)
+            && self.begun.has_room(caller, per_second);
+        may.then(|| {
+            self.in_flight.add(caller);
+            self.begun.add(caller);
+            caller
+        })
+    }
+
+    /// A token was found to be somebody's.
+    fn is_somebody(&mut self, token: u64) {
+        let now = Instant::now();
+        if self.known.len() >= MAX_KNOWN && !self.known.contains_key(&token) {
+            let oldest = self.known.iter().min_by_key(|(_, since)| **since);
+            if let Some(oldest) = oldest.map(|(digest, _)| *digest) {
+                self.known.remove(&oldest);
+            }
+        }
+        self.known.insert(token, now);
     }
 }

@@ -93,7 +93,8 @@ async fn reviews_are_bounded_and_a_failure_is_not_remembered() {
         };
         busy += u32::from(reviews.may_get("ann", &object).await == Verdict::Busy);
     }
-    assert_eq!((busy, api.asked().len()), (10, 40));
+    // The first as a stranger, and then a quarter of what all have.
+    assert_eq!((busy, api.asked().len()), (24, 12));
     advance(Duration::from_secs(1)).await;
     assert_eq!(
         reviews.may_get("bob", &train()).await,
@@ -107,6 +108,56 @@ async fn reviews_are_bounded_and_a_failure_is_not_remembered() {
     let failed = reviews.may_get("ann", &train()).await;
     assert!(matches!(failed, Verdict::Failed(words) if words.contains("etcd is away")));
     assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_much_and_who_shows_tokens_of_nobody_leave_room_for_others() {
+    let (api, client) = FakeApi::of_reviews(script);
+    let reviews = Reviews::new(client);
+    let bob = Verdict::Forbidden("bob".to_owned());
+    assert_eq!(reviews.may_get("bob", &train()).await, bob);
+    let of = |name: &str, index: usize| Object {
+        name: format!("{name}-{index}"),
+        ..train()
+    };
+    assert_eq!(reviews.may_get("ann", &train()).await, Verdict::Allowed);
+    for index in 0..100 {
+        let forged = format!("forged-{index}");
+        reviews.may_get(&forged, &train()).await;
+        reviews.may_get("ann", &of("a", index)).await;
+    }
+    assert_eq!(reviews.may_get("bob", &of("b", 0)).await, bob);
+    let reviewed = |token: &str| {
+        let asked = api.asked();
+        let all = asked
+            .iter()
+            .filter_map(|one| one.body["spec"]["token"].as_str());
+        all.filter(|one| one.starts_with(token)).count()
+    };
+    assert_eq!((reviewed("forged"), reviewed("ann")), (8, 6));
+    // Strangers have no more than half of those under way, either.
+    advance(Duration::from_secs(1)).await;
+    let hang = Reply::Late(Duration::from_secs(3), Box::new(status(500, "late")));
+    let (_, client) = FakeApi::of_reviews(move |asked| {
+        let token = asked.body["spec"]["token"].as_str().unwrap_or_default();
+        match token.starts_with("forged") {
+            true => hang.clone(),
+            false => script(asked),
+        }
+    });
+    let reviews = Reviews::new(client);
+    assert_eq!(reviews.may_get("bob", &train()).await, bob);
+    let train = train();
+    let forged = ["forged-0", "forged-1", "forged-2"].map(|token| reviews.may_get(token, &train));
+    let (forged, bob_again) = tokio::join!(futures::future::join_all(forged), async {
+        tokio::task::yield_now().await;
+        reviews.may_get("bob", &of("b", 1)).await
+    });
+    assert_eq!(bob_again, bob);
+    assert_eq!(
+        forged.iter().filter(|one| **one == Verdict::Busy).count(),
+        1
+    );
 }
 
 /// The pages of an instance that knows queue `q`, and how it is doing.
