@@ -1,5 +1,7 @@
 //! What a watch asks for, and what it tells the engine, whatever the API server does.
 
+mod again;
+
 use crate::fake_api::{Asked, FakeApi, NO_TEXT, Reply, status, status_body};
 use crate::schema;
 use kube::core::DeserializeGuard;

@@ -3,9 +3,10 @@
 use super::frames::{Frames, Framing};
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use kube::Error;
 use kube::core::error_boundary::InvalidObject;
+use kube::core::response::StatusDetails;
 use kube::core::{ObjectList, Status, WatchEvent};
 use muster_api::kinds::Watchable;
 use muster_api::protobuf::{self, Change as Message, Decode};
@@ -69,10 +70,24 @@ pub(super) fn refusal(headers: &HeaderMap, code: u16, body: &Bytes) -> Error {
     } else {
         serde_json::from_slice(body).ok()
     };
-    let status = said.unwrap_or_else(|| {
+    let mut status = said.unwrap_or_else(|| {
         let text = String::from_utf8_lossy(body);
         Status::failure(text.trim(), "").with_code(code)
     });
+    let wait = headers
+        .get(RETRY_AFTER)
+        .and_then(|wait| wait.to_str().ok()?.parse().ok());
+    if let Some(seconds) = wait {
+        let details = status.details.get_or_insert_with(|| StatusDetails {
+            name: String::new(),
+            group: String::new(),
+            kind: String::new(),
+            uid: String::new(),
+            causes: Vec::new(),
+            retry_after_seconds: 0,
+        });
+        details.retry_after_seconds = seconds;
+    }
     Error::Api(status.boxed())
 }
 

@@ -21,6 +21,7 @@ use super::health::{Health, Watched};
 use super::{Alarm, Metrics, News, error_text};
 use codec::Came;
 use futures::StreamExt;
+use kube::core::Status;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use muster_api::Reading;
@@ -40,10 +41,13 @@ const LIST_STALL: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_secs(2);
 /// Failures further apart than this are not counted together.
 const FORGET_FAILURES: Duration = Duration::from_secs(60);
-/// After so many failures in a row, everything is listed anew.
+/// After so many failures in a row that are no lack of an answer and no overload, everything is listed anew; after so many
+/// of whatever sort it is said.
 const RELIST_AFTER: u32 = 3;
 /// How often is looked whether an optional kind is served by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// For no longer is it waited where the server asks for a wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// After failures.
 const WAITS: Doubling = Doubling {
     first: Millis(200),
@@ -149,6 +153,8 @@ struct Follower<A, N> {
     /// What `/readyz` says of this kind.
     state: Watched,
     failures: u32,
+    /// Those of them after which what is known may have to be listed anew.
+    doubts: u32,
     failed_at: Instant,
 }
 
@@ -164,6 +170,7 @@ impl<A, N> Follower<A, N> {
             synced: false,
             state: Watched::Listing,
             failures: 0,
+            doubts: 0,
             failed_at: Instant::now(),
         }
     }
@@ -351,6 +358,10 @@ impl<A, N> Follower<A, N> {
         let kind = K::KIND;
         self.count_failure();
         let code = status_code(error);
+        // What is known is as good as it was: an API server that starts again is not to list everything for all.
+        // (A 504 may say that what is known is newer than what the server has: its data were restored.)
+        let later = is_unanswered(error) || matches!(code, Some(429 | 503));
+        self.doubts += u32::from(!later);
         // Where there was nothing to watch, that the server cannot be reached changes nothing:
         // the kinds that are watched say so.
         let unreachable = self.state == Watched::NotServed && is_unanswered(error);
@@ -380,14 +391,19 @@ impl<A, N> Follower<A, N> {
             }
         }
         let absent = self.outlet.health.is_optional(kind) && code == Some(404);
-        sleep(if absent { LOOK_AGAIN } else { self.wait() }).await;
-        Ok(self.failures >= RELIST_AFTER)
+        let wait = self.wait().max(asked_to_wait(error));
+        sleep(if absent { LOOK_AGAIN } else { wait }).await;
+        let relist = self.doubts >= RELIST_AFTER;
+        if relist {
+            self.doubts = 0;
+        }
+        Ok(relist)
     }
 
     fn count_failure(&mut self) {
         let now = Instant::now();
         if now.duration_since(self.failed_at) > FORGET_FAILURES {
-            self.failures = 0;
+            (self.failures, self.doubts) = (0, 0);
         }
         self.failures = self.failures.saturating_add(1);
         self.failed_at = now;
@@ -400,7 +416,7 @@ impl<A, N> Follower<A, N> {
 
     /// Changes come in.
     fn well(&mut self, kind: Kind) {
-        self.failures = 0;
+        (self.failures, self.doubts) = (0, 0);
         if self.state != Watched::Synced {
             self.set_health(kind, Watched::Synced);
         }
@@ -449,23 +465,36 @@ fn log(kind: Kind, before: &Watched, now: &Watched, health: &Health) {
     }
 }
 
-/// Whether no answer came.
+/// Whether no answer came, or it broke off.
 const fn is_unanswered(error: &watcher::Error) -> bool {
-    use kube::Error::{HyperError, Service};
-    use watcher::Error::{InitialListFailed, WatchStartFailed};
+    use kube::Error::{HyperError, ReadEvents, Service};
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     matches!(
         error,
         InitialListFailed(Service(_) | HyperError(_))
             | WatchStartFailed(Service(_) | HyperError(_))
+            | WatchFailed(Service(_) | HyperError(_) | ReadEvents(_))
     )
 }
 
+/// For how long the server asks to be left alone; not for ever.
+fn asked_to_wait(error: &watcher::Error) -> Duration {
+    let seconds = status_of(error)
+        .and_then(|status| status.details.as_ref())
+        .map_or(0, |details| details.retry_after_seconds);
+    Duration::from_secs(seconds.into()).min(LONGEST_WAIT)
+}
+
 fn status_code(error: &watcher::Error) -> Option<u16> {
+    status_of(error).map(|status| status.code)
+}
+
+fn status_of(error: &watcher::Error) -> Option<&Status> {
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchFailed(kube::Error::Api(status)) => Some(status.code),
-        watcher::Error::WatchError(status) => Some(status.code),
+        | watcher::Error::WatchFailed(kube::Error::Api(status)) => Some(&**status),
+        watcher::Error::WatchError(status) => Some(&**status),
         _ => None,
     }
 }

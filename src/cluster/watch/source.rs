@@ -1,7 +1,8 @@
 //! Where the objects of one kind come from: a list in pages, then one watch after the other.
 //!
 //! The same for both encodings, which are told apart by what the server answers. An error leads
-//! back to the list, unless it is known that nothing was missed.
+//! back to the list, unless it is known that nothing was missed. A page that could not be had is asked for again,
+//! and the first one only where the list has become too old.
 
 use super::codec::{Came, Change, Codec, Page, is_protobuf, malformed, refusal};
 use super::frames::Frames;
@@ -85,7 +86,11 @@ impl<K: Watchable> Source<K> {
                     Some(Event::Init)
                 }
                 State::Ask { next } => {
-                    self.state = State::Tell(self.list(next).await?);
+                    let page = self.list(next.clone()).await;
+                    if !page.as_ref().is_err_and(is_too_old) {
+                        self.state = State::Ask { next };
+                    }
+                    self.state = State::Tell(page?);
                     None
                 }
                 State::Tell(page) => self.tell(page)?,
@@ -244,6 +249,11 @@ fn with_accept(request: Request<Vec<u8>>, protobuf: bool) -> Request<Body> {
 async fn whole(body: Body, limit: usize) -> kube::Result<Bytes> {
     let whole = Limited::new(body, limit).collect().await;
     Ok(whole.map_err(kube::Error::Service)?.to_bytes())
+}
+
+/// Whether a list has to begin anew.
+fn is_too_old(error: &Error) -> bool {
+    matches!(error, Error::InitialListFailed(error) if is_gone(error))
 }
 
 fn is_gone(error: &kube::Error) -> bool {
