@@ -179,3 +179,43 @@ fn what_members_once_had_is_not_claimed_again() {
     story.step();
     assert_eq!(story.status("b").phase, GangPhase::Inqueue);
 }
+
+#[test]
+fn a_queue_and_its_child_that_are_deleted_at_one_moment_go_in_whichever_order_they_are_told() {
+    let queue = |name: &str, parent: Option<&str>| QueueSpec {
+        name: name.into(),
+        parent: parent.map(str::to_owned),
+        ..QueueSpec::default()
+    };
+    for order in [["parent", "child"], ["child", "parent"]] {
+        let mut story = Story::new();
+        story.node("n", 4);
+        story.tell(Event::is(queue("parent", None)));
+        story.tell(Event::is(queue("child", Some("parent"))));
+        story.define(GangSpec {
+            min_available: 1,
+            queue: Some("child".into()),
+            ..group("runs")
+        });
+        story.pod("p", Some("runs"));
+        assert_eq!(story.run().len(), 1);
+        story.define(GangSpec {
+            min_available: 1,
+            queue: Some("child".into()),
+            ..group("waits")
+        });
+        story.submit(pod("q", Some("waits"), 4));
+        assert_eq!(story.run(), []);
+        for name in order {
+            story.tell(Event::Gone(ObjectKey::Queue(name.into())));
+            story.scheduler.audit().unwrap();
+        }
+        story.step();
+        story.scheduler.audit().unwrap();
+        assert!(
+            story.why("waits").contains("child"),
+            "{}",
+            story.why("waits")
+        );
+    }
+}
