@@ -17,6 +17,7 @@ use muster_model::{AskedNode, PodKey, RemoteAnswer, RemotePoint, RemoteQuestion}
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// What is appended to an extender's URL; none where it does not do that.
@@ -36,6 +37,8 @@ pub(super) struct Extender {
     verbs: Verbs,
     /// It knows the nodes, and is sent their names only.
     node_cache_capable: bool,
+    /// Who may have all nodes in memory to make of them what is sent.
+    making: Semaphore,
 }
 
 impl Extender {
@@ -52,6 +55,7 @@ impl Extender {
             line: Line::new(name, url, tls, limits, clock, metrics),
             verbs,
             node_cache_capable,
+            making: Semaphore::new(MADE_AT_ONCE),
         }
     }
 
@@ -105,6 +109,8 @@ impl Extender {
         let pod = question.pods.first().ok_or("no pod is asked about")?;
         let nodes = &question.nodes;
         let body = async {
+            // It is never closed.
+            let _one = self.making.acquire().await.ok();
             let texts = Texts {
                 pod: get(client, &path_of(&pod.key)).await?,
                 nodes: if self.node_cache_capable {
@@ -123,6 +129,10 @@ impl Extender {
         self.line.ask(point, url, body, checked).await
     }
 }
+
+/// So many questions are made at once: all nodes as the API server has them are some ten times what is sent of them, while
+/// that is made.
+const MADE_AT_ONCE: usize = 1;
 
 const NO_VERB: &str = "it has no verb for that";
 
