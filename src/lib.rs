@@ -15,6 +15,7 @@ pub use muster_external as external;
 pub use muster_lint as lint;
 pub use muster_live as live;
 pub use muster_model as model;
+pub use muster_playground as playground;
 pub use muster_record as record;
 pub use muster_serve as serve;
 pub use muster_shadow as shadow;

@@ -16,6 +16,7 @@ mod external;
 mod input;
 mod log;
 mod man;
+mod playground;
 mod plugin_schema;
 mod probe;
 mod program;
@@ -78,6 +79,7 @@ enum Command {
     ///
     /// Exit code 0: it is. 1: it is not, or does not answer; standard error says why.
     Probe(probe::Arguments),
+    Playground(playground::Arguments),
     Snapshot(snapshot::Arguments),
     Replay(replay::Arguments),
     /// Asks the instance that schedules why something is where it is.
@@ -140,6 +142,7 @@ impl Arguments {
             Command::Controllers(arguments) => controllers::run(arguments),
             Command::Simulate(arguments) => simulate::run(&arguments, extensions),
             Command::Probe(arguments) => probe::run(&arguments),
+            Command::Playground(arguments) => playground::run(&arguments, extensions),
             Command::Snapshot(arguments) => snapshot::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments, extensions),
             Command::Why(arguments) => why::run(&arguments),

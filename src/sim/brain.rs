@@ -6,6 +6,7 @@ use super::network::Request;
 use super::server::Told;
 use muster_api::convert::said_of_gang;
 use muster_api::kinds::Subject;
+use muster_api::status::Status;
 use muster_cluster::attempt::{Answer, Protocol, Step};
 use muster_cluster::clock::wall;
 use muster_cluster::lease::election as lease;
@@ -295,6 +296,15 @@ impl Brain {
     fn hear_of_writes(&mut self, now: Time) {
         for writes in self.stalls.take_news(now) {
             self.hear(Event::Writes(writes), now);
+        }
+    }
+
+    /// What a call writes on which object, while it is not over.
+    #[must_use]
+    pub fn writes(&self, number: u64, now: Time) -> Option<(Subject, Status)> {
+        match &self.calls.get(&number)?.call {
+            Call::Say(write) => Some((write.subject.clone(), write.status(wall(now))?)),
+            Call::Bind(..) | Call::Evict(..) => None,
         }
     }
 

@@ -12,7 +12,7 @@ use muster_api::kinds::Subject;
 use muster_api::said::Said;
 use muster_api::slices::{Sizes, Slices};
 use muster_cluster::attempt::Answer;
-use muster_controllers::Resource;
+use muster_controllers::{ObjectName, Resource};
 use muster_core::implied::ImpliedGangs;
 use muster_model::units::Time;
 use muster_model::{
@@ -20,6 +20,7 @@ use muster_model::{
     ObjectKey, ObjectKind, Objects, PodKey, PodSpec, QueueSpec, Recalled, Source, TopologySpec,
 };
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Namespace and name.
@@ -268,6 +269,18 @@ impl Server {
         Answer::Accepted
     }
 
+    /// The object of which something is said, while it is there.
+    #[must_use]
+    pub fn subject_key(&self, subject: &Subject) -> Option<&ObjectKey> {
+        self.by_uid.get(uid_of(subject))
+    }
+
+    /// An object by what names it; of storage and of what is known by more than it says, nothing.
+    #[must_use]
+    pub fn object(&self, key: &ObjectKey) -> Option<&Object> {
+        self.objects.get(key)
+    }
+
     /// The nodes.
     pub fn nodes(&self) -> impl Iterator<Item = &NodeSpec> {
         self.objects.all()
@@ -504,6 +517,12 @@ impl Server {
         all.filter_map(|value| T::deserialize(value).ok())
     }
 
+    /// An object that controllers write, as it is now.
+    #[must_use]
+    pub fn whole(&self, on: &ObjectName) -> Option<&Value> {
+        self.wholes.get(on)
+    }
+
     /// The objects that controllers write.
     pub(super) const fn wholes(&self) -> &Wholes {
         &self.wholes
@@ -727,58 +746,4 @@ impl Pod {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What a list of a kind has, by what names it.
-    fn listed(server: &Server, kind: ObjectKind) -> Vec<ObjectKey> {
-        let all = server.list(stream_of(kind)).into_iter();
-        let keys = all.filter_map(|told| match told.event {
-            Event::Is(object) => Some(object.key()),
-            _ => None,
-        });
-        keys.filter(|key| key.kind() == kind).collect()
-    }
-
-    fn news(server: &mut Server) -> Vec<(Stream, Event)> {
-        let news = server.take_news().into_iter();
-        news.map(|(stream, told)| (stream, told.event)).collect()
-    }
-
-    #[test]
-    fn an_object_of_any_kind_is_told_listed_and_forgotten() {
-        for kind in ObjectKind::ALL.iter().copied() {
-            if [ObjectKind::Pod, ObjectKind::DisruptionBudget].contains(&kind) {
-                continue;
-            }
-            let mut server = Server::default();
-            let object = kind.empty();
-            let key = object.key();
-            server.put(object, Time::ZERO);
-            let told = news(&mut server);
-            assert!(
-                matches!(&told[..], [(stream, Event::Is(object))]
-                    if *stream == stream_of(kind) && object.key() == key),
-                "{told:?}"
-            );
-            assert_eq!(listed(&server, kind), std::slice::from_ref(&key));
-            server.delete(&key);
-            let gone = Event::Gone(key);
-            assert_eq!(news(&mut server), [(stream_of(kind), gone)]);
-            assert_eq!(listed(&server, kind), []);
-        }
-    }
-
-    #[test]
-    fn pods_and_budgets_are_told_and_listed_by_what_is_known_of_them() {
-        let mut server = Server::default();
-        let pod = server.create_pod(&PodPlan::default(), 0, Time::ZERO);
-        server.put_budget(BudgetPlan::default());
-        let told: Vec<_> = news(&mut server).into_iter().map(|one| one.0).collect();
-        assert!(told.contains(&Stream::Pods) && told.contains(&Stream::Others));
-        let budget = ObjectKind::DisruptionBudget.empty().key();
-        assert_eq!(listed(&server, ObjectKind::DisruptionBudget), [budget]);
-        let pod = pod.map(ObjectKey::Pod);
-        assert_eq!(listed(&server, ObjectKind::Pod), Vec::from_iter(pod));
-    }
-}
+mod tests;

@@ -37,17 +37,16 @@ pub use topology::{
 };
 
 use crate::yaml;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 use kube::core::cel::{CompiledSchema, ValidationError, Validator, compile_schema};
 use muster_model::units::Quantity;
 use serde::Serialize;
 use std::sync::LazyLock;
 
-/// The manifests of all kinds, as (file name, YAML), in a fixed order.
-///
-/// # Errors
-/// When a definition cannot be written as YAML.
-pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
+/// The definitions of all kinds, in a fixed order.
+#[must_use]
+pub fn definitions() -> [CustomResourceDefinition; 9] {
     [
         BatchJob::crd(),
         PodGroup::crd(),
@@ -59,12 +58,18 @@ pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
         TestbedSlice::crd(),
         Topology::crd(),
     ]
-    .iter()
-    .map(|crd| {
+}
+
+/// The manifests of all kinds, as (file name, YAML), in a fixed order.
+///
+/// # Errors
+/// When a definition cannot be written as YAML.
+pub fn manifests() -> Result<Vec<(String, String)>, serde_saphyr::ser::Error> {
+    let manifest = |crd: &CustomResourceDefinition| {
         let name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
         Ok((name, yaml::write(crd)?))
-    })
-    .collect()
+    };
+    definitions().iter().map(manifest).collect()
 }
 
 /// Checks a PodGroup as the API server would.

@@ -198,6 +198,7 @@ impl Driver {
                 return self.heap.push(lands_at, Happening::Land(Box::new(flight)));
             }
             let answer = self.land(id, &request);
+            self.note_word(id, call, &answer);
             self.spread_news();
             if let Some(process) = self.processes.get_mut(&id) {
                 let answer = fate.instead.unwrap_or(answer);

@@ -116,6 +116,11 @@ impl Controllers {
         self.made.insert(name, value);
     }
 
+    /// How a pod was made.
+    pub(super) fn how_made(&self, name: &PodName) -> Option<&Value> {
+        self.made.get(name)
+    }
+
     /// Whether a QueueJob made the pod of this name: it makes it anew, and nobody else does.
     pub(super) fn is_of_queue_job(&self, name: &PodName) -> bool {
         let made = self.made.get(name);

@@ -6,6 +6,7 @@
 
 mod asks;
 mod calls;
+mod changes;
 mod controllers;
 mod hearing;
 mod mischief;
@@ -31,6 +32,7 @@ use crate::scenario::{Entry, Played, PodPlan, Scenario};
 use crate::server::{Server, Stream, Told};
 use asks::Inquiry;
 use calls::Flight;
+pub use changes::Changes;
 use controllers::{Controllers, Courier};
 use muster_api::convert::Reading;
 use muster_cluster::attempt::Answer;
@@ -176,6 +178,8 @@ pub struct Driver {
     witness: Option<Box<dyn Witness>>,
     /// Who takes down what reaches the cores.
     tapes: Option<Box<dyn Tapes>>,
+    /// What changed, where somebody asks.
+    changes: Option<Box<Changes>>,
     trace: bool,
 }
 
@@ -221,6 +225,7 @@ impl Driver {
             claims_to_bind: Vec::new(),
             witness: None,
             tapes: None,
+            changes: None,
             trace: false,
         };
         driver.server.set_sizes(driver.reading.sizes);
@@ -486,6 +491,7 @@ impl Driver {
             Happening::For(id, errand) => self.run_errand(id, errand),
             Happening::Land(flight) => {
                 let answer = self.land(flight.process, &flight.request);
+                self.note_word(flight.process, flight.call, &answer);
                 if let Some((at, instead)) = flight.answers {
                     let answer = instead.unwrap_or(answer);
                     let answered = Errand::Answered(flight.call, answer);
@@ -626,6 +632,7 @@ impl Driver {
         }
         for round in 0.. {
             for (stream, told) in self.server.take_news() {
+                self.note_change(&told.event);
                 self.tell_controllers(&told.event);
                 let listening: Vec<u64> = self.processes.keys().copied().collect();
                 for id in listening {

@@ -54,6 +54,8 @@ impl Driver {
     /// Has what the scheduler is told follow.
     fn follow_wholes(&mut self, kept: bool) {
         for change in self.server.wholes_mut().take_changes() {
+            let (Change::Is(on, _) | Change::Gone(on)) = &change;
+            self.note_whole(on);
             match change {
                 Change::Is(on, value) => self.whole_is(&on, &value, kept),
                 Change::Gone(on) => match on.resource {

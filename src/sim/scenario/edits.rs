@@ -4,7 +4,7 @@
 //! `scheduling.k8s.io/v1beta1` PodGroup. Of all other kinds that are played, everything may change.
 
 use super::behaviour::{Behaviour, PREFIX};
-use super::kinds::Kind;
+use super::kinds::{self, Kind};
 use super::path::Path;
 use muster_api::kinds::Kind as Watched;
 use serde_json::Value;
@@ -41,6 +41,19 @@ pub(super) fn refusal(kind: Kind, first: &Value, before: &Value, after: &Value) 
         _ => None,
     };
     found.or_else(|| changed_behaviour(first, after))
+}
+
+/// Why an API server refuses an edit of an object, each as it has it; `None`: it does not.
+#[must_use]
+pub fn refused_edit(before: &Value, after: &Value) -> Option<String> {
+    let text = |field: &str| after[field].as_str().unwrap_or_default();
+    let known = kinds::find(text("apiVersion"), text("kind")).ok()?;
+    // Whoever plays Jobs takes edits of them.
+    if known.kind == Kind::Job {
+        return None;
+    }
+    let (path, words) = refusal(known.kind, before, before, after)?;
+    Some(format!("{path}: {words}"))
 }
 
 /// What is allowed of a field, by its keys and its values before and after.

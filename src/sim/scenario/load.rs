@@ -113,6 +113,28 @@ pub fn stamped(sources: &[Source], reading: &Reading) -> Result<Vec<Value>, Scen
     Ok(objects)
 }
 
+/// The objects of files as they are written, those of lists one by one. What cannot be read is left out.
+#[must_use]
+pub fn written(sources: &[Source]) -> Vec<Value> {
+    let mut objects = Vec::new();
+    for source in sources {
+        for document in split(&source.name, &source.text) {
+            let Ok(mut value) = document.value() else {
+                continue;
+            };
+            match List::of(&value) {
+                Some(list) => {
+                    if let Value::Array(items) = value["items"].take() {
+                        objects.extend(items.into_iter().map(|item| list.item(item)));
+                    }
+                }
+                None => objects.push(value),
+            }
+        }
+    }
+    objects
+}
+
 struct Loader<'a> {
     reading: &'a Reading,
     choices: &'a Choices,

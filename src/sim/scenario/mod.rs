@@ -19,8 +19,9 @@ mod schema;
 
 pub use dumped::Choices;
 pub use durations::Durations;
+pub use edits::refused_edit;
 pub use kinds::made_pod;
-pub use load::{Source, load, load_by, stamped};
+pub use load::{Source, load, load_by, stamped, written};
 pub use model::{
     Amount, Before, BudgetPlan, Entry, JobPlan, Needed, OnEviction, Played, PodPlan, Run, Scenario,
 };
