@@ -21,6 +21,8 @@ pub(crate) enum Target {
     Group(String),
     /// The resources of a version: of the core's where the group is empty.
     Resources(String, String),
+    /// The OpenAPI document of before: it has nothing in it.
+    OpenApi2,
     /// Where the parts of the OpenAPI document are.
     OpenApi,
     /// That of a version of a group.
@@ -47,6 +49,7 @@ impl Target {
             ["api"] => Self::Core,
             ["apis"] => Self::Groups,
             ["apis", group] => Self::Group(own(group)),
+            ["openapi", "v2"] => Self::OpenApi2,
             ["openapi", "v3"] => Self::OpenApi,
             ["openapi", "v3", "api", version] => Self::OpenApiOf(String::new(), own(version)),
             ["openapi", "v3", "apis", group, version] => Self::OpenApiOf(own(group), own(version)),

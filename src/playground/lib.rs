@@ -9,6 +9,7 @@ mod discovery;
 mod failure;
 mod log;
 mod patch;
+mod protobuf;
 mod resources;
 mod roles;
 mod selection;
@@ -121,8 +122,12 @@ impl Playground {
     /// # Errors
     /// Why one is refused.
     pub fn add_objects(&self, objects: &[Value]) -> Result<(), String> {
-        self.with(|world| objects.iter().try_for_each(|object| world.add(object)))
-            .map_err(|failure| failure.message)
+        self.with(|world| {
+            objects
+                .iter()
+                .try_for_each(|object| world.add(object).map(|_| ()))
+        })
+        .map_err(|failure| failure.message)
     }
 
     /// Whether there are nodes.

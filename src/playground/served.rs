@@ -5,6 +5,7 @@ use crate::asked::{Query, Target};
 use crate::discovery;
 use crate::failure::Failure;
 use crate::patch::Form;
+use crate::protobuf::{self, Body as Sealed};
 use crate::resources::{ALL, ResourceId};
 use crate::tables::{table, wants_table};
 use crate::watching::watch;
@@ -17,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, WARNING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use muster_api::protobuf::MEDIA_TYPE;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -125,6 +127,14 @@ fn tell(playground: &Playground, target: Target, path: &str) -> Result<Response,
         Target::Resources(group, version) => {
             discovery::resources(&group, &version).ok_or_else(nowhere)?
         }
+        // Those who look for a kind here that is not served find that there is none.
+        Target::OpenApi2 => {
+            let head = [(
+                CONTENT_TYPE,
+                "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+            )];
+            return Ok((head, Bytes::new()).into_response());
+        }
         Target::OpenApi => discovery::documents(),
         Target::OpenApiOf(group, version) => {
             discovery::document(&group, &version).ok_or_else(nowhere)?
@@ -197,7 +207,9 @@ async fn many(
         }
         Method::POST => {
             must_be_writable(resource)?;
-            let value = object(request).await?;
+            let is_namespaces =
+                ALL[resource].group.is_empty() && ALL[resource].plural == "namespaces";
+            let value = object(request, is_namespaces.then_some(Sealed::Namespace)).await?;
             let namespace = namespace.as_deref();
             let done =
                 playground.with(|world| world.create(resource, namespace, value, how(query)))?;
@@ -247,7 +259,7 @@ async fn one(
         }
         Method::PUT => {
             must_be_writable(resource)?;
-            let value = object(request).await?;
+            let value = object(request, None).await?;
             let done = playground.with(|world| world.update(&id, value, how(query)))?;
             Ok(written(
                 StatusCode::OK,
@@ -276,25 +288,19 @@ async fn one(
         }
         Method::DELETE => {
             must_be_writable(resource)?;
-            let options = body(request).await?;
-            let options = if options.is_empty() {
-                Value::Null
-            } else {
-                json_of(&options)?
-            };
+            let options = options(request).await?;
             let uid = options["preconditions"]["uid"].as_str();
             let dry = query.dry
                 || options["dryRun"]
                     .as_array()
                     .is_some_and(|all| !all.is_empty());
             let answer = playground.with(|world| {
-                let before = world.get(&id)?.clone();
-                let left = if dry {
-                    Some(before.clone())
-                } else {
-                    world.delete(&id, uid)?
-                };
-                Ok(left.map_or_else(|| deleted(&id, &before), |one| (*one).clone()))
+                if dry {
+                    return Ok((**world.get(&id)?).clone());
+                }
+                let before = world.objects.get(&id).cloned();
+                let left = world.delete(&id, uid)?;
+                Ok(left.map_or_else(|| deleted(&id, before.as_deref()), |one| (*one).clone()))
             })?;
             Ok(in_json(&answer).into_response())
         }
@@ -320,7 +326,7 @@ async fn of_part(
             Ok(in_json(&found).into_response())
         }
         (Method::POST, "eviction") if is_pod => {
-            let eviction = object(request).await?;
+            let eviction = object(request, Some(Sealed::Eviction)).await?;
             let uid = eviction["deleteOptions"]["preconditions"]["uid"].as_str();
             if !query.dry {
                 playground.with(|world| world.delete(id, uid))?;
@@ -343,12 +349,13 @@ async fn of_part(
 }
 
 /// What is left of an object that is gone.
-fn deleted(id: &Id, before: &Value) -> Value {
+fn deleted(id: &Id, before: Option<&Value>) -> Value {
     let kind = id.kind();
+    let uid = before.map_or(&Value::Null, |before| &before["metadata"]["uid"]);
     json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "details": {
-            "name": id.name, "group": kind.group, "kind": kind.plural, "uid": before["metadata"]["uid"],
+            "name": id.name, "group": kind.group, "kind": kind.plural, "uid": uid,
         },
     })
 }
@@ -398,15 +405,26 @@ fn content_type(headers: &HeaderMap) -> String {
     kind.trim().to_ascii_lowercase()
 }
 
-/// The object that a request has.
-async fn object(request: Request) -> Result<Value, Failure> {
-    let kind = content_type(request.headers());
-    if kind != "application/json" {
-        return Err(Failure::unsupported(format!(
+/// The object that a request has; in protobuf only where it is said to be what.
+async fn object(request: Request, sealed: Option<Sealed>) -> Result<Value, Failure> {
+    match content_type(request.headers()).as_str() {
+        "application/json" => json_of(&body(request).await?),
+        MEDIA_TYPE => protobuf::in_json(&body(request).await?, sealed),
+        kind => Err(Failure::unsupported(format!(
             "a body of content type {kind:?} is not read: application/json is"
-        )));
+        ))),
     }
-    json_of(&body(request).await?)
+}
+
+/// How something is to be deleted; nothing where nothing is said.
+async fn options(request: Request) -> Result<Value, Failure> {
+    let kind = content_type(request.headers());
+    let bytes = body(request).await?;
+    match kind.as_str() {
+        _ if bytes.is_empty() => Ok(Value::Null),
+        MEDIA_TYPE => protobuf::in_json(&bytes, Some(Sealed::Deletion)),
+        _ => json_of(&bytes),
+    }
 }
 
 fn json_of(bytes: &Bytes) -> Result<Value, Failure> {

@@ -13,7 +13,7 @@ use muster_core::engine::Policy;
 use muster_model::units::Time;
 use muster_sim::driver::Driver;
 use muster_sim::network::Network;
-use muster_sim::page::page;
+use muster_sim::page::live_page;
 use muster_sim::picture::Subject;
 use muster_sim::report::report;
 use muster_sim::scenario::Scenario;
@@ -72,6 +72,8 @@ pub(crate) struct World {
     pub(crate) log: Log,
     /// Objects as they were written, until the simulator has them.
     pub(crate) written: BTreeMap<Id, Value>,
+    /// What was made of objects that asked for copies, or for later.
+    pub(crate) copies: BTreeMap<Id, Vec<Id>>,
     pub(crate) to_come: BTreeMap<(Time, u64), Deed>,
     /// The last number that was given to an object, a deed or an event.
     pub(crate) number: u64,
@@ -96,6 +98,7 @@ impl World {
             objects: BTreeMap::new(),
             log: Log::default(),
             written: BTreeMap::new(),
+            copies: BTreeMap::new(),
             to_come: BTreeMap::new(),
             number: 0,
             events: VecDeque::new(),
@@ -177,7 +180,7 @@ impl World {
             seed: 0,
             topology: None,
         };
-        page(&self.driver, &report, &subject)
+        live_page(&self.driver, &report, &subject)
     }
 
     /// There is a namespace of this name from now on.

@@ -27,6 +27,20 @@ const GIVEN: [&str; 8] = [
     "deletionGracePeriodSeconds",
 ];
 
+/// What a node says of itself.
+const NODE_INFO: [&str; 10] = [
+    "architecture",
+    "bootID",
+    "containerRuntimeVersion",
+    "kernelVersion",
+    "kubeletVersion",
+    "kubeProxyVersion",
+    "machineID",
+    "operatingSystem",
+    "osImage",
+    "systemUUID",
+];
+
 /// How a write is asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct How {
@@ -66,7 +80,10 @@ impl World {
         let is_to_come = admitted.entries.iter().any(|entry| entry.at > Time::ZERO);
         if !annotations[REPLICAS].is_null() || is_to_come {
             if !how.dry {
-                self.add(&clean)?;
+                let copies = self.add(&clean)?;
+                if !copies.is_empty() {
+                    self.copies.insert(id, copies);
+                }
             }
             let mut object = clean;
             object["metadata"]["creationTimestamp"] = json!(date(self.now()));
@@ -94,10 +111,10 @@ impl World {
     }
 
     /// Adds what an object of a file asks for: each copy, now or when it is to come.
-    pub(crate) fn add(&mut self, value: &Value) -> Result<(), Failure> {
+    pub(crate) fn add(&mut self, value: &Value) -> Result<Vec<Id>, Failure> {
         let copies = stamped(&[source(value)], &self.reading).map_err(unreadable)?;
         self.must_have_room(copies.len())?;
-        let now = self.now();
+        let (now, mut ids) = (self.now(), Vec::new());
         for mut copy in copies {
             if let Some(annotations) = copy["metadata"]["annotations"].as_object_mut() {
                 annotations.remove(REPLICAS);
@@ -109,12 +126,13 @@ impl World {
                 let id = Id::of(resource, &copy);
                 check_name(&id)?;
                 self.plan_end(&id, &entries);
+                ids.push(id);
             }
             let number = self.next_number();
             self.to_come.insert((at, number), Deed::Put(copy));
         }
         self.advance(now);
-        Ok(())
+        Ok(ids)
     }
 
     /// Creates or changes an object whose time has come.
@@ -177,6 +195,9 @@ impl World {
         id: &Id,
         uid: Option<&str>,
     ) -> Result<Option<Arc<Value>>, Failure> {
+        if let (false, Some(copies)) = (self.objects.contains_key(id), self.copies.remove(id)) {
+            return Ok(self.delete_copies(&copies));
+        }
         let object = Arc::clone(self.get(id)?);
         if uid.is_some_and(|uid| object["metadata"]["uid"] != uid) {
             let why = "Precondition failed: UID in precondition";
@@ -200,6 +221,23 @@ impl World {
         self.play(self.now());
         self.show(id);
         Ok(self.objects.get(id).cloned())
+    }
+
+    /// Deletes what was made of an object that asked for copies, or for later.
+    fn delete_copies(&mut self, copies: &[Id]) -> Option<Arc<Value>> {
+        let is_one = |deed: &Deed| match deed {
+            Deed::Put(value) => {
+                let id = resources::of_object(value).map(|resource| Id::of(resource, value));
+                id.is_some_and(|id| copies.contains(&id))
+            }
+            Deed::Delete(_) => false,
+        };
+        self.to_come.retain(|_, deed| !is_one(deed));
+        for id in copies {
+            // One may have gone before.
+            let _ = self.delete(id, None);
+        }
+        None
     }
 
     /// Has the simulator take an object as it was written.
@@ -261,7 +299,10 @@ impl World {
                     status["capacity"] = status["allocatable"].clone();
                 }
                 if status["nodeInfo"].is_null() {
-                    status["nodeInfo"] = json!({"kubeletVersion": "simulated"});
+                    status["nodeInfo"] = NODE_INFO
+                        .map(|field| (field, json!("simulated")))
+                        .into_iter()
+                        .collect();
                 }
             }
             "namespaces" => value["status"]["phase"] = json!("Active"),
@@ -278,7 +319,7 @@ impl World {
     }
 
     fn must_have_room(&self, more: usize) -> Result<(), Failure> {
-        if self.objects.len() + self.to_come.len() + more > MAX_OBJECTS {
+        if self.objects.len() + self.to_come.len() + self.copies.len() + more > MAX_OBJECTS {
             let message = format!("the playground holds at most {MAX_OBJECTS} objects");
             return Err(Failure::forbidden(message));
         }

@@ -132,7 +132,10 @@ pub fn status(bytes: &Bytes) -> Result<Status, Malformed> {
 }
 
 /// What is inside the envelope of an object.
-fn open(bytes: &Bytes) -> Result<Bytes, Malformed> {
+///
+/// # Errors
+/// When there is no envelope.
+pub fn open(bytes: &Bytes) -> Result<Bytes, Malformed> {
     if !bytes.starts_with(MAGIC) {
         return Err(Malformed::NoMagic);
     }

@@ -21,6 +21,9 @@ pub(super) struct Data<'a> {
     title: &'a str,
     seed: u64,
     version: &'static str,
+    /// It goes on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) live: bool,
     end: u64,
     half_life: u64,
     figures: Figures<'a>,
@@ -91,6 +94,7 @@ pub(super) fn data<'a>(driver: &'a Driver, report: &'a Report, subject: &'a Subj
         title: &subject.files,
         seed: subject.seed,
         version: env!("CARGO_PKG_VERSION"),
+        live: false,
         end: millis(report.end),
         half_life: half_life(driver),
         figures,

@@ -26,25 +26,49 @@ const SCRIPTS: [&str; 5] = [
     include_str!("page.js"),
 ];
 
+/// What a page of something that goes on has beside these, and what it may ask for it.
+const LIVE_SCRIPT: &str = include_str!("live.js");
+const ASKS_NOTHING: &str = "default-src 'none';";
+const ASKS_ITS_SERVER: &str = "default-src 'none'; connect-src 'self';";
+
 /// The page of what was played. It is empty of bars and curves where the driver took no story down.
 #[must_use]
 pub fn page(driver: &Driver, report: &Report, subject: &Subject) -> String {
     let json = serde_json::to_string(&data(driver, report, subject)).unwrap_or_default();
-    assemble(&escaped(&json))
+    assemble(&escaped(&json), TEMPLATE, &SCRIPTS.concat())
 }
 
-fn assemble(data: &str) -> String {
-    let (before_style, rest) = parted(TEMPLATE, "/* STYLE */");
+/// The same of what goes on: whoever looks at it at its server has it drawn anew every second.
+#[must_use]
+pub fn live_page(driver: &Driver, report: &Report, subject: &Subject) -> String {
+    let mut data = data(driver, report, subject);
+    data.live = true;
+    let json = serde_json::to_string(&data).unwrap_or_default();
+    assemble(&escaped(&json), &live_template(), &live_scripts())
+}
+
+fn live_template() -> String {
+    TEMPLATE.replacen(ASKS_NOTHING, ASKS_ITS_SERVER, 1)
+}
+
+/// The last script begins to draw, so this one is before it.
+fn live_scripts() -> String {
+    let [.., last] = SCRIPTS;
+    let before = SCRIPTS[..SCRIPTS.len() - 1].concat();
+    [&before, LIVE_SCRIPT, last].concat()
+}
+
+fn assemble(data: &str, template: &str, script: &str) -> String {
+    let (before_style, rest) = parted(template, "/* STYLE */");
     let (before_data, rest) = parted(rest, "DATA");
     let (before_script, after) = parted(rest, "/* SCRIPT */");
-    let script = SCRIPTS.concat();
     [
         before_style,
         STYLE,
         before_data,
         data,
         before_script,
-        &script,
+        script,
         after,
     ]
     .concat()
@@ -86,15 +110,27 @@ mod tests {
 
     #[test]
     fn data_that_looks_like_a_place_in_the_template_is_left_alone() {
-        let page = assemble("/* SCRIPT */ DATA");
+        let page = assemble("/* SCRIPT */ DATA", TEMPLATE, &SCRIPTS.concat());
         assert_eq!(page.matches("/* SCRIPT */ DATA").count(), 1);
         assert!(page.contains(SCRIPTS[0]) && page.contains(STYLE));
         assert!(page.ends_with("</html>\n"));
     }
 
     #[test]
+    fn a_page_of_what_goes_on_asks_its_own_server_alone() {
+        let page = assemble("{}", &live_template(), &live_scripts());
+        assert!(page.contains(
+            "content=\"default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\""
+        ));
+        assert_eq!(page.matches("fetch('/healthz'").count(), 1);
+        assert_eq!(page.matches("fetch(").count(), 1);
+        let (live, begins) = (page.find("function setUpLive"), page.rfind("begin();"));
+        assert!(live.is_some() && live < begins);
+    }
+
+    #[test]
     fn nothing_is_asked_of_the_network() {
-        let page = assemble("{}");
+        let page = assemble("{}", TEMPLATE, &SCRIPTS.concat());
         let words = [
             "http:",
             "https:",

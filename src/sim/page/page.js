@@ -11,7 +11,7 @@ function tile(title, big, more, wide) {
 
 function setUpFigures() {
   const figures = data.figures;
-  document.title = `${data.title} – muster simulate`;
+  document.title = data.live ? data.title : `${data.title} – muster simulate`;
   byId('title').textContent = data.title;
   const all = figures.gangs + figures.singles;
   byId('subtitle').textContent = [
@@ -59,8 +59,9 @@ function setUpFigures() {
   }
   byId('half-life').textContent = onAxis(data.halfLife);
   byId('left-out').textContent = notes.join(' ');
-  byId('origin').textContent = `Made by muster simulate ${data.version} with seed ${data.seed}. Times are`
-    + ' virtual. Keys: + and - zoom, 0 shows the whole time, arrow keys move what has the focus.';
+  const origin = data.live ? `Made by ${data.title} ${data.version}. Times are counted from its beginning.`
+    : `Made by muster simulate ${data.version} with seed ${data.seed}. Times are virtual.`;
+  byId('origin').textContent = `${origin} Keys: + and - zoom, 0 shows the whole time, arrow keys move what has the focus.`;
 }
 
 /* One line for each queue; of more than so many, some at a time are in sight. */
@@ -328,6 +329,7 @@ function begin() {
   window.addEventListener('resize', again);
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
   again();
+  if (data.live) { setUpLive(); }
 }
 
 begin();
