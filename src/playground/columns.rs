@@ -81,7 +81,7 @@ impl Column {
             Cell::At(path) => first(object, path).unwrap_or(Value::Null),
             Cell::Since(path) => match first(object, path) {
                 Some(Value::String(date)) => json!(ago(&date, now)),
-                _ => json!("<unknown>"),
+                _ => Value::Null,
             },
             Cell::Of(of) => of(object),
         }

@@ -180,3 +180,6 @@ impl Shared {
         self.begin + Millis(passed.0.saturating_mul(u64::from(self.speed)))
     }
 }
+
+#[cfg(test)]
+mod tests;
