@@ -525,7 +525,7 @@ async fn whatever_comes_is_answered_by_a_status_and_changes_nothing() {
         "\u{0}\u{1}",
         "---\n---\n",
     ];
-    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let all = bodies.iter().map(|one| (*one).to_owned()).chain([deep]);
     for body in all {
         for (method, path) in [

@@ -38,6 +38,7 @@ mod flink;
 mod operators;
 mod outage;
 mod page;
+mod playground;
 mod plugins;
 mod preemption;
 mod processes;

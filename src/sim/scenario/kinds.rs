@@ -21,7 +21,7 @@ use muster_model::{ClaimKey, ClaimSpec, Object, PodSpec};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A kind that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ pub(super) struct Known {
     pub(super) kind: Kind,
     /// Whether its objects live in a namespace.
     pub(super) is_namespaced: bool,
-    /// The schema of its full type.
-    pub(super) schema: Schema,
+    schema: Schema,
+    made: OnceLock<Value>,
     play: Play,
 }
 
@@ -86,6 +86,7 @@ static KINDS: LazyLock<Vec<Known>> = LazyLock::new(|| {
             // Where what has no effect lives makes no difference.
             is_namespaced: true,
             schema: *schema,
+            made: OnceLock::new(),
             play: match kind {
                 Kind::Job => job,
                 Kind::Answers => plugin_answers,
@@ -109,6 +110,7 @@ impl Visitor for AllWatched {
             kind: Kind::Watched(R::KIND),
             is_namespaced: R::is_namespaced(),
             schema: schema::of::<R::Full>,
+            made: OnceLock::new(),
             play: watched::<R>,
         });
     }
@@ -149,6 +151,11 @@ pub(super) fn find(api_version: &str, kind: &str) -> Result<&'static Known, Stri
 }
 
 impl Known {
+    /// The schema of its full type; to make it takes longer than to read an object by it.
+    pub(super) fn schema(&self) -> &Value {
+        self.made.get_or_init(self.schema)
+    }
+
     /// What is played for an object; `None` for kinds without effect.
     pub(super) fn object(
         &self,

@@ -50,7 +50,6 @@ pub fn load_by(
         choices,
         problems: Problems::default(),
         names: BTreeMap::new(),
-        schemas: BTreeMap::new(),
         inert: BTreeSet::new(),
         listed_kinds: false,
         entries: Vec::new(),
@@ -140,8 +139,6 @@ struct Loader<'a> {
     choices: &'a Choices,
     problems: Problems,
     names: BTreeMap<Name, Vec<Appearance<'a>>>,
-    /// Schemas by API version and kind.
-    schemas: BTreeMap<(String, String), Value>,
     /// Kinds without effect of which that was said.
     inert: BTreeSet<String>,
     /// The list of all kinds was shown.
@@ -341,12 +338,10 @@ impl<'a> Loader<'a> {
         &mut self,
         document: &Document<'_>,
         object: &Value,
-        known: &Known,
+        known: &'static Known,
         title: &str,
     ) -> bool {
-        let name = (object["apiVersion"].to_string(), object["kind"].to_string());
-        let root = self.schemas.entry(name).or_insert_with(known.schema);
-        let mut findings = schema::check(object, root);
+        let mut findings = schema::check(object, known.schema());
         let is_dumped = dumped::uid(object).is_some() && !self.choices.strict;
         for path in findings.unknown {
             if is_dumped {
