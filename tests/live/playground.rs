@@ -329,3 +329,21 @@ fn a_file_of_the_examples_is_there_and_the_page_shows_it() {
             .contains("/rush")
     });
 }
+
+mod page {
+    use super::{Command, Playground};
+
+    #[test]
+    #[ignore = "needs Node and a Chromium: hack/page-test runs it"]
+    fn a_browser_sees_it_go_on() {
+        let place = std::env::var("PAGE_TEST").expect("hack/page-test sets PAGE_TEST");
+        let playground = Playground::start(&["--speed=2"]);
+        let status = Command::new("node")
+            .arg("playground.mjs")
+            .current_dir(&place)
+            .env("PLAYGROUND", format!("http://{}/", playground.address))
+            .status()
+            .unwrap();
+        assert!(status.success(), "the page does not what it is to do");
+    }
+}
