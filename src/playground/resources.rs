@@ -67,16 +67,19 @@ pub(crate) static ALL: LazyLock<Vec<Resource>> = LazyLock::new(|| {
 });
 
 /// What is served beside what Muster watches: group, version, plural, kind and short name.
-const OTHERS: [(&str, &str, &str, &str, &str); 5] = [
+const OTHERS: [(&str, &str, &str, &str, &str); 4] = [
     ("batch", "v1", "jobs", "Job", ""),
     ("", "v1", "configmaps", "ConfigMap", "cm"),
-    ("", "v1", "services", "Service", "svc"),
     ("", "v1", "serviceaccounts", "ServiceAccount", "sa"),
     ("", "v1", "events", "Event", "ev"),
 ];
 
 /// Short names of Kubernetes' kinds.
-const SHORT: [(&str, &str); 7] = [
+const SHORT: [(&str, &str); 11] = [
+    ("services", "svc"),
+    ("replicationcontrollers", "rc"),
+    ("replicasets", "rs"),
+    ("statefulsets", "sts"),
     ("pods", "po"),
     ("nodes", "no"),
     ("namespaces", "ns"),
