@@ -26,7 +26,7 @@ use muster_cluster::Clock;
 use muster_core::engine::Policy;
 use muster_model::units::{Millis, Time};
 use muster_serve::{Bounds, host};
-use muster_sim::scenario::{ScenarioError, Source, load};
+use muster_sim::scenario::{ScenarioError, Source, load, written};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -99,15 +99,17 @@ impl Playground {
         }
     }
 
-    /// Adds what files ask for, as of a scenario: copies, and what comes later. Returns what was odd.
+    /// Adds what files ask for, as of a scenario: copies, and what comes later. Objects of a cluster begin anew. Returns
+    /// what was odd.
     ///
     /// # Errors
-    /// Something in them is wrong; then nothing of them is added.
+    /// Something in them is wrong, or is refused.
     pub fn add(&self, sources: &[Source]) -> Result<Vec<String>, ScenarioError> {
         let warnings = load(sources, &self.shared.reading)?.warnings;
-        let objects = muster_sim::scenario::written(sources);
+        let objects = written(sources);
         let refused = self.with(|world| {
-            let added = objects.iter().map(|object| world.add(object));
+            let kept = objects.iter().filter(|object| is_of_playground(object));
+            let added = kept.map(|object| world.add(object));
             let refused = added.filter_map(|added| Some(added.err()?.message));
             refused.collect::<Vec<String>>()
         });
@@ -171,6 +173,12 @@ impl Playground {
         });
         came_of_it
     }
+}
+
+/// Whether an object of a file is one that whoever writes files adds: of a cluster there may be others.
+fn is_of_playground(object: &Value) -> bool {
+    let is_written = |resource: resources::ResourceId| !resources::ALL[resource].is_read_only;
+    resources::of_object(object).map_or(object["kind"] == "PluginAnswers", is_written)
 }
 
 impl Shared {

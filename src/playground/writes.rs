@@ -112,7 +112,9 @@ impl World {
 
     /// Adds what an object of a file asks for: each copy, now or when it is to come.
     pub(crate) fn add(&mut self, value: &Value) -> Result<Vec<Id>, Failure> {
-        let copies = stamped(&[source(value)], &self.reading).map_err(unreadable)?;
+        let resource = resources::of_object(value);
+        let value = resource.map_or_else(|| value.clone(), |resource| clean(resource, value));
+        let copies = stamped(&[source(&value)], &self.reading).map_err(unreadable)?;
         self.must_have_room(copies.len())?;
         let (now, mut ids) = (self.now(), Vec::new());
         for mut copy in copies {

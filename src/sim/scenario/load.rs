@@ -117,7 +117,12 @@ pub fn stamped(sources: &[Source], reading: &Reading) -> Result<Vec<Value>, Scen
 pub fn written(sources: &[Source]) -> Vec<Value> {
     let mut objects = Vec::new();
     for source in sources {
-        for document in split(&source.name, &source.text) {
+        let documents = match snapshot::contents(&source.text) {
+            Some(Ok(contents)) => of_snapshot(&source.name, contents.objects),
+            Some(Err(_)) => continue,
+            None => split(&source.name, &source.text),
+        };
+        for document in documents {
             let Ok(mut value) = document.value() else {
                 continue;
             };
