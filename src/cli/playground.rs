@@ -137,7 +137,7 @@ fn write_kubeconfig(file: &Path, address: SocketAddr) -> anyhow::Result<()> {
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: {NAME}\nclusters:\n- name: {NAME}\n  cluster:\n    \
          server: http://{address}\ncontexts:\n- name: {NAME}\n  context:\n    cluster: {NAME}\n    user: {NAME}\n\
-         users:\n- name: {NAME}\n  user: {{}}\n"
+         users:\n- name: {NAME}\n  user: {{token: playground}}\n"
     );
     whole_file::write(file, &text).context("--kubeconfig")
 }

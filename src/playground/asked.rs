@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::resources::{self, ResourceId};
 use crate::selection::Selection;
+use crate::why;
 use std::time::Duration;
 
 /// What a path leads to.
@@ -27,6 +28,10 @@ pub(crate) enum Target {
     OpenApi,
     /// That of a version of a group.
     OpenApiOf(String, String),
+    /// Who schedules: the Lease of this namespace and name.
+    Lease(String, String),
+    /// Why something is where it is.
+    Why(why::Of),
     /// The objects of a resource, in a namespace or in all.
     Many(ResourceId, Option<String>),
     /// An object, or a part of it.
@@ -42,6 +47,9 @@ impl Target {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let nowhere = || Failure::no_such_path(path);
         let own = str::to_owned;
+        if let Some(of) = why::Of::path(&parts) {
+            return Ok(Self::Why(of));
+        }
         Ok(match parts.as_slice() {
             [] => Self::Page,
             ["healthz" | "readyz" | "livez"] => Self::Health,
@@ -53,6 +61,15 @@ impl Target {
             ["openapi", "v3"] => Self::OpenApi,
             ["openapi", "v3", "api", version] => Self::OpenApiOf(String::new(), own(version)),
             ["openapi", "v3", "apis", group, version] => Self::OpenApiOf(own(group), own(version)),
+            [
+                "apis",
+                "coordination.k8s.io",
+                "v1",
+                "namespaces",
+                namespace,
+                "leases",
+                name,
+            ] => Self::Lease(own(namespace), own(name)),
             ["api", version, rest @ ..] => Self::below("", version, rest).ok_or_else(nowhere)?,
             ["apis", group, version, rest @ ..] => {
                 Self::below(group, version, rest).ok_or_else(nowhere)?
@@ -211,6 +228,11 @@ mod tests {
         let named = Target::One(namespace, None, a(), None);
         assert_eq!(leads("/api/v1/namespaces/a"), named);
         assert_eq!(leads("/"), Target::Page);
+        let why = Target::Why(why::Of::PodGroup("n".to_owned(), a()));
+        assert_eq!(leads("/debug/why/podgroups/n/a"), why);
+        let proxied =
+            "/api/v1/namespaces/m/pods/http:muster-playground:8080/proxy/debug/why/podgroups/n/a";
+        assert_eq!(leads(proxied), why);
         for path in [
             "/x",
             "/api/v1/x",

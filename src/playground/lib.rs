@@ -17,6 +17,7 @@ mod served;
 mod shown;
 mod tables;
 mod watching;
+mod why;
 mod world;
 mod writes;
 

@@ -9,6 +9,7 @@ use crate::protobuf::{self, Body as Sealed};
 use crate::resources::{ALL, ResourceId};
 use crate::tables::{table, wants_table};
 use crate::watching::watch;
+use crate::why;
 use crate::world::Id;
 use crate::writes::{Done, How};
 use axum::Router;
@@ -138,6 +139,17 @@ fn tell(playground: &Playground, target: Target, path: &str) -> Result<Response,
         Target::OpenApi => discovery::documents(),
         Target::OpenApiOf(group, version) => {
             discovery::document(&group, &version).ok_or_else(nowhere)?
+        }
+        Target::Lease(namespace, name) => {
+            playground.with(|world| why::lease(&namespace, &name, world))
+        }
+        Target::Why(of) => {
+            let found = playground.with(|world| of.answer(world));
+            let Some(found) = found else {
+                let words = format!("the scheduler knows no {}\n", of.title());
+                return Ok((StatusCode::NOT_FOUND, words).into_response());
+            };
+            found
         }
         Target::Many(..) | Target::One(..) => return Err(nowhere()),
     };

@@ -178,6 +178,70 @@ async fn who_waits_says_why_on_itself_and_in_an_event_that_counts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_scheduler_says_why_to_who_finds_it_by_its_lease() {
+    let playground = playground();
+    post(&playground, GROUPS, &group("g", 1)).await;
+    post(&playground, PODS, &pod("g-0", "g", "40")).await;
+    advance(Duration::from_secs(5)).await;
+    let lease = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster";
+    let (_, lease) = get(&playground, lease).await;
+    let holder = lease["spec"]["holderIdentity"].as_str().unwrap();
+    let pod = holder.split('_').next().unwrap();
+    let proxy = format!("/api/v1/namespaces/muster-system/pods/http:{pod}:8080/proxy");
+    let (code, why) = get(
+        &playground,
+        &format!("{proxy}/debug/why/podgroups/default/g"),
+    )
+    .await;
+    assert_eq!(code, 200);
+    let text = why.to_string();
+    assert!(text.contains("Insufficient cpu"), "{text}");
+    let (code, _) = get(&playground, &format!("{proxy}/debug/why/queues/default")).await;
+    assert_eq!(code, 200);
+    for path in [
+        "/debug/why/queues/x",
+        "/debug/why/testbeds/x",
+        "/debug/why/podgroups/default/x",
+    ] {
+        assert_eq!(get(&playground, path).await.0, 404, "{path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dump_of_a_cluster_begins_anew() {
+    let playground = playground();
+    let text = "
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: apps/v1, kind: Deployment, metadata: {name: d, uid: 1-2, creationTimestamp: '2026-01-01T00:00:00Z'}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: p, namespace: other, uid: 1-1, creationTimestamp: '2026-01-01T00:00:00Z'}
+  spec: {nodeName: a, schedulerName: muster, containers: [{name: c, image: i}]}
+  status: {phase: Running}
+";
+    let source = Source {
+        name: "dump.yaml".to_owned(),
+        text: text.to_owned(),
+    };
+    playground.add(&[source]).unwrap();
+    let (code, found) = get(&playground, "/api/v1/namespaces/other/pods/p").await;
+    assert_eq!(
+        (code, &found["status"]["phase"]),
+        (200, &json!("Running")),
+        "{found}"
+    );
+    assert_ne!(found["metadata"]["uid"], "1-1");
+    let wrong = Source {
+        name: "wrong.yaml".to_owned(),
+        text: "apiVersion: v1\nkind: Pot\nmetadata: {name: p}\n".to_owned(),
+    };
+    let error = playground.add(&[wrong]).unwrap_err().to_string();
+    assert!(error.starts_with("wrong.yaml:1"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn lists_are_selected_and_printed_as_tables() {
     let playground = playground();
     with_gang(&playground).await;
