@@ -1,7 +1,7 @@
 //! What happened to objects, for watches: each change under a version of its own, the oldest forgotten.
 
 use crate::failure::Failure;
-use crate::world::Id;
+use crate::resources::Id;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;

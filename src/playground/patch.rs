@@ -158,14 +158,14 @@ fn merge_field(field: &str, there: &mut Value, patch: &Value) {
             list.extend(new);
         }
         _ => {
+            let is_directive = |one: &Value| {
+                one.as_object().is_some_and(|one| one.len() == 1) && !one[DIRECTIVE].is_null()
+            };
             *list = items
                 .iter()
-                .filter(|one| {
-                    one.as_object()
-                        .is_none_or(|one| one.len() != 1 || !one.contains_key(DIRECTIVE))
-                })
+                .filter(|one| !is_directive(one))
                 .map(plain)
-                .collect()
+                .collect();
         }
     }
 }
@@ -187,8 +187,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn strategic(object: Value, patch: Value) -> Value {
-        Form::Strategic.apply(&object, &patch).unwrap()
+    fn strategic(object: &Value, patch: &Value) -> Value {
+        Form::Strategic.apply(object, patch).unwrap()
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
             "tolerations": [2],
         }});
         let wanted = json!({"spec": {"containers": [{"name": "a", "image": "2"}, {"name": "c"}], "tolerations": [2]}});
-        assert_eq!(strategic(pod, patch), wanted);
+        assert_eq!(strategic(&pod, &patch), wanted);
     }
 
     #[test]
@@ -209,16 +209,16 @@ mod tests {
         let patch = json!({"metadata": {"labels": {"a": null}}, "spec": {"taints": [{"$patch": "replace"}, {"key": "y"}]}});
         let wanted =
             json!({"metadata": {"labels": {"b": "2"}}, "spec": {"taints": [{"key": "y"}]}});
-        assert_eq!(strategic(node, patch), wanted);
+        assert_eq!(strategic(&node, &patch), wanted);
         let held = json!({"metadata": {"finalizers": ["a", "b"]}});
         let patch = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"], "finalizers": ["c"]}});
         assert_eq!(
-            strategic(held, patch),
+            strategic(&held, &patch),
             json!({"metadata": {"finalizers": ["b", "c"]}})
         );
         let kept = strategic(
-            json!({"a": 1, "b": 2}),
-            json!({"$retainKeys": ["b"], "b": 3}),
+            &json!({"a": 1, "b": 2}),
+            &json!({"$retainKeys": ["b"], "b": 3}),
         );
         assert_eq!(kept, json!({"b": 3}));
     }

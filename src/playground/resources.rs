@@ -186,6 +186,36 @@ impl Resource {
     }
 }
 
+/// What names an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Id {
+    pub(crate) resource: ResourceId,
+    /// Empty where its kind is in no namespace.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl Id {
+    /// That of an object of a resource.
+    pub(crate) fn of(resource: ResourceId, object: &Value) -> Self {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let namespace = if ALL[resource].is_namespaced {
+            text("namespace")
+        } else {
+            ""
+        };
+        Self {
+            resource,
+            namespace: namespace.to_owned(),
+            name: text("name").to_owned(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> &'static Resource {
+        &ALL[self.resource]
+    }
+}
+
 /// The resource of this group, version and plural.
 pub(crate) fn find(group: &str, version: &str, plural: &str) -> Option<ResourceId> {
     ALL.iter()

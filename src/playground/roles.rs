@@ -1,7 +1,6 @@
 //! Where the truth about the objects of each resource is.
 
-use crate::resources::{self, ALL, ResourceId};
-use crate::world::Id;
+use crate::resources::{self, ALL, Id, ResourceId};
 use muster_controllers::{ObjectName, Resource as Controlled};
 use muster_model::{GangKey, ObjectKey, Source};
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! Objects as they are shown: as they were written, with what became of them.
 
+use crate::resources::Id;
 use crate::roles::{Role, role};
-use crate::world::Id;
 use k8s_openapi::jiff::Timestamp;
 use muster_api::convert::Reading;
 use muster_api::names;

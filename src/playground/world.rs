@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use crate::log::{Kind, Log};
-use crate::resources::{self, ALL, Resource, ResourceId};
+use crate::resources::{self, Id, ResourceId};
 use crate::roles::{Role, id_of_key, id_of_whole, role};
 use crate::shown;
 use muster_api::convert::Reading;
@@ -25,36 +25,6 @@ use std::sync::Arc;
 pub(crate) const MAX_OBJECTS: usize = 20_000;
 /// And so many events: the oldest go.
 const MAX_EVENTS: usize = 1_000;
-
-/// What names an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Id {
-    pub(crate) resource: ResourceId,
-    /// Empty where its kind is in no namespace.
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-}
-
-impl Id {
-    /// That of an object of a resource.
-    pub(crate) fn of(resource: ResourceId, object: &Value) -> Self {
-        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-        let namespace = if ALL[resource].is_namespaced {
-            text("namespace")
-        } else {
-            ""
-        };
-        Self {
-            resource,
-            namespace: namespace.to_owned(),
-            name: text("name").to_owned(),
-        }
-    }
-
-    pub(crate) fn kind(&self) -> &'static Resource {
-        &ALL[self.resource]
-    }
-}
 
 /// What is to be done at a time.
 #[derive(Debug)]
@@ -129,7 +99,7 @@ impl World {
             self.play(at);
             // Whoever asked for it has an answer already; of what is refused now nothing comes.
             let _ = match deed {
-                Deed::Put(value) => self.put_again(value),
+                Deed::Put(value) => self.put_again(&value),
                 Deed::Delete(id) => self.delete(&id, None).map(|_| ()),
             };
         }
@@ -195,7 +165,7 @@ impl World {
         let id = Id::of(resource, &value);
         if !name.is_empty() && !self.objects.contains_key(&id) {
             // A name that can be none was refused before.
-            let _ = self.put(id, value);
+            let _ = self.put(&id, value);
         }
     }
 

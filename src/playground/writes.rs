@@ -1,10 +1,10 @@
 //! What may be written, and what is made of it: objects are read as those of a scenario are.
 
 use crate::failure::Failure;
-use crate::resources::{self, ALL, ResourceId};
+use crate::resources::{self, ALL, Id, ResourceId};
 use crate::roles::{Role, role};
 use crate::shown::date;
-use crate::world::{Deed, Id, MAX_OBJECTS, World};
+use crate::world::{Deed, MAX_OBJECTS, World};
 use muster_controllers::Resource as Controlled;
 use muster_model::units::Time;
 use muster_sim::scenario::{Entry, Played, ScenarioError, Source, load, refused_edit, stamped};
@@ -102,7 +102,7 @@ impl World {
             let warnings = admitted.warnings;
             return Ok(Done { object, warnings });
         }
-        self.put(id.clone(), clean)?;
+        self.put(&id, clean)?;
         self.plan_end(&id, &admitted.entries);
         Ok(Done {
             object: Arc::clone(self.get(&id)?),
@@ -138,17 +138,17 @@ impl World {
     }
 
     /// Creates or changes an object whose time has come.
-    pub(crate) fn put_again(&mut self, value: Value) -> Result<(), Failure> {
-        let Some(resource) = resources::of_object(&value) else {
+    pub(crate) fn put_again(&mut self, value: &Value) -> Result<(), Failure> {
+        let Some(resource) = resources::of_object(value) else {
             // No object of the cluster, but a word about it.
-            for entry in self.admit(&value, How::default())?.entries {
+            for entry in self.admit(value, How::default())?.entries {
                 self.driver.add(entry.object, false);
             }
             self.play(self.now());
             return Ok(());
         };
-        let value = clean(resource, &value);
-        self.put(Id::of(resource, &value), value)
+        let value = clean(resource, value);
+        self.put(&Id::of(resource, &value), value)
     }
 
     /// Changes an object to what it is to be.
@@ -181,7 +181,7 @@ impl World {
             return Err(Failure::invalid(id.kind(), &id.name, &why));
         }
         if !how.dry && old != new {
-            self.put(id.clone(), new)?;
+            self.put(id, new)?;
         }
         let object = if how.dry {
             Arc::new(value)
@@ -243,12 +243,12 @@ impl World {
     }
 
     /// Has the simulator take an object as it was written.
-    pub(crate) fn put(&mut self, id: Id, mut value: Value) -> Result<(), Failure> {
+    pub(crate) fn put(&mut self, id: &Id, mut value: Value) -> Result<(), Failure> {
         let entries = self.admit(&value, How::default())?.entries;
         if ALL[id.resource].is_namespaced {
             self.ensure_namespace(&id.namespace);
         }
-        let before = self.objects.get(&id).cloned();
+        let before = self.objects.get(id).cloned();
         match &before {
             Some(before) => {
                 for field in GIVEN {
@@ -264,17 +264,17 @@ impl World {
                     value["metadata"]["generation"] = json!(generation + 1);
                 }
             }
-            None => self.begin(&id, &mut value),
+            None => self.begin(id, &mut value),
         }
         let is_new = before.is_none();
         for entry in entries {
             self.driver
-                .add(played(&id, entry.object, &value, is_new), false);
+                .add(played(id, entry.object, &value, is_new), false);
         }
         self.written.insert(id.clone(), value);
         self.play(self.now());
-        if self.written.contains_key(&id) {
-            self.show(&id);
+        if self.written.contains_key(id) {
+            self.show(id);
         }
         Ok(())
     }
