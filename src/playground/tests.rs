@@ -642,15 +642,26 @@ async fn there_are_only_so_many_objects() {
     let playground = playground();
     let mut many = pod("m", "g", "1");
     many["metadata"]["annotations"]["simulate.muster.dev/replicas"] = json!("20000");
-    let (code, refused) = post(&playground, PODS, &many).await;
-    assert_eq!(code, 403, "{refused}");
-    assert!(
-        refused["message"]
-            .as_str()
-            .unwrap()
-            .contains("at most 20000"),
-        "{refused}"
-    );
+    let template = json!({"spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"},
+        "spec": {"completions": 900_000, "template": template},
+    });
+    let task = json!({"name": "w", "replicas": 15_000, "template": template});
+    let mut other = task.clone();
+    other["name"] = json!("v");
+    let queue_job = json!({
+        "apiVersion": "muster.dev/v1alpha1", "kind": "QueueJob", "metadata": {"name": "q"},
+        "spec": {"taskSpecs": [task, other]},
+    });
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let queue_jobs = "/apis/muster.dev/v1alpha1/namespaces/default/queuejobs";
+    for (path, object) in [(PODS, many), (jobs, job), (queue_jobs, queue_job)] {
+        let (code, refused) = post(&playground, path, &object).await;
+        assert_eq!(code, 403, "{refused}");
+        let told = refused["message"].as_str().unwrap();
+        assert!(told.contains("at most 20000"), "{refused}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

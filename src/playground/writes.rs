@@ -75,6 +75,7 @@ impl World {
         self.complete(resource, namespace, &mut value)?;
         let clean = clean(resource, &value);
         let id = Id::of(resource, &clean);
+        self.must_have_room(objects_asked(&clean))?;
         let admitted = self.admit(&clean, how)?;
         let annotations = &clean["metadata"]["annotations"];
         let is_to_come = admitted.entries.iter().any(|entry| entry.at > Time::ZERO);
@@ -96,7 +97,6 @@ impl World {
         if self.objects.contains_key(&id) {
             return Err(Failure::exists(id.kind(), &id.name));
         }
-        self.must_have_room(1)?;
         if how.dry {
             let object = Arc::new(clean);
             let warnings = admitted.warnings;
@@ -114,8 +114,8 @@ impl World {
     pub(crate) fn add(&mut self, value: &Value) -> Result<Vec<Id>, Failure> {
         let resource = resources::of_object(value);
         let value = resource.map_or_else(|| value.clone(), |resource| clean(resource, value));
+        self.must_have_room(objects_asked(&value))?;
         let copies = stamped(&[source(&value)], &self.reading).map_err(unreadable)?;
-        self.must_have_room(copies.len())?;
         let (now, mut ids) = (self.now(), Vec::new());
         for mut copy in copies {
             if let Some(annotations) = copy["metadata"]["annotations"].as_object_mut() {
@@ -321,9 +321,9 @@ impl World {
     }
 
     fn must_have_room(&self, more: usize) -> Result<(), Failure> {
-        if self.objects.len() + self.to_come.len() + self.copies.len() + more > MAX_OBJECTS {
-            let message = format!("the playground holds at most {MAX_OBJECTS} objects");
-            return Err(Failure::forbidden(message));
+        let there = self.objects.len() + self.to_come.len() + self.copies.len();
+        if there.saturating_add(more) > MAX_OBJECTS {
+            return Err(too_many());
         }
         Ok(())
     }
@@ -383,6 +383,10 @@ impl World {
 
     /// Reads an object as one of a scenario.
     fn admit(&self, value: &Value, how: How) -> Result<Admitted, Failure> {
+        // Before so many are made.
+        if objects_asked(value) > MAX_OBJECTS {
+            return Err(too_many());
+        }
         let scenario = load(&[source(value)], &self.reading).map_err(unreadable)?;
         let warnings = scenario.warnings.iter().map(|line| without_place(line));
         let (unknown, warnings): (Vec<String>, Vec<String>) =
@@ -396,6 +400,38 @@ impl World {
             warnings,
         })
     }
+}
+
+fn too_many() -> Failure {
+    Failure::forbidden(format!(
+        "the playground holds at most {MAX_OBJECTS} objects"
+    ))
+}
+
+/// Where objects say how many others are made for them.
+const COUNTS: [&str; 6] = [
+    "/spec/completions",
+    "/spec/parallelism",
+    "/spec/job/spec/completions",
+    "/spec/job/spec/parallelism",
+    "/spec/creationRequest/replication",
+    "/spec/slotsPerNode",
+];
+
+/// How many objects are made of one at least. What is no number is refused by who reads it.
+fn objects_asked(value: &Value) -> usize {
+    let number = |found: &Value| usize::try_from(found.as_u64()?).ok();
+    let counts = COUNTS
+        .iter()
+        .filter_map(|path| number(value.pointer(path)?));
+    let tasks = value["spec"]["taskSpecs"].as_array();
+    let tasks = tasks.into_iter().flatten();
+    let tasks = tasks.filter_map(|task| number(&task["replicas"]));
+    let tasks = tasks.fold(0, usize::saturating_add);
+    let made = counts.chain([tasks]).max().unwrap_or_default();
+    let copies = value["metadata"]["annotations"][REPLICAS].as_str();
+    let copies = copies.and_then(|text| text.parse::<usize>().ok());
+    copies.unwrap_or(1).saturating_mul(made.max(1))
 }
 
 /// What is played of an object that is there, or is not.
