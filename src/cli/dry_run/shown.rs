@@ -333,7 +333,7 @@ mod tests {
     fn a_report_in_words() {
         let found = text(&report(), &["default-scheduler".to_owned()]);
         let flow = "\
-  gangs started                  0           2
+\x20 gangs started                  0           2
     waited, median               -        4.2s
     waited, p99                  -          5m
   pods started                   0           0
