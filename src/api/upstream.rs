@@ -93,6 +93,10 @@ impl From<ConditionMessage> for Condition {
 #[derive(Clone, PartialEq, Eq, Deserialize, Message)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodGroupSpec {
+    /// The CompositePodGroup of which it is a part, which is not honoured; empty where there is none.
+    #[serde(deserialize_with = "nullable")]
+    #[prost(string, tag = "1")]
+    pub parent_composite_pod_group_name: String,
     /// Gang or not.
     #[serde(deserialize_with = "nullable")]
     #[prost(message, required, tag = "3")]

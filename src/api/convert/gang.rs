@@ -258,6 +258,9 @@ pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec 
             None
         }
     };
+    if !spec.parent_composite_pod_group_name.is_empty() {
+        problems.push("spec.parentCompositePodGroupName is not supported yet".to_owned());
+    }
     if !spec.resource_claims.is_empty() {
         problems.push("spec.resourceClaims is not supported yet".to_owned());
     }
@@ -727,9 +730,10 @@ mod tests {
     }
 
     #[test]
-    fn upstreams_claims_and_second_constraint_are_refused_by_name() {
+    fn what_is_not_honoured_of_upstreams_is_refused_by_name() {
         let gang = upstream(json!({
             "schedulingPolicy": {"basic": {}}, "resourceClaims": [{"name": "c"}],
+            "parentCompositePodGroupName": "whole",
             "schedulingConstraints": {"topology": [{"key": "rack"}, {"key": "zone"}]},
         }));
         let invalid = gang.invalid.unwrap();
@@ -737,6 +741,8 @@ mod tests {
             invalid.contains("spec.schedulingConstraints.topology: 2 items, and there can be one"),
             "{invalid}"
         );
-        assert!(invalid.contains("spec.resourceClaims"), "{invalid}");
+        for path in ["spec.resourceClaims", "spec.parentCompositePodGroupName"] {
+            assert!(invalid.contains(path), "{invalid}");
+        }
     }
 }
