@@ -32,21 +32,23 @@ impl DefaultSpreads {
         self.rules.iter().all(|rules| rules.is_empty())
     }
 
-    /// Takes what an object chooses now; says whether that is not what it was.
-    fn set(&mut self, key: &PodSelectorKey, selector: Option<LabelSelector>) -> bool {
+    /// Takes what an object chooses now; returns what it chose before.
+    fn set(
+        &mut self,
+        key: &PodSelectorKey,
+        selector: Option<LabelSelector>,
+    ) -> Option<LabelSelector> {
         let own = (key.kind, key.name.clone());
         let Some(selector) = selector else {
-            let Some(here) = self.selectors.get_mut(&key.namespace) else {
-                return false;
-            };
-            let was_there = here.remove(&own).is_some();
+            let here = self.selectors.get_mut(&key.namespace)?;
+            let before = here.remove(&own);
             if here.is_empty() {
                 self.selectors.remove(&key.namespace);
             }
-            return was_there;
+            return before;
         };
         let here = self.selectors.entry(key.namespace.clone()).or_default();
-        here.insert(own, selector.clone()) != Some(selector)
+        here.insert(own, selector)
     }
 
     /// Who is counted for a pod (source: kube-scheduler's `DefaultSelector`): what all its Services choose
@@ -173,17 +175,27 @@ impl ClusterState {
     }
 
     fn selector_is(&mut self, key: &PodSelectorKey, selector: Option<LabelSelector>) {
-        if self.default_spreads.is_off() || !self.default_spreads.set(key, selector) {
+        if self.default_spreads.is_off() {
+            return;
+        }
+        let before = self.default_spreads.set(key, selector.clone());
+        if before == selector {
             return;
         }
         let all = self.default_spreads.waiting.get(&key.namespace);
+        // To read all the rules of all who wait, whenever anything changes, would be a lot.
+        let selectors = [before, selector];
         let concerned = |id: &&PodId| {
-            let pod = self.pods.get(**id);
-            let by = pod.and_then(|pod| pod.facts.spread_by_default.as_ref());
-            key.kind == SelectorKind::Service
-                || by
-                    .and_then(|by| by.controller.as_ref())
-                    .is_some_and(|(kind, name)| (*kind, name) == (key.kind, &key.name))
+            let Some(pod) = self.pods.get(**id) else {
+                return false;
+            };
+            if key.kind == SelectorKind::Service {
+                let mut selectors = selectors.iter().flatten();
+                return selectors.any(|one| one.matches_with(|name| label_in(&pod.labels, name)));
+            }
+            let by = pod.facts.spread_by_default.as_ref();
+            by.and_then(|by| by.controller.as_ref())
+                .is_some_and(|(kind, name)| (*kind, name) == (key.kind, &key.name))
         };
         let all = all.into_iter().flatten().filter(concerned);
         let all: Vec<PodId> = all.copied().collect();
