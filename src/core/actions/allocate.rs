@@ -486,10 +486,11 @@ impl Known {
 }
 
 /// ` in one rack of Topology fabric, the most in rack=r7`.
-fn in_words(confined: &Confined) -> String {
+fn in_words(confined: &Confined, some_run: bool) -> String {
     match &confined.closest {
         Some(closest) => format!(" {}, the most {closest}", confined.to),
-        None => format!(" {}: no such place has all who run already", confined.to),
+        None if some_run => format!(" {}: no such place has all who run already", confined.to),
+        None => format!(" {}: no node is in one", confined.to),
     }
 }
 
@@ -534,10 +535,12 @@ fn explain(state: &ClusterState, gang_id: GangId, shortage: &Shortage) -> Why {
         return Why::new("Unschedulable", &format!("{histogram}{hints}"));
     }
     let name = &pod.key.name;
+    let gang = state.gang(gang_id);
+    let some_run = gang.is_some_and(|gang| gang.counts().placed() > 0);
     let confined = shortage
         .confined
         .as_deref()
-        .map(in_words)
+        .map(|confined| in_words(confined, some_run))
         .unwrap_or_default();
     let head = match placed {
         Some(placed) => format!("{placed} of {needed} members fit{confined}; pod {name}"),

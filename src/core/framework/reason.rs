@@ -26,10 +26,9 @@ pub enum Reason {
     Features,
     /// It does not match the affinity that the profile adds to every pod's.
     EnforcedAffinity,
-    /// Its labels do not match the gang's node selector.
+    /// Its labels do not match the gang's node selector, or it lacks the one by whose values the gang's topology is. Of that
+    /// no gang ever says so: what it says is of the nodes in one domain.
     GangSelector,
-    /// It lacks the label by whose values the gang's topology is.
-    NoLevel,
     /// It is another gang's alone, or the pod's gang wants it alone and others are there.
     Exclusive,
     /// A host port is taken.
@@ -116,7 +115,6 @@ impl Reason {
             | Self::VolumeZone
             | Self::EnforcedAffinity
             | Self::GangSelector
-            | Self::NoLevel
             | Self::Unknown(_)
             | Self::BindRefused => false,
         }
@@ -143,7 +141,6 @@ impl Reason {
             Self::Features => "node(s) didn't match Pod's required features",
             Self::EnforcedAffinity => "node(s) didn't match scheduler-enforced node affinity",
             Self::GangSelector => "node(s) didn't match PodGroup's node selector",
-            Self::NoLevel => "node(s) didn't have the label of PodGroup's topology",
             Self::Exclusive => "node(s) were not free for one PodGroup alone",
             Self::Ports => "node(s) didn't have free ports for the requested pod ports",
             Self::Spread => "node(s) didn't match pod topology spread constraints",

@@ -25,11 +25,9 @@ impl Filter for GangSelector {
             return Verdict::Fit;
         };
         let (wanted, labels) = (&wanted.gang, &cx.state.nodes().facts(node).labels);
-        if !labels_match(&wanted.selector, labels) {
-            return Verdict::fit_unless(true, Reason::GangSelector);
-        }
         let has_all = wanted.labels.iter().all(|label| labels.contains_key(label));
-        Verdict::fit_unless(!has_all, Reason::NoLevel)
+        let suits = has_all && labels_match(&wanted.selector, labels);
+        Verdict::fit_unless(!suits, Reason::GangSelector)
     }
 
     fn at_most(&self, cx: &Context<'_>) -> Option<(NodeSet, Reason)> {

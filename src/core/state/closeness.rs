@@ -95,7 +95,9 @@ impl ClusterState {
 
     /// A node came, changed or went.
     pub(super) fn tell_topologies(&mut self, node: NodeId) {
-        if self.topologies.hear(node, &self.nodes) {
+        let heard = self.topologies.hear(node, &self.nodes);
+        self.topologies_changed(heard.declared);
+        if heard.moved {
             self.changes.topologies = true;
             self.touch_gangs_on(node);
         }

@@ -538,3 +538,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_label_is_a_topology_as_long_as_a_node_has_it() {
+    let mut story = Story::new();
+    story.tell(Event::is(TopologySpec::by_label("rack")));
+    story.tell(Event::is(node("nowhere", 4)));
+    story.define(GangSpec {
+        min_available: 2,
+        topology: Some(TopologyWish::of_label("rack")),
+        ..group("g")
+    });
+    story.pod("p0", Some("g"));
+    story.pod("p1", Some("g"));
+    let nobody = "TopologyNotFound: no node has the label rack";
+    assert!(story.run().is_empty());
+    assert_eq!(story.why("g"), nobody);
+    story.tell(Event::is(racked("a0", "a")));
+    assert!(story.run().is_empty());
+    let short = story.why("g");
+    assert!(
+        short.starts_with("Unschedulable: 1 of 2 members fit in one rack, the most in rack=a; "),
+        "{short}"
+    );
+    story.tell(Event::is(node("a0", 1)));
+    assert!(story.run().is_empty());
+    assert_eq!(story.why("g"), nobody);
+    for name in ["a0", "a1"] {
+        story.tell(Event::is(racked(name, "a")));
+    }
+    let on: BTreeSet<String> = story.run().into_iter().map(|bind| bind.node).collect();
+    assert_eq!(on, ["a0", "a1"].map(str::to_owned).into());
+}

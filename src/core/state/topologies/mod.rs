@@ -208,20 +208,23 @@ impl Topologies {
         }
     }
 
-    /// Hears of a node that came, changed or went. Says whether a domain has other nodes now.
-    pub(super) fn hear(&mut self, node: NodeId, nodes: &Nodes) -> bool {
+    /// Hears of a node that came, changed or went. Says which networks have other nodes now.
+    pub(super) fn hear(&mut self, node: NodeId, nodes: &Nodes) -> Heard {
         let here = nodes.present().contains(node);
         let labels = here.then(|| &nodes.facts(node).labels);
         let odd = self.hyper_nodes.version();
         self.hyper_nodes.hear(node, nodes.name(node), labels);
-        let mut moved = false;
+        let mut heard = Heard::default();
         for (_, one) in self.all.iter_mut() {
             let before = one.network.version();
+            let was_there = one.is_there();
             let origin = one.spec.origin;
             one.network.seat(origin, &mut self.hyper_nodes, node, nodes);
-            moved |= one.network.version() != before;
+            heard.moved |= one.network.version() != before;
+            heard.declared |= one.is_there() != was_there;
         }
-        moved || self.hyper_nodes.version() != odd
+        heard.moved |= self.hyper_nodes.version() != odd;
+        heard
     }
 
     /// Makes all networks anew and compares.
@@ -346,7 +349,7 @@ impl Topologies {
             None => self.only().ok_or(WishError::Unnamed(self.count()))?,
         };
         let name = || wish.name.clone().unwrap_or_default();
-        let Some(found) = self.get(topology) else {
+        let Some(found) = self.get(topology).filter(|one| one.is_there()) else {
             return Err(WishError::NotFound(name()));
         };
         if let Some(problem) = &found.spec.invalid {
@@ -416,6 +419,14 @@ impl Network {
         match self {
             Self::Tree(tree) => tree.hops(nodes),
             Self::Graph(graph) => graph.hops(nodes),
+        }
+    }
+
+    /// Whether no node is anywhere in it.
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Tree(tree) => tree.is_empty(),
+            Self::Graph(graph) => graph.nodes() == 0,
         }
     }
 
@@ -506,6 +517,12 @@ impl Topology {
         (most <= widest).then(|| self.reach_within(most))
     }
 
+    /// Whether it is one. That of a label is as long as a node has the label; each node has its name.
+    fn is_there(&self) -> bool {
+        let is_hosts = || self.spec.levels.iter().all(|level| level.label == HOSTNAME);
+        self.spec.origin != Origin::Label || !self.network.is_empty() || is_hosts()
+    }
+
     /// How people say that pods are that near: `in one rack of Topology fabric`.
     #[must_use]
     pub fn nearness(&self, reach: Reach) -> String {
@@ -522,6 +539,15 @@ impl Topology {
             ),
         }
     }
+}
+
+/// What news of a node changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Heard {
+    /// A domain has other nodes.
+    pub(super) moved: bool,
+    /// A topology is there that was not, or is not any more.
+    pub(super) declared: bool,
 }
 
 /// What a change of HyperNodes moved.

@@ -169,6 +169,12 @@ impl Tree {
             .map(|(_, id)| *id)
     }
 
+    /// Whether no node is in a domain.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_path.is_empty()
+    }
+
     /// How many nodes are in a domain.
     #[must_use]
     pub fn nodes(&self) -> u32 {
