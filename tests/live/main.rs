@@ -58,6 +58,7 @@ mod spark;
 mod tenants;
 mod testbed;
 mod top;
+mod training_operator;
 mod training_runs;
 mod unreadable;
 mod upstream;

@@ -1,5 +1,6 @@
 //! The programs of `programs/`, which stand in for what a cluster has beside Muster: a kubelet that runs pods as processes
-//! on loopback, what images run, and operators. And where what `hack/spark` and `hack/flink` fetch is.
+//! on loopback, what images run, and operators. And where what `hack/spark`, `hack/flink` and `hack/build-training-operator`
+//! fetch and build is.
 
 use crate::live::Cluster;
 use std::fs::{self, File};
@@ -23,8 +24,8 @@ pub(crate) fn example(path: &str) -> PathBuf {
     folder.join(path)
 }
 
-/// Where something is that is fetched into `target`, or that a variable names; `proof` is a file of it.
-fn home(name: &str, variable: &str, proof: &str) -> PathBuf {
+/// Where something is that a script has put into `target`, or that a variable names; `proof` is a file of it.
+fn home(name: &str, script: &str, variable: &str, proof: &str) -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("target"),
         PathBuf::from,
@@ -33,18 +34,29 @@ fn home(name: &str, variable: &str, proof: &str) -> PathBuf {
     let proof = home.join(proof);
     assert!(
         proof.is_file(),
-        "{} is not there: run hack/{name}, or set {variable} to a folder with it",
+        "{} is not there: run hack/{script}, or set {variable} to a folder with it",
         proof.display()
     );
     home.canonicalize().unwrap()
 }
 
 pub(crate) fn spark_home() -> PathBuf {
-    home("spark", "SPARK_HOME", "bin/spark-submit")
+    home("spark", "spark", "SPARK_HOME", "bin/spark-submit")
 }
 
 pub(crate) fn flink_home() -> PathBuf {
-    home("flink", "FLINK_HOME", "lib/flink-dist-2.3.0.jar")
+    home("flink", "flink", "FLINK_HOME", "lib/flink-dist-2.3.0.jar")
+}
+
+/// Where `hack/build-training-operator` has put it, with the definitions of its kinds.
+pub(crate) fn training_operator_home() -> PathBuf {
+    let name = "training-operator";
+    home(
+        name,
+        "build-training-operator",
+        "TRAINING_OPERATOR_HOME",
+        name,
+    )
 }
 
 /// A program of `programs/`. It ends, with all that it has started, when its standard input does.

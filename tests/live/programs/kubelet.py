@@ -16,11 +16,12 @@ import threading
 import time
 
 import flink_image
+import shell_image
 import spark_image
 from api import PASSING, Api, Refused, beside, now, pods
 
 PATIENCE = 60
-IMAGES = {"spark": spark_image, "flink": flink_image}
+IMAGES = {"spark": spark_image, "flink": flink_image, "shell": shell_image}
 
 
 class Pod:
