@@ -253,49 +253,25 @@ async fn one(
         return of_part(playground, &id, part, query, request).await;
     }
     let resource = id.resource;
-    match *request.method() {
-        Method::GET | Method::HEAD => {
-            let found = playground.with(|world| world.get(&id).cloned())?;
-            let done = Done {
-                object: found,
-                warnings: Vec::new(),
-            };
-            Ok(written(
-                StatusCode::OK,
-                &done,
-                resource,
-                &accept,
-                playground,
-            ))
-        }
+    let done = match *request.method() {
+        Method::GET | Method::HEAD => Done {
+            object: playground.with(|world| world.get(&id).cloned())?,
+            warnings: Vec::new(),
+        },
         Method::PUT => {
             must_be_writable(resource)?;
             let value = object(request, None).await?;
-            let done = playground.with(|world| world.update(&id, value, how(query)))?;
-            Ok(written(
-                StatusCode::OK,
-                &done,
-                resource,
-                &accept,
-                playground,
-            ))
+            playground.with(|world| world.update(&id, value, how(query)))?
         }
         Method::PATCH => {
             must_be_writable(resource)?;
             let kind = content_type(request.headers());
             let form = Form::of(&kind)?;
             let patch = json_of(&body(request).await?)?;
-            let done = playground.with(|world| {
+            playground.with(|world| {
                 let value = form.apply(world.get(&id)?, &patch)?;
                 world.update(&id, value, how(query))
-            })?;
-            Ok(written(
-                StatusCode::OK,
-                &done,
-                resource,
-                &accept,
-                playground,
-            ))
+            })?
         }
         Method::DELETE => {
             must_be_writable(resource)?;
@@ -313,12 +289,21 @@ async fn one(
                 let left = world.delete(&id, uid)?;
                 Ok(left.map_or_else(|| deleted(&id, before.as_deref()), |one| (*one).clone()))
             })?;
-            Ok(in_json(&answer).into_response())
+            return Ok(in_json(&answer).into_response());
         }
-        ref other => Err(Failure::not_allowed(format!(
-            "{other} is nothing that can be done to an object"
-        ))),
-    }
+        ref other => {
+            return Err(Failure::not_allowed(format!(
+                "{other} is nothing that can be done to an object"
+            )));
+        }
+    };
+    Ok(written(
+        StatusCode::OK,
+        &done,
+        resource,
+        &accept,
+        playground,
+    ))
 }
 
 /// Parts of objects: what is served of them is the status, to be read, and the eviction of a pod.
