@@ -497,13 +497,15 @@ impl ClusterState {
             }
             None => self.define_other(spec),
         };
-        if let Some(gang) = gang.and_then(|id| self.gangs.get_mut(id)) {
-            // What is said of it later we say ourselves.
-            gang.recalled = if self.has_begun {
-                Recalled::default()
-            } else {
-                recalled
-            };
+        // What is said of it later we say ourselves.
+        let recalled = if self.has_begun {
+            Recalled::default()
+        } else {
+            recalled
+        };
+        match gang.and_then(|id| self.gangs.get_mut(id)) {
+            Some(gang) => gang.recalled = recalled,
+            None => self.others.recall(&key, recalled),
         }
     }
 
@@ -611,8 +613,13 @@ impl ClusterState {
         self.arrivals += 1;
         self.gangs_by_key.insert(key.clone(), id);
         self.touch(id);
-        for spec in self.take_over(key) {
+        let (definitions, recalled) = self.take_over(key);
+        for spec in definitions {
             self.define(id, spec);
+        }
+        // Whose pods come later is new.
+        if let Some(gang) = self.gangs.get_mut(id).filter(|_| !self.has_begun) {
+            gang.recalled = recalled;
         }
         id
     }

@@ -5,7 +5,7 @@
 use super::ids::{GangId, PodId};
 use super::{ClusterState, Gang};
 use indexmap::IndexMap;
-use muster_model::{GangKey, GangRef, GangSpec, Named, PodSpec, Source, is_ours};
+use muster_model::{GangKey, GangRef, GangSpec, Named, PodSpec, Recalled, Source, is_ours};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The books.
@@ -23,6 +23,8 @@ pub(super) struct Others {
 struct Group {
     /// Its PodGroups by [`Source`], as long as it is not ours.
     definitions: Vec<GangSpec>,
+    /// What its status keeps, for the case that it is ours once its pods are told.
+    recalled: Recalled,
     /// The pods of others that name it, and which scheduler each names.
     pods: BTreeMap<PodId, Box<str>>,
 }
@@ -53,6 +55,13 @@ impl Others {
         let unused = |group: &Group| group.definitions.is_empty() && group.pods.is_empty();
         if self.groups.get(key).is_some_and(unused) {
             self.groups.swap_remove(key);
+        }
+    }
+
+    /// Takes what the status of a group keeps.
+    pub(super) fn recall(&mut self, key: &GangKey, recalled: Recalled) {
+        if let Some(group) = self.groups.get_mut(key) {
+            group.recalled = recalled;
         }
     }
 
@@ -124,14 +133,17 @@ impl ClusterState {
         }
     }
 
-    /// The PodGroups of a group that becomes a gang.
-    pub(super) fn take_over(&mut self, key: &GangKey) -> Vec<GangSpec> {
+    /// The PodGroups of a group that becomes a gang, and what its status keeps.
+    pub(super) fn take_over(&mut self, key: &GangKey) -> (Vec<GangSpec>, Recalled) {
         let Some(group) = self.others.groups.get_mut(key) else {
-            return Vec::new();
+            return Default::default();
         };
-        let definitions = std::mem::take(&mut group.definitions);
+        let taken = (
+            std::mem::take(&mut group.definitions),
+            std::mem::take(&mut group.recalled),
+        );
         self.others.forget_if_unused(key);
-        definitions
+        taken
     }
 
     /// Forgets a gang that is not ours any more, or of which there is nothing left: what defines it is

@@ -118,6 +118,36 @@ fn a_process_that_begins_counts_who_ended_well_and_is_gone() {
     assert_eq!(an_hour_later(&mut story), (2, 2, false));
 }
 
+/// A PodGroup of Volcano's that is ours by its pods alone, told before them.
+fn a_volcano_group_before_its_pods(succeeded: u32) -> Story {
+    let mut story = Story::new();
+    story.node("n", 8);
+    story.define(GangSpec {
+        source: Source::Volcano,
+        min_available: 4,
+        recalled: who_succeeded(succeeded),
+        ..group("g")
+    });
+    story
+}
+
+#[test]
+fn a_group_that_is_ours_by_its_pods_alone_is_read_before_them_and_counts_them_too() {
+    let mut story = a_volcano_group_before_its_pods(2);
+    found(&mut story, "p2", "", PodPhase::Running);
+    found(&mut story, "p3", "", PodPhase::Running);
+    assert_eq!(an_hour_later(&mut story), (2, 2, false));
+}
+
+#[test]
+fn a_group_that_becomes_ours_later_is_new() {
+    let mut story = a_volcano_group_before_its_pods(2);
+    story.step();
+    found(&mut story, "p2", "", PodPhase::Running);
+    found(&mut story, "p3", "", PodPhase::Running);
+    assert_eq!(an_hour_later(&mut story), (2, 0, true));
+}
+
 #[test]
 fn who_ended_well_and_is_still_there_is_not_counted_twice() {
     let mut story = after_a_restart(2, &[("", 4)]);
