@@ -146,6 +146,16 @@ pub(super) fn annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str>
     Some(meta.annotations.as_ref()?.get(key)?.as_str())
 }
 
+/// The value of a label that has one: an empty one says nothing.
+pub(super) fn filled_label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
+    label(meta, key).filter(|value| !value.is_empty())
+}
+
+/// The value of an annotation that has one.
+pub(super) fn filled_annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
+    annotation(meta, key).filter(|value| !value.is_empty())
+}
+
 /// Who controls an object.
 pub(super) fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     let mut owners = meta.owner_references.iter().flatten();

@@ -40,7 +40,7 @@ pub const MARKERS: &[Marker] = &[
 impl Marker {
     /// Whether the pod carries it; an empty value names no gang.
     pub(super) fn is_on(&self, pod: &Pod) -> bool {
-        names::annotation(&pod.metadata, self.key).is_some_and(|value| !value.is_empty())
+        names::filled_annotation(&pod.metadata, self.key).is_some()
     }
 }
 

@@ -42,13 +42,13 @@ pub const TOGETHER: [(&str, &[&str]); 5] = [
 ];
 
 fn says(pod: &Pod) -> Option<&str> {
-    names::annotation(&pod.metadata, names::MIN_AVAILABLE).filter(|text| !text.is_empty())
+    names::filled_annotation(&pod.metadata, names::MIN_AVAILABLE)
 }
 
 /// The values of the labels by which it belongs to others, or who controls it.
 fn name(meta: &ObjectMeta) -> Option<Cow<'_, str>> {
     let values = |labels: &[&'static str]| {
-        let label = |key: &&'static str| names::label(meta, key).filter(|value| !value.is_empty());
+        let label = |key: &&'static str| names::filled_label(meta, key);
         let values: Option<Vec<&str>> = labels.iter().map(label).collect();
         values.map(|values| Cow::from(values.join(".")))
     };

@@ -30,42 +30,38 @@ pub(super) fn wish(pod: &Pod) -> Option<TopologyWish> {
 #[must_use]
 pub fn podset(pod: &Pod) -> Option<&str> {
     let meta = &pod.metadata;
-    let group = said(meta, names::PODSET_GROUP);
-    let filled = |key: &&str| names::label(meta, key).filter(|value| !value.is_empty());
-    group.or_else(|| PODSETS.iter().find_map(filled))
+    let group = names::filled_annotation(meta, names::PODSET_GROUP);
+    group.or_else(|| {
+        PODSETS
+            .iter()
+            .find_map(|key| names::filled_label(meta, key))
+    })
 }
 
 fn of_kai(meta: &ObjectMeta) -> Option<TopologyWish> {
-    let topology = said(meta, names::KAI_TOPOLOGY)?;
-    let required_level = said(meta, names::KAI_REQUIRED).map(str::to_owned);
-    let preferred_level = said(meta, names::KAI_PREFERRED).map(str::to_owned);
-    Some(TopologyWish {
-        name: Some(format!("kai:{topology}")),
-        required_level,
-        preferred_level,
-        ..TopologyWish::default()
-    })
+    let topology = names::filled_annotation(meta, names::KAI_TOPOLOGY)?;
+    let levels = [names::KAI_REQUIRED, names::KAI_PREFERRED];
+    Some(of_levels(meta, format!("kai:{topology}"), levels))
 }
 
 fn of_kueue(meta: &ObjectMeta) -> Option<TopologyWish> {
-    if OF_KUEUE.iter().any(|key| names::label(meta, key).is_some()) {
-        return None;
-    }
-    let required_level = said(meta, names::PODSET_REQUIRED).map(str::to_owned);
-    let preferred_level = said(meta, names::PODSET_PREFERRED).map(str::to_owned);
-    if required_level.is_none() && preferred_level.is_none() {
-        return None;
-    }
-    Some(TopologyWish {
-        name: Some(ANY_OF_KUEUE.to_owned()),
+    let is_kueues = |key: &&str| names::label(meta, key).is_some();
+    let levels = [names::PODSET_REQUIRED, names::PODSET_PREFERRED];
+    let wish = of_levels(meta, ANY_OF_KUEUE.to_owned(), levels);
+    let wishes = wish.required_level.is_some() || wish.preferred_level.is_some();
+    (wishes && !OF_KUEUE.iter().any(is_kueues)).then_some(wish)
+}
+
+/// What is wished of a topology by the annotations for the level that is required and for the one that is preferred.
+fn of_levels(meta: &ObjectMeta, topology: String, annotations: [&str; 2]) -> TopologyWish {
+    let [required_level, preferred_level] =
+        annotations.map(|key| names::filled_annotation(meta, key).map(str::to_owned));
+    TopologyWish {
+        name: Some(topology),
         required_level,
         preferred_level,
         ..TopologyWish::default()
-    })
-}
-
-fn said<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
-    names::annotation(meta, key).filter(|text| !text.is_empty())
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(super) const CONVENTION: Convention = Convention {
 
 /// What its annotation says, or the QueueJob that controls it.
 fn name(meta: &ObjectMeta) -> Option<&str> {
-    let said = names::annotation(meta, names::SCHEDULING_SPEC).filter(|name| !name.is_empty());
+    let said = names::filled_annotation(meta, names::SCHEDULING_SPEC);
     said.or_else(|| {
         let controller = names::controller(meta)?;
         let is_one = controller.kind == "QueueJob"

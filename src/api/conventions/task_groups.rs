@@ -36,7 +36,7 @@ struct TaskGroup {
 }
 
 fn has_task_groups(pod: &Pod) -> bool {
-    let says = |key| names::annotation(&pod.metadata, key).is_some_and(|text| !text.is_empty());
+    let says = |key| names::filled_annotation(&pod.metadata, key).is_some();
     says(names::TASK_GROUP) || says(names::TASK_GROUPS)
 }
 
@@ -64,7 +64,7 @@ fn queue(pod: &Pod) -> Option<String> {
 }
 
 fn implied(pod: &Pod) -> Implied {
-    let text = names::annotation(&pod.metadata, names::TASK_GROUPS).filter(|text| !text.is_empty());
+    let text = names::filled_annotation(&pod.metadata, names::TASK_GROUPS);
     let needed = text.map(needed).transpose();
     Implied {
         // One that only belongs to a group knows of no other.

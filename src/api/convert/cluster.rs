@@ -82,7 +82,7 @@ pub(super) fn effect(word: &str) -> Option<TaintEffect> {
 #[must_use]
 pub fn namespace(namespace: &slim::Namespace, reading: &Reading) -> NamespaceSpec {
     let meta = &namespace.metadata;
-    let queue = names::annotation(meta, names::QUEUE).filter(|queue| !queue.is_empty());
+    let queue = names::filled_annotation(meta, names::QUEUE);
     NamespaceSpec {
         name: meta.name.clone().unwrap_or_default(),
         labels: meta.labels.clone().unwrap_or_default(),

@@ -280,7 +280,7 @@ pub fn upstream_gang(group: &upstream::PodGroup, reading: &Reading) -> GangSpec 
 
 /// The queue of a kind that has no field for it.
 fn queue_by_label(meta: &ObjectMeta) -> Option<String> {
-    let queue = names::label(meta, names::QUEUE).filter(|queue| !queue.is_empty());
+    let queue = names::filled_label(meta, names::QUEUE);
     queue.map(str::to_owned)
 }
 

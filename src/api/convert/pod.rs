@@ -51,8 +51,7 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         }
         found => found,
     };
-    let text = |key| names::label(meta, key).filter(|value| !value.is_empty());
-    let queue = text(names::QUEUE).map(str::to_owned);
+    let queue = names::filled_label(meta, names::QUEUE).map(str::to_owned);
     let lifetime = lifetime(pod, &mut notes);
     let wait = reading.missing_pod_group_timeout;
     let implied = conventions::implied(pod, wait).filter(|_| ours);
@@ -111,8 +110,8 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
 
 /// Its part of its gang: the subgroup, else its task in Volcano's words.
 fn subgroup(meta: &ObjectMeta) -> Option<&str> {
-    let own = names::label(meta, names::SUBGROUP).filter(|name| !name.is_empty());
-    let task = || names::annotation(meta, names::TASK).filter(|name| !name.is_empty());
+    let own = names::filled_label(meta, names::SUBGROUP);
+    let task = || names::filled_annotation(meta, names::TASK);
     own.or_else(task)
 }
 
