@@ -156,7 +156,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
     {
         let shortage = known.shortage_of(cx, gang_id, want);
         note_shortage(cx, gang_id, &shortage, &Arc::clone(&known.shortage));
-        let why = explain(cx.state, gang_id, &shortage);
+        let why = |state: &ClusterState| explain(state, gang_id, &shortage);
         return find_room_later(cx, gang_id, given, why);
     }
     let mut placed = place(cx, gang_id, &given);
@@ -197,7 +197,7 @@ fn try_gang(cx: &mut Cycle<'_>, gang_id: GangId, refused: &mut Refused) {
         Err(Refusal::Shortage(shortage)) => {
             let shortage = Arc::new(shortage);
             note_shortage(cx, gang_id, &shortage, &shortage);
-            let why = explain(cx.state, gang_id, &shortage);
+            let why = |state: &ClusterState| explain(state, gang_id, &shortage);
             find_room_later(cx, gang_id, given, why);
             if let Some(Want {
                 shape, size, limit, ..
@@ -227,7 +227,7 @@ fn try_to_admit(cx: &mut Cycle<'_>, gang_id: GangId, given: Given) {
             queue_or_wait(cx, gang_id);
         }
         Err(why) => {
-            find_room_later(cx, gang_id, given, why);
+            find_room_later(cx, gang_id, given, |_| why);
             let note = cx.agenda.note_mut(gang_id);
             note.not_admitted.clone_from(&note.why);
         }
@@ -250,27 +250,36 @@ fn note_shortage(cx: &mut Cycle<'_>, gang_id: GangId, own: &Shortage, shared: &A
     });
 }
 
-/// A gang found no room: others make some for it, or its place is reserved, or it just waits.
-fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, mut given: Given, mut why: Why) {
+/// A gang found no room: others make some for it, or its place is reserved, or it just waits. Why it found none is
+/// put into words where somebody is told.
+fn find_room_later(
+    cx: &mut Cycle<'_>,
+    gang_id: GangId,
+    mut given: Given,
+    why: impl FnOnce(&ClusterState) -> Why,
+) {
     let leaving = preempt::make_room(cx, gang_id, &mut given);
     let leaving = leaving.or_else(|| moves::make_room(cx, gang_id, &mut given));
     let leaving = match leaving.transpose() {
         Ok(leaving) => leaving,
         Err(blocked) => return hold_back(cx, gang_id, &blocked),
     };
-    if let Some(leaving) = leaving {
-        await_leaving(cx, gang_id, given.charge);
-        why = match cx.agenda.note(gang_id).search.by_node.as_deref() {
-            Some(words) => Why::new(
-                leaving.reason,
-                &format!("{} preemption: {words}", why.message),
-            ),
-            None => leaving,
-        };
-    } else {
-        if let Some(words) = cx.agenda.note(gang_id).search.by_node.as_deref() {
-            why = Why::new(why.reason, &format!("{} preemption: {words}", why.message));
+    let by_node = cx.agenda.note(gang_id).search.by_node.clone();
+    let found_none = |state: &ClusterState| {
+        let why = why(state);
+        match &by_node {
+            Some(words) => Why::new(why.reason, &format!("{} preemption: {words}", why.message)),
+            None => why,
         }
+    };
+    let why = if let Some(leaving) = leaving {
+        await_leaving(cx, gang_id, given.charge);
+        match by_node.is_some() {
+            true => Why::new(leaving.reason, &found_none(cx.state).message),
+            false => leaving,
+        }
+    } else {
+        let mut why = found_none(cx.state);
         reservation::renew(cx, gang_id);
         let kept_for = reservation::kept_for(cx, gang_id);
         if let Some(words) = reservation::in_words(cx, gang_id, kept_for.as_ref()) {
@@ -280,7 +289,8 @@ fn find_room_later(cx: &mut Cycle<'_>, gang_id: GangId, mut given: Given, mut wh
         if reservation::holds_its_queue(cx, gang_id) {
             return block(cx, gang_id, why, Awaited::Room, true, None);
         }
-    }
+        why
+    };
     // Who has room held for it wants what nobody else does.
     let want = want_of(cx, gang_id, reservation::view_of(cx, gang_id));
     park_without_room(cx, gang_id, want, why);

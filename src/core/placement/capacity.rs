@@ -138,10 +138,11 @@ impl Capacities {
         let basis = network.version() ^ profile.basis(cx);
         let by_shape = self.by_topology.entry(topology).or_default();
         if let Some((known, touched)) = by_shape.follow(serial, basis, nodes) {
-            if !touched.is_empty() {
+            let mut touched = touched.peekable();
+            if touched.peek().is_some() {
                 let known = Arc::make_mut(known);
                 for node in touched {
-                    known.set(network, *node, room(*node));
+                    known.set(network, node, room(node));
                 }
             }
             return Some(Arc::clone(known));

@@ -129,6 +129,10 @@ pub struct Clearing<'s, 'a, R, F> {
     start: Checkpoint,
     /// Where each number of removals, from none on, ends in the statement.
     marks: Vec<Checkpoint>,
+    /// Whether the gang is in its place after the last of them.
+    placed: bool,
+    /// The last number of removals that was found to be too few.
+    too_few: Option<usize>,
     /// What was held for those who were thought away.
     held: BTreeMap<GangId, Held>,
     /// So many pods may be thought away still, those put back included.
@@ -146,6 +150,8 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
             removals: Vec::new(),
             start,
             marks: vec![start],
+            placed: false,
+            too_few: None,
             held: BTreeMap::new(),
             pods_left: usize::MAX,
         }
@@ -155,6 +161,13 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
     #[must_use]
     pub fn at_most(mut self, pods: usize) -> Self {
         self.pods_left = pods;
+        self
+    }
+
+    /// The same, where it is known already that there is no room as long as nobody is thought away.
+    #[must_use]
+    pub const fn without_room_yet(mut self) -> Self {
+        self.too_few = Some(0);
         self
     }
 
@@ -170,6 +183,7 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
 
     /// What is done on top: by whoever has to place others than the gang.
     pub const fn go_on(&mut self) -> (&mut Statement<'s>, &mut Placer) {
+        self.placed = false;
         (&mut self.statement, self.who.placer)
     }
 
@@ -214,8 +228,16 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
     /// Whether the gang has room without the first so many, or without all if they are fewer, and how many
     /// that are; `None` if that is too much to find out. Where it has, it is in its place.
     pub fn has_room_after(&mut self, removals: usize) -> Option<(bool, usize)> {
+        if self.too_few == Some(removals) {
+            return Some((false, removals));
+        }
         self.go_to(removals)?;
-        Some((self.place(), self.marks.len() - 1))
+        self.placed = self.place();
+        let reached = self.marks.len() - 1;
+        if !self.placed {
+            self.too_few = Some(reached);
+        }
+        Some((self.placed, reached))
     }
 
     /// Where the gang is now.
@@ -235,11 +257,13 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
     /// Places the gang without the first so many, and puts back, the last first, whoever is not in its way;
     /// and of the first `tries` who are, whoever would not be if it were placed anew.
     pub fn spare(&mut self, enough: usize, mut tries: usize) -> Option<Cleared> {
-        self.go_to(enough)?;
-        let mut empty = self.statement.checkpoint();
-        if !self.place() {
+        let is_there = self.placed && self.marks.len() == enough + 1;
+        if !is_there && !self.has_room_after(enough)?.0 {
             return None;
         }
+        // Others are put back now.
+        self.placed = false;
+        let mut empty = self.mark();
         let mut room = self.room();
         let mut asking = self.who_asks(&room);
         let mut gone = Vec::new();
@@ -254,7 +278,9 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
                 back.push(index);
                 continue;
             }
-            if !goes_along && tries > 0 {
+            // With the last of them there is none.
+            let is_needed = index + 1 == enough && self.too_few == Some(index);
+            if !goes_along && !is_needed && tries > 0 {
                 tries -= 1;
                 self.statement.roll_back(empty);
                 back.drain(..).for_each(|one| self.put_back(one));
@@ -312,6 +338,7 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
 
     /// Thinks away the first so many, or all if they are fewer, and nobody else.
     fn go_to(&mut self, removals: usize) -> Option<()> {
+        self.placed = false;
         self.marks.truncate(removals + 1);
         self.statement.roll_back(self.mark());
         while self.marks.len() <= removals {

@@ -64,14 +64,14 @@ impl<T> PerShape<T> {
         self.nodes
     }
 
-    /// What is known of a shape, and the nodes that were touched since; `None` where it is not
-    /// known, or more has changed than is left.
+    /// What is known of a shape, and the nodes that were touched since, each once for all times that it was touched in
+    /// a row; `None` where it is not known, or more has changed than is left.
     pub(super) fn follow<'a>(
         &mut self,
         serial: u64,
         basis: u64,
         nodes: &'a Nodes,
-    ) -> Option<(&mut T, &'a [NodeId])> {
+    ) -> Option<(&mut T, impl Iterator<Item = NodeId> + use<'a, T>)> {
         self.clock += 1;
         let kept = self.kept.get_mut(&serial)?;
         let news = nodes.touched().since(kept.cursor)?;
@@ -80,7 +80,9 @@ impl<T> PerShape<T> {
             return None;
         }
         (kept.cursor, kept.asked) = (nodes.touched().end(), self.clock);
-        Some((&mut kept.known, news))
+        let in_a_row = news.chunk_by(PartialEq::eq);
+        let touched = in_a_row.filter_map(|same| same.first().copied());
+        Some((&mut kept.known, touched))
     }
 
     /// Keeps what was found out about all nodes. Who was not asked for longest is forgotten for it.

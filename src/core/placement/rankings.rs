@@ -62,7 +62,7 @@ impl Rankings {
         let tournament = match self.by_shape.follow(serial, basis, nodes) {
             Some((tournament, touched)) => {
                 for node in touched {
-                    tournament.set(*node, score(&mix, cx, allowed, *node));
+                    tournament.set(node, score(&mix, cx, allowed, node));
                 }
                 tournament
             }
@@ -93,7 +93,7 @@ impl Rankings {
         let arena = match self.confined.follow(serial, basis, nodes) {
             Some((arena, touched)) => {
                 for node in touched {
-                    arena.set(*node, score(&mix, cx, allowed, *node));
+                    arena.set(node, score(&mix, cx, allowed, node));
                 }
                 arena
             }

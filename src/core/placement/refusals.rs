@@ -109,10 +109,12 @@ impl Refusals {
         let (answers, asked) = match self.by_shape.follow(serial, basis, nodes) {
             Some((answers, touched)) => {
                 let filters = asked(profile, cx);
+                let mut nodes_asked = 0;
                 for node in touched {
-                    answers.ask(profile, &filters, cx, *node);
+                    answers.ask(profile, &filters, cx, node);
+                    nodes_asked += 1;
                 }
-                (answers, touched.len())
+                (answers, nodes_asked)
             }
             None => {
                 let anew = Answers::of_all(profile, cx);

@@ -133,6 +133,10 @@ pub(super) fn find(
     };
     let mut rest = units.iter();
     let mut clearing = Clearing::new(statement, who, |_: &ClusterState| rest.next());
+    if leaving.is_empty() {
+        // It was tried before others are asked to go.
+        clearing = clearing.without_room_yet();
+    }
     // Who leaves already may be enough.
     let enough = match clearing.has_room_after(0) {
         Some((true, _)) => Some(0),
