@@ -1,6 +1,5 @@
 //! The programs of `programs/`, which stand in for what a cluster has beside Muster: a kubelet that runs pods as processes
-//! on loopback, what images run, and operators. And where what `hack/spark`, `hack/flink` and `hack/build-training-operator`
-//! fetch and build is.
+//! on loopback, what images run, and operators. And where what `hack/spark`, `hack/flink` and `hack/build-operators` fetch and build is.
 
 use crate::live::Cluster;
 use std::fs::{self, File};
@@ -48,15 +47,10 @@ pub(crate) fn flink_home() -> PathBuf {
     home("flink", "flink", "FLINK_HOME", "lib/flink-dist-2.3.0.jar")
 }
 
-/// Where `hack/build-training-operator` has put it, with the definitions of its kinds.
-pub(crate) fn training_operator_home() -> PathBuf {
-    let name = "training-operator";
-    home(
-        name,
-        "build-training-operator",
-        "TRAINING_OPERATOR_HOME",
-        name,
-    )
+/// Where `hack/build-operators` has put one, with the definitions of its kinds.
+pub(crate) fn operator_home(name: &str) -> PathBuf {
+    let variable = format!("{}_HOME", name.replace('-', "_").to_uppercase());
+    home(name, "build-operators", &variable, name)
 }
 
 /// A program of `programs/`. It ends, with all that it has started, when its standard input does.

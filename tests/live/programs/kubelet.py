@@ -33,7 +33,7 @@ class Pod:
         self.namespace, self.name, self.uid = meta["namespace"], meta["name"], meta["uid"]
         self.spec = pod["spec"]
         self.container = self.spec["containers"][0]
-        self.labels = meta.get("labels", {})
+        self.labels, self.annotations = meta.get("labels", {}), meta.get("annotations", {})
         self.home = kubelet.images.get(self.container.get("image"))
         self.address = kubelet.address()
         self.folder = os.path.join(kubelet.work, f"{self.namespace}_{self.name}")
@@ -133,6 +133,7 @@ class Pod:
         """What a variable of its environment is."""
         field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
         known = {"status.podIP": self.address, "metadata.name": self.name, "metadata.namespace": self.namespace}
+        known |= {f"metadata.annotations['{key}']": value for key, value in self.annotations.items()}
         return known.get(field, "") if field else variable.get("value", "")
 
     def stop(self, grace):
