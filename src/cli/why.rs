@@ -108,7 +108,7 @@ impl Arguments {
                 let pod = self.leader(&client).await?;
                 let (namespace, port) = (&self.lease_namespace, self.port);
                 let proxy =
-                    format!("/api/v1/namespaces/{namespace}/pods/http:{pod}:{port}/proxy{page}");
+                    format!("/api/v1/namespaces/{namespace}/pods/https:{pod}:{port}/proxy{page}");
                 (client, Request::get(proxy).header(FORWARDED, token))
             }
         };

@@ -6,12 +6,15 @@
 //! share: those whose tokens were never found to be somebody's half of it together, and everybody else a quarter.
 
 use super::error_text;
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -28,11 +31,23 @@ const MAX_KNOWN: usize = 1_024;
 /// No token is longer.
 const MAX_TOKEN: usize = 16 << 10;
 
+/// The audience of tokens that are good for nothing but to ask why.
+pub const WHY: &str = "muster.dev/why";
+
+/// For whom a token has to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MadeFor {
+    /// For this audience.
+    Only(&'static str),
+    /// For this audience, or for the API server, as what a kubeconfig has is.
+    OrTheServer(&'static str),
+}
+
 /// How tokens are read, and how much is asked and kept.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// For whom a token has to be made; `None`: for the API server.
-    pub audience: Option<String>,
+    /// Which tokens count.
+    pub made_for: MadeFor,
     /// How long an answer is believed.
     pub believed_for: Duration,
     /// How many answers are kept.
@@ -46,7 +61,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            audience: None,
+            made_for: MadeFor::OrTheServer(WHY),
             believed_for: Duration::from_secs(5),
             kept: 256,
             at_once: 4,
@@ -239,11 +254,14 @@ impl Reviews {
     }
 
     async fn review(&self, token: &str, asked: &Asked) -> kube::Result<Verdict> {
-        let audience = self.settings.audience.clone();
+        let audience = match self.settings.made_for {
+            MadeFor::Only(ours) => Some(ours),
+            MadeFor::OrTheServer(ours) => says_it_is_made_for(token, ours).then_some(ours),
+        };
         let review = TokenReview {
             spec: TokenReviewSpec {
                 token: token.to_owned(),
-                audiences: audience.clone().map(|audience| vec![audience]),
+                audiences: audience.map(|audience| vec![audience.to_owned()]),
             },
             ..TokenReview::default()
         };
@@ -253,7 +271,7 @@ impl Reviews {
         // An API server that knows nothing of audiences says nothing of them: then the token is not for us.
         let is_for_us = audience.is_none_or(|ours| {
             let for_whom = status.audiences.as_ref();
-            for_whom.is_some_and(|all| all.contains(&ours))
+            for_whom.is_some_and(|all| all.iter().any(|one| one == ours))
         });
         let is_known = status.authenticated == Some(true) && is_for_us;
         let user = status.user.filter(|_| is_known);
@@ -271,6 +289,28 @@ impl Reviews {
             Verdict::Forbidden(name)
         })
     }
+}
+
+/// Whether a token says that it is made for this audience. Nothing is believed for that: by it the API server is asked whether
+/// the token is good for that audience, and not whether for itself.
+fn says_it_is_made_for(token: &str, audience: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Claims {
+        aud: Audiences,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Audiences {
+        One(String),
+        Many(Vec<String>),
+    }
+    let claims = token.split('.').nth(1);
+    let claims = claims.and_then(|claims| BASE64_URL_SAFE_NO_PAD.decode(claims).ok());
+    let claims = claims.and_then(|claims| serde_json::from_slice::<Claims>(&claims).ok());
+    claims.is_some_and(|claims| match claims.aud {
+        Audiences::One(one) => one == audience,
+        Audiences::Many(many) => many.iter().any(|one| one == audience),
+    })
 }
 
 fn access_review(user: UserInfo, asked: &Asked) -> SubjectAccessReview {

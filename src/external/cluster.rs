@@ -18,7 +18,7 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, Client, Resource, ResourceExt};
 use muster_api::crd::{BatchJob, Scheduling};
-use muster_cluster::reviews::{Asked, Reviews, Settings, Verdict};
+use muster_cluster::reviews::{Asked, MadeFor, Reviews, Settings, Verdict};
 use muster_cluster::{Metrics, error_text};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -70,7 +70,7 @@ pub async fn serve(listener: TcpListener, options: Options) {
         Arc::clone(&book),
     ));
     let settings = Settings {
-        audience: Some(AUDIENCE.to_owned()),
+        made_for: MadeFor::Only(AUDIENCE),
         believed_for: Duration::from_secs(10),
         kept: 1_024,
         at_once: 16,

@@ -1,9 +1,10 @@
 //! What a running Muster shows over HTTP: `/metrics`, `/healthz`, `/readyz`, `/debug/why`.
 //!
-//! Plain HTTP without authentication (but for `/debug/why`, which asks the API server about everybody:
-//! `why.rs`), so by default on loopback only. Nothing here changes anything, and no request's body is
+//! HTTP without authentication (but for `/debug/why`, which asks the API server about everybody:
+//! `why.rs`), so by default on loopback only; and the same in TLS (`tls.rs`). Nothing here changes anything, and no request's body is
 //! read. Connections are bounded in number and in time.
 
+mod tls;
 mod why;
 
 pub use why::{Desk, FORWARDED};
@@ -20,6 +21,8 @@ use hyper_util::service::TowerToHyperService;
 use muster_cluster::{Health, Metrics, health::Role};
 use std::sync::Arc;
 use std::time::Duration;
+use tls::Tls;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -57,17 +60,40 @@ pub struct Bounds {
     pub connection_for: Duration,
 }
 
+/// What is said on a port.
+#[derive(Clone)]
+struct Pages {
+    plain: Router,
+    encrypted: Option<(Tls, Router)>,
+}
+
 /// Serves the pages, for ever.
 pub async fn serve(listener: TcpListener, shown: Shown) {
     let bounds = Bounds {
         connections: CONNECTIONS,
         connection_for: CONNECTION_FOR,
     };
-    host(listener, router(shown), bounds).await;
+    let tls = Tls::new();
+    if let Err(error) = &tls {
+        tracing::error!(%error, "there is no TLS: `muster why` gets no answer through the API server");
+    }
+    let pages = Pages {
+        plain: router(shown.clone(), false),
+        encrypted: tls.ok().map(|tls| (tls, router(shown, true))),
+    };
+    host_pages(listener, pages, bounds).await;
 }
 
 /// Answers by a router within bounds, for ever.
 pub async fn host(listener: TcpListener, router: Router, bounds: Bounds) {
+    let pages = Pages {
+        plain: router,
+        encrypted: None,
+    };
+    host_pages(listener, pages, bounds).await;
+}
+
+async fn host_pages(listener: TcpListener, pages: Pages, bounds: Bounds) {
     let slots = Arc::new(Semaphore::new(bounds.connections));
     // Said once until it works again: it fails many times a second.
     let mut failing = false;
@@ -76,9 +102,12 @@ pub async fn host(listener: TcpListener, router: Router, bounds: Bounds) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 failing = false;
-                let router = router.clone();
+                let pages = pages.clone();
                 tokio::spawn(async move {
-                    converse(stream, router, bounds.connection_for).await;
+                    let conversation = pages.show(stream, bounds.connection_for);
+                    if let Err(error) = conversation.await {
+                        tracing::debug!(%error, "a connection broke");
+                    }
                     drop(slot);
                 });
             }
@@ -92,16 +121,34 @@ pub async fn host(listener: TcpListener, router: Router, bounds: Bounds) {
     }
 }
 
-async fn converse(stream: TcpStream, router: Router, within: Duration) {
+impl Pages {
+    /// To one who has connected, whichever way they speak.
+    async fn show(self, stream: TcpStream, within: Duration) -> anyhow::Result<()> {
+        let Some((tls, router)) = self.encrypted else {
+            return converse(stream, self.plain, within).await;
+        };
+        if !timeout(HEAD_WITHIN, Tls::is_begun_by(&stream)).await?? {
+            return converse(stream, self.plain, within).await;
+        }
+        let stream = timeout(HEAD_WITHIN, tls.accept(stream)).await??;
+        converse(stream, router, within).await
+    }
+}
+
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    within: Duration,
+) -> anyhow::Result<()> {
     let conversation = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WITHIN)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
         .with_upgrades();
-    match timeout(within, conversation).await {
-        Ok(Ok(())) | Err(_) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "a connection broke"),
+    if let Ok(ended) = timeout(within, conversation).await {
+        ended?;
     }
+    Ok(())
 }
 
 /// Serves what probes ask for, for ever: with connections that nobody takes who reaches the pages.
@@ -113,8 +160,10 @@ pub async fn serve_probes(listener: TcpListener, shown: Shown) {
     host(listener, probes().with_state(shown), bounds).await;
 }
 
-fn router(shown: Shown) -> Router {
-    let desk = shown.desk.clone().map(why::router);
+/// The pages, for who comes in clear or encrypted.
+fn router(shown: Shown, encrypted: bool) -> Router {
+    let desk = shown.desk.clone();
+    let desk = desk.map(|desk| why::router(desk, encrypted));
     probes()
         .route("/metrics", get(metrics))
         .with_state(shown)
@@ -188,7 +237,8 @@ mod tests {
 
     async fn get(shown: &Shown, path: &str) -> (u16, String) {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        let response = router(shown.clone()).oneshot(request).await.unwrap();
+        let response = router(shown.clone(), false).oneshot(request).await;
+        let response = response.unwrap();
         let code = response.status().as_u16();
         let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
         (code, String::from_utf8(body.to_vec()).unwrap())

@@ -1,7 +1,7 @@
 //! `/debug/why/...`: the engine's explanations, for those who may read the object they are about.
 //!
 //! Who asks shows a token (`Authorization: Bearer`, or [`FORWARDED`] through the API server's proxy,
-//! which keeps the former to itself). The API server says whose it is and whether they may `get` the
+//! which keeps the former to itself, and then in TLS only). The API server says whose it is and whether they may `get` the
 //! object; nothing is looked up before. Nothing is changed, and no body is read.
 
 use axum::Router;
@@ -33,17 +33,25 @@ pub struct Desk {
     pub reviews: Arc<Reviews>,
 }
 
+/// A desk, and how who comes there has come.
+#[derive(Clone)]
+struct Window {
+    desk: Desk,
+    encrypted: bool,
+}
+
 /// The pages.
-pub(super) fn router(desk: Desk) -> Router {
+pub(super) fn router(desk: Desk, encrypted: bool) -> Router {
+    let window = Window { desk, encrypted };
     Router::new()
         .route("/debug/why/podgroups/{namespace}/{name}", get(pod_group))
         .route("/debug/why/queues/{name}", get(queue))
         .route("/debug/why/testbeds/{name}", get(testbed))
-        .with_state(desk)
+        .with_state(window)
 }
 
 async fn pod_group(
-    State(desk): State<Desk>,
+    State(window): State<Window>,
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
@@ -52,28 +60,32 @@ async fn pod_group(
         namespace: Some(namespace.clone()),
         name: name.clone(),
     };
-    if let Err(refusal) = desk.admit(&headers, &object).await {
+    if let Err(refusal) = window.admit(&headers, &object).await {
         return refusal;
     }
-    let found = desk.explanations.gang(&namespace, &name);
+    let found = window.desk.explanations.gang(&namespace, &name);
     answer(found.as_ref(), &format!("PodGroup {namespace}/{name}"))
 }
 
-async fn queue(State(desk): State<Desk>, Path(name): Path<String>, headers: HeaderMap) -> Response {
+async fn queue(
+    State(window): State<Window>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     let object = Object {
         resource: "queues",
         namespace: None,
         name: name.clone(),
     };
-    if let Err(refusal) = desk.admit(&headers, &object).await {
+    if let Err(refusal) = window.admit(&headers, &object).await {
         return refusal;
     }
-    let found = desk.explanations.queue(&name);
+    let found = window.desk.explanations.queue(&name);
     answer(found.as_deref(), &format!("Queue {name}"))
 }
 
 async fn testbed(
-    State(desk): State<Desk>,
+    State(window): State<Window>,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Response {
@@ -82,14 +94,14 @@ async fn testbed(
         namespace: None,
         name: name.clone(),
     };
-    if let Err(refusal) = desk.admit(&headers, &object).await {
+    if let Err(refusal) = window.admit(&headers, &object).await {
         return refusal;
     }
-    let found = desk.explanations.testbed(&name);
+    let found = window.desk.explanations.testbed(&name);
     answer(found.as_deref(), &format!("Testbed {name}"))
 }
 
-impl Desk {
+impl Window {
     /// Lets in who may read the object.
     async fn admit(&self, headers: &HeaderMap, object: &Object) -> Result<(), Response> {
         let namespace = object.namespace.as_deref().unwrap_or("default");
@@ -98,6 +110,10 @@ impl Desk {
                 StatusCode::BAD_REQUEST,
                 "this is no name of an object",
             ));
+        }
+        if headers.contains_key(FORWARDED) && !self.encrypted {
+            let words = "a token that comes through the API server has to come encrypted: ask https:POD:PORT";
+            return Err(said(StatusCode::BAD_REQUEST, words));
         }
         let Some(token) = token(headers) else {
             let mut response = said(StatusCode::UNAUTHORIZED, "a bearer token is wanted");
@@ -112,7 +128,8 @@ impl Desk {
             Some(namespace) => format!("get {kind}.muster.dev {name} in {namespace}"),
             None => format!("get {kind}.muster.dev {name}"),
         };
-        match self.reviews.may_get(token, object).await {
+        let desk = &self.desk;
+        match desk.reviews.may_get(token, object).await {
             Verdict::Allowed => {}
             Verdict::Unknown => {
                 let words = "the API server does not know this token";
@@ -131,8 +148,8 @@ impl Desk {
                 return Err(said(StatusCode::SERVICE_UNAVAILABLE, &words));
             }
         }
-        if self.health.role() != Role::Leading {
-            let holder = self.health.holder();
+        if desk.health.role() != Role::Leading {
+            let holder = desk.health.holder();
             let holder = holder.unwrap_or_else(|| "nobody".to_owned());
             let words = format!("this instance does not schedule: {holder} has the lease");
             return Err(said(StatusCode::SERVICE_UNAVAILABLE, &words));

@@ -2,6 +2,8 @@
 //! that nobody is told anything before.
 
 use crate::fake_api::{Asked, FakeApi, Reply, status};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use muster::cluster::health::Role;
 use muster::cluster::reviews::{Object, Reviews, Verdict};
 use muster::cluster::{Explanations, Health, Metrics};
@@ -13,9 +15,55 @@ use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::advance;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+
+/// Believes whoever is there.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
 
 /// An API server that knows the tokens of `ann` and of `bob`; `ann` may get what she likes.
 fn script(asked: &Asked) -> Reply {
@@ -199,7 +247,29 @@ async fn pages(role: Role) -> (SocketAddr, FakeApi) {
 
 /// The code and the body of an answer.
 async fn get(address: SocketAddr, page: &str, header: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).await.unwrap();
+    get_over(TcpStream::connect(address).await.unwrap(), page, header).await
+}
+
+/// The same as the API server's proxy asks: in TLS, and for no name.
+async fn get_encrypted(address: SocketAddr, page: &str, header: &str) -> (u16, String) {
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        .with_no_client_auth();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("10.0.0.7").unwrap();
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream);
+    get_over(stream.await.unwrap(), page, header).await
+}
+
+async fn get_over(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    page: &str,
+    header: &str,
+) -> (u16, String) {
     let request = format!("GET {page} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n{header}\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
@@ -218,8 +288,6 @@ async fn who_may_read_an_object_is_told_why_and_nobody_else() {
     assert_eq!(code, 200, "{body}");
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(body["books"]["name"], "q");
-    let (code, _) = get(address, page, "x-muster-authorization: Bearer ann\r\n").await;
-    assert_eq!(code, 200);
     let (code, body) = get(address, page, "authorization: Bearer bob\r\n").await;
     assert_eq!(
         (code, body.as_str()),
@@ -250,6 +318,70 @@ async fn who_may_read_an_object_is_told_why_and_nobody_else() {
     );
     let (code, _) = get(address, "/debug/why/podgroups/ml/train", ann).await;
     assert_eq!(code, 404);
+}
+
+#[tokio::test]
+async fn a_token_that_comes_through_a_proxy_is_taken_encrypted_only() {
+    let (address, api) = pages(Role::Leading).await;
+    let page = "/debug/why/queues/q";
+    let forwarded = "x-muster-authorization: Bearer ann\r\n";
+    let (code, body) = get(address, page, forwarded).await;
+    assert_eq!(code, 400, "{body}");
+    assert!(body.contains("has to come encrypted"), "{body}");
+    assert!(api.asked().is_empty());
+    let (code, body) = get_encrypted(address, page, forwarded).await;
+    assert_eq!(code, 200, "{body}");
+    // The other pages are there, too.
+    let (code, body) = get_encrypted(address, "/healthz", "").await;
+    assert_eq!((code, body.as_str()), (200, "ok\n"));
+}
+
+#[tokio::test]
+async fn who_begins_in_neither_way_keeps_nobody_from_an_answer() {
+    let (address, _) = pages(Role::Leading).await;
+    let mut silent = Vec::new();
+    for begun in [&b""[..], b"\x16", b"\x16\x03\x01", b"\x00\xff"] {
+        for _ in 0..12 {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(begun).await.unwrap();
+            silent.push(stream);
+        }
+    }
+    let (code, _) = get(address, "/healthz", "").await;
+    assert_eq!(code, 200);
+    // A handshake that is not gone on with ends by itself.
+    let (code, _) = get_encrypted(address, "/healthz", "").await;
+    assert_eq!(code, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_of_an_audience_of_its_own_is_good_for_asking_why() {
+    let claims = |aud: Value| {
+        let claims = json!({"sub": "ann", "aud": aud}).to_string();
+        format!("head.{}.sign", BASE64_URL_SAFE_NO_PAD.encode(claims))
+    };
+    let (api, client) = FakeApi::of_reviews(|asked| {
+        let spec = &asked.body["spec"];
+        if asked.line.contains("subjectaccessreviews") {
+            return Reply::Json(201, json!({"spec": spec, "status": {"allowed": true}}));
+        }
+        let user = json!({"username": "ann"});
+        let status = json!({"authenticated": true, "user": user, "audiences": spec["audiences"]});
+        Reply::Json(201, json!({"spec": spec, "status": status}))
+    });
+    let reviews = Reviews::new(client);
+    for (aud, asks) in [
+        (json!(["muster.dev/why"]), json!(["muster.dev/why"])),
+        (json!("muster.dev/why"), json!(["muster.dev/why"])),
+        (json!(["https://kubernetes.default.svc"]), Value::Null),
+    ] {
+        let token = claims(aud);
+        assert_eq!(reviews.may_get(&token, &train()).await, Verdict::Allowed);
+        let asked = api.asked();
+        let review = &asked[asked.len() - 2];
+        assert_eq!(review.body["spec"]["audiences"], asks);
+        assert_eq!(review.body["spec"]["token"], token.as_str());
+    }
 }
 
 #[tokio::test]
