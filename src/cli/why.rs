@@ -96,7 +96,8 @@ impl Arguments {
             .within(namespace.unwrap_or(&config.default_namespace));
         let mut token = self.token(&config).await?;
         token.set_sensitive(true);
-        let page = page(&target);
+        let home = namespace.unwrap_or(&config.default_namespace);
+        let page = page(&target, home);
         let (client, request) = match &self.server {
             Some(server) => {
                 let client = client::client(&direct(&config, server), Transport::Http1, WITHIN)?;
@@ -224,12 +225,15 @@ impl Arguments {
     }
 }
 
-fn page(target: &Target) -> String {
+/// Of something that has no namespace, who asks also says in which they are at home.
+fn page(target: &Target, home: &str) -> String {
     let name = &target.name;
     match &target.namespace {
         Some(namespace) => format!("/debug/why/podgroups/{namespace}/{name}"),
-        None if target.kind == TargetKind::Testbed => format!("/debug/why/testbeds/{name}"),
-        None => format!("/debug/why/queues/{name}"),
+        None if target.kind == TargetKind::Testbed => {
+            format!("/debug/why/testbeds/{name}?namespace={home}")
+        }
+        None => format!("/debug/why/queues/{name}?namespace={home}"),
     }
 }
 

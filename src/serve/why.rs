@@ -2,18 +2,20 @@
 //!
 //! Who asks shows a token (`Authorization: Bearer`, or [`FORWARDED`] through the API server's proxy,
 //! which keeps the former to itself, and then in TLS only). The API server says whose it is and whether they may `get` the
-//! object; nothing is looked up before. Nothing is changed, and no body is read.
+//! object; nothing is looked up before. Names of gangs of other namespaces are for who may list PodGroups there. Nothing is
+//! changed, and no body is read.
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use muster_cluster::health::Role;
-use muster_cluster::reviews::{Object, Reviews, Verdict};
+use muster_cluster::reviews::{Asked, Object, Reviews, Verdict};
 use muster_cluster::{Explanations, Health};
 use serde::Serialize;
+use std::iter;
 use std::sync::Arc;
 
 /// The header with the token where a proxy keeps `Authorization` to itself.
@@ -60,16 +62,21 @@ async fn pod_group(
         namespace: Some(namespace.clone()),
         name: name.clone(),
     };
-    if let Err(refusal) = window.admit(&headers, &object).await {
-        return refusal;
+    let sight = match window.admit(&headers, &object, Some(&namespace)).await {
+        Ok(sight) => sight,
+        Err(refusal) => return refusal,
+    };
+    let mut found = window.desk.explanations.gang(&namespace, &name);
+    if let (Some(found), Sight::Of(namespace)) = (&mut found, sight) {
+        found.hide_others(namespace.as_deref());
     }
-    let found = window.desk.explanations.gang(&namespace, &name);
     answer(found.as_ref(), &format!("PodGroup {namespace}/{name}"))
 }
 
 async fn queue(
     State(window): State<Window>,
     Path(name): Path<String>,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
     let object = Object {
@@ -77,16 +84,22 @@ async fn queue(
         namespace: None,
         name: name.clone(),
     };
-    if let Err(refusal) = window.admit(&headers, &object).await {
-        return refusal;
+    let reader = reader_in(query.as_deref());
+    let sight = match window.admit(&headers, &object, reader.as_deref()).await {
+        Ok(sight) => sight,
+        Err(refusal) => return refusal,
+    };
+    let mut found = window.desk.explanations.queue(&name);
+    if let (Some(found), Sight::Of(namespace)) = (&mut found, sight) {
+        Arc::make_mut(found).hide_others(namespace.as_deref());
     }
-    let found = window.desk.explanations.queue(&name);
     answer(found.as_deref(), &format!("Queue {name}"))
 }
 
 async fn testbed(
     State(window): State<Window>,
     Path(name): Path<String>,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
     let object = Object {
@@ -94,16 +107,41 @@ async fn testbed(
         namespace: None,
         name: name.clone(),
     };
-    if let Err(refusal) = window.admit(&headers, &object).await {
-        return refusal;
+    let reader = reader_in(query.as_deref());
+    let sight = match window.admit(&headers, &object, reader.as_deref()).await {
+        Ok(sight) => sight,
+        Err(refusal) => return refusal,
+    };
+    let mut found = window.desk.explanations.testbed(&name);
+    if let (Some(found), Sight::Of(namespace)) = (&mut found, sight) {
+        Arc::make_mut(found).hide_others(namespace.as_deref());
     }
-    let found = window.desk.explanations.testbed(&name);
     answer(found.as_deref(), &format!("Testbed {name}"))
 }
 
+/// Whose gangs somebody may read.
+enum Sight {
+    /// Everybody's.
+    Everybody,
+    /// Those of a namespace, or nobody's.
+    Of(Option<String>),
+}
+
+/// The namespace of which who asks about something that has none says that they are at home there.
+fn reader_in(query: Option<&str>) -> Option<String> {
+    let mut said = form_urlencoded::parse(query?.as_bytes());
+    let namespace = said.find(|(name, _)| name == "namespace")?.1.into_owned();
+    is_name(&namespace).then_some(namespace)
+}
+
 impl Window {
-    /// Lets in who may read the object.
-    async fn admit(&self, headers: &HeaderMap, object: &Object) -> Result<(), Response> {
+    /// Lets in who may read the object; says whose gangs they may read, of this namespace if not of all.
+    async fn admit(
+        &self,
+        headers: &HeaderMap,
+        object: &Object,
+        reader: Option<&str>,
+    ) -> Result<Sight, Response> {
         let namespace = object.namespace.as_deref().unwrap_or("default");
         if !is_name(namespace) || !is_name(&object.name) {
             return Err(said(
@@ -129,24 +167,10 @@ impl Window {
             None => format!("get {kind}.muster.dev {name}"),
         };
         let desk = &self.desk;
-        match desk.reviews.may_get(token, object).await {
-            Verdict::Allowed => {}
-            Verdict::Unknown => {
-                let words = "the API server does not know this token";
-                return Err(said(StatusCode::UNAUTHORIZED, words));
-            }
-            Verdict::Forbidden(user) => {
-                let words = format!("{user} may not {what}");
-                return Err(said(StatusCode::FORBIDDEN, &words));
-            }
-            Verdict::Busy => {
-                let words = "too many ask at once; try again in a second";
-                return Err(said(StatusCode::TOO_MANY_REQUESTS, words));
-            }
-            Verdict::Failed(error) => {
-                let words = format!("nobody could say whether you may {what}: {error}");
-                return Err(said(StatusCode::SERVICE_UNAVAILABLE, &words));
-            }
+        let verdict = desk.reviews.may_get(token, object).await;
+        if let Some(user) = is_refused(verdict, &what)? {
+            let words = format!("{user} may not {what}");
+            return Err(said(StatusCode::FORBIDDEN, &words));
         }
         if desk.health.role() != Role::Leading {
             let holder = desk.health.holder();
@@ -154,7 +178,51 @@ impl Window {
             let words = format!("this instance does not schedule: {holder} has the lease");
             return Err(said(StatusCode::SERVICE_UNAVAILABLE, &words));
         }
-        Ok(())
+        for namespace in iter::once(None).chain(reader.map(Some)) {
+            let list = Asked {
+                verb: "list",
+                resource: "podgroups",
+                namespace: namespace.map(str::to_owned),
+                name: None,
+            };
+            let verdict = desk.reviews.may(token, &list).await;
+            if is_refused(verdict, "list podgroups.muster.dev")?.is_none() {
+                return Ok(match namespace {
+                    None => Sight::Everybody,
+                    Some(namespace) => Sight::Of(Some(namespace.to_owned())),
+                });
+            }
+        }
+        Ok(Sight::Of(None))
+    }
+}
+
+/// Whom the API server does not let do something, or why nobody knows.
+fn is_refused(verdict: Verdict, what: &str) -> Result<Option<String>, Unknown> {
+    match verdict {
+        Verdict::Allowed => Ok(None),
+        Verdict::Forbidden(user) => Ok(Some(user)),
+        Verdict::Unknown => {
+            let words = "the API server does not know this token";
+            Err(Unknown(StatusCode::UNAUTHORIZED, words.to_owned()))
+        }
+        Verdict::Busy => {
+            let words = "too many ask at once; try again in a second";
+            Err(Unknown(StatusCode::TOO_MANY_REQUESTS, words.to_owned()))
+        }
+        Verdict::Failed(error) => {
+            let words = format!("nobody could say whether you may {what}: {error}");
+            Err(Unknown(StatusCode::SERVICE_UNAVAILABLE, words))
+        }
+    }
+}
+
+/// Why nobody knows what somebody may.
+struct Unknown(StatusCode, String);
+
+impl From<Unknown> for Response {
+    fn from(Unknown(code, words): Unknown) -> Self {
+        said(code, &words)
     }
 }
 

@@ -9,7 +9,7 @@ use muster::cluster::reviews::{Object, Reviews, Verdict};
 use muster::cluster::{Explanations, Health, Metrics};
 use muster::core::engine::Scheduler;
 use muster::model::units::Time;
-use muster::model::{Event, QueueSpec, TestbedSpec};
+use muster::model::{Event, GangSpec, PodSpec, QueueSpec, TestbedSpec, plain};
 use muster::serve::{Desk, Shown, serve};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -65,19 +65,26 @@ impl ServerCertVerifier for Anybody {
     }
 }
 
-/// An API server that knows the tokens of `ann` and of `bob`; `ann` may get what she likes.
+/// An API server that knows the tokens of `ann`, `bob`, `cat` and `dan`; `ann` may get and list what she likes, `cat` get, and list
+/// in namespace `ml`, and `dan` get only.
 fn script(asked: &Asked) -> Reply {
     let spec = &asked.body["spec"];
     let token = spec["token"].as_str();
     match asked.line.as_str() {
         "POST /apis/authentication.k8s.io/v1/tokenreviews?" => {
             let user = json!({"username": token, "groups": ["g"], "extra": {"k": ["v"]}});
-            let known = matches!(token, Some("ann" | "bob"));
+            let known = matches!(token, Some("ann" | "bob" | "cat" | "dan"));
             let status = json!({"authenticated": known, "user": user});
             Reply::Json(201, json!({"spec": spec, "status": status}))
         }
         "POST /apis/authorization.k8s.io/v1/subjectaccessreviews?" => {
-            let allowed = spec["user"] == "ann";
+            let what = &spec["resourceAttributes"];
+            let allowed = match spec["user"].as_str() {
+                Some("ann") => true,
+                Some("cat") => what["verb"] == "get" || what["namespace"] == "ml",
+                Some("dan") => what["verb"] == "get",
+                _ => false,
+            };
             Reply::Json(201, json!({"spec": spec, "status": {"allowed": allowed}}))
         }
         other => panic!("{other}"),
@@ -208,7 +215,7 @@ async fn who_asks_much_and_who_shows_tokens_of_nobody_leave_room_for_others() {
     );
 }
 
-/// The pages of an instance that knows queue `q`, and how it is doing.
+/// The pages of an instance that knows queue `q`, in which gangs of two namespaces wait, and how it is doing.
 async fn pages(role: Role) -> (SocketAddr, FakeApi) {
     let (api, client) = FakeApi::of_reviews(script);
     let mut scheduler = Scheduler::default();
@@ -225,6 +232,19 @@ async fn pages(role: Role) -> (SocketAddr, FakeApi) {
         ..TestbedSpec::default()
     };
     scheduler.apply(Time::ZERO, Event::is(testbed));
+    for (namespace, name) in [("ml", "first"), ("other", "second")] {
+        let key = plain::key(namespace, name);
+        let group = GangSpec {
+            queue: Some("q".to_owned()),
+            ..plain::group(key, 1)
+        };
+        scheduler.apply(Time::ZERO, Event::is(group));
+        let pod = PodSpec {
+            gang: plain::member_of(name),
+            ..plain::pod(namespace, name.to_owned(), plain::amounts([("cpu", 1_000)]))
+        };
+        scheduler.apply(Time::ZERO, Event::is(pod));
+    }
     let _ = scheduler.cycle(Time::ZERO);
     let explanations = Explanations::default();
     explanations.take(scheduler.take_explained(Time::ZERO).0);
@@ -318,6 +338,35 @@ async fn who_may_read_an_object_is_told_why_and_nobody_else() {
     );
     let (code, _) = get(address, "/debug/why/podgroups/ml/train", ann).await;
     assert_eq!(code, 404);
+}
+
+#[tokio::test]
+async fn names_of_other_namespaces_are_for_who_may_list_podgroups_there() {
+    let (address, _) = pages(Role::Leading).await;
+    let hidden = "a gang of another namespace";
+    for (user, page, first) in [
+        ("ann", "queues/q", ["ml/first", "other/second"]),
+        ("cat", "queues/q?namespace=ml", ["ml/first", hidden]),
+        ("dan", "queues/q?namespace=ml", [hidden, hidden]),
+        ("cat", "queues/q", [hidden, hidden]),
+    ] {
+        let header = format!("authorization: Bearer {user}\r\n");
+        let (code, body) = get(address, &format!("/debug/why/{page}"), &header).await;
+        assert_eq!(code, 200, "{body}");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body["first"], json!(first), "{user} {page}");
+        let head = body["head"]["message"].as_str().unwrap();
+        assert_eq!(head.is_empty(), first[0] == hidden, "{user}: {head}");
+    }
+    // What is ahead of one's own gang.
+    let page = "/debug/why/podgroups/other/second";
+    for (user, first) in [("ann", "ml/first"), ("dan", hidden)] {
+        let header = format!("authorization: Bearer {user}\r\n");
+        let (_, body) = get(address, page, &header).await;
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body["waits"]["ahead"]["first"], json!([first]), "{body}");
+        assert_eq!(body["name"], "second");
+    }
 }
 
 #[tokio::test]

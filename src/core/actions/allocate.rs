@@ -285,7 +285,7 @@ fn find_room_later(
         if let Some(words) = reservation::in_words(cx, gang_id, kept_for.as_ref()) {
             why = Why::new(why.reason, &format!("{} ({words})", why.message));
         }
-        cx.agenda.note_mut(gang_id).tried.kept_for = kept_for;
+        cx.agenda.note_mut(gang_id).tried.kept_for = kept_for.map(|(_, kept_for)| kept_for);
         if reservation::holds_its_queue(cx, gang_id) {
             return block(cx, gang_id, why, Awaited::Room, true, None);
         }

@@ -310,6 +310,34 @@ impl ClusterState {
         format!("{}/{}", gang.key.namespace, self.gang_name(id))
     }
 
+    /// What a gang is called where a namespace's people read it, on objects there. Who another namespace has there is no
+    /// business of theirs: it is called by its uid, by which an administrator finds it (as kube-scheduler's events of
+    /// preemption do).
+    #[must_use]
+    pub fn gang_title_in(&self, namespace: &str, id: GangId) -> String {
+        let Some(gang) = self.gang(id) else {
+            return String::new();
+        };
+        if gang.key.namespace == namespace {
+            return self.gang_title(id);
+        }
+        let of_group = gang.definitions.first().map(|one| one.uid.as_str());
+        let of_pod = || gang.members.first().and_then(|id| self.pod(*id));
+        let uid = of_group.or_else(|| Some(of_pod()?.key.uid.as_str()));
+        match uid.filter(|uid| !uid.is_empty()) {
+            Some(uid) => format!("a gang of another namespace (uid {uid})"),
+            None => "a gang of another namespace".to_owned(),
+        }
+    }
+
+    /// The same on what there is of a gang.
+    #[must_use]
+    pub fn gang_title_for(&self, reader: GangId, id: GangId) -> String {
+        let reader = self.gang(reader);
+        let namespace = reader.map_or("", |gang| gang.key.namespace.as_str());
+        self.gang_title_in(namespace, id)
+    }
+
     /// What it is called in its namespace.
     #[must_use]
     pub fn gang_name(&self, id: GangId) -> &str {

@@ -104,7 +104,6 @@ fn is_allowed(cx: &Cycle<'_>, plan: &Plan) -> bool {
 
 /// Orders the evictions, and holds all places.
 fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan, limits: &MoveLimits) -> Why {
-    let title = cx.state.gang_title(gang_id);
     let queue = cx.state.queue_name(gang_id).to_owned();
     let arrival = cx.state[gang_id].arrival;
     let rests_until = cx.now + limits.rest;
@@ -112,6 +111,7 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan, limits: &MoveLimi
     let mut titles = Vec::new();
     for one in &plan.moved {
         let nodes: BTreeSet<NodeId> = one.to.iter().map(|(_, node)| *node).collect();
+        let title = cx.state.gang_title_for(one.gang, gang_id);
         let message = format!(
             "moved so that {title} of queue {queue} has room: it fits elsewhere as well, and its place on \
              {} is held for it for {}",
@@ -145,6 +145,8 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan, limits: &MoveLimi
     counts.gangs += plan.moved.len() as u64;
     counts.pods += pods as u64;
     let nodes = plan.room.nodes();
+    let first = plan.moved.first();
+    let first = first.map(|one| cx.state.gang_title_for(gang_id, one.gang));
     let others = match titles.len() {
         1 => String::new(),
         more => format!(" and {} more", counted(more - 1, "gang")),
@@ -153,7 +155,7 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan, limits: &MoveLimi
         "its place on {} is held for it until {} of {}{others} {} moved elsewhere",
         counted(nodes.len(), "node"),
         counted(pods, "pod"),
-        titles.first().map_or("", String::as_str),
+        first.unwrap_or_default(),
         if pods == 1 { "has" } else { "have" },
     );
     Why::new("Preempting", &message)

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 /// Sends the ghosts away that are on the slots of a gang.
 pub(super) fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, room: &Room) {
-    let title = cx.state.gang_title(gang_id);
     let beneficiary: GangKey = cx.state[gang_id].key.clone();
     for (_, slot) in &room.seats {
         let ghost = cx.state.slot(*slot).and_then(|slot| slot.ghost());
@@ -25,6 +24,7 @@ pub(super) fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, room: &Room) {
         if wait || pod.terminating || !pod.holds_node() {
             continue;
         }
+        let title = cx.state.gang_title_in(&pod.key.namespace, gang_id);
         let message = format!("slot {} is for {title}", slot.position());
         cx.orders.evictions.push(Evict {
             pod: pod.key.clone(),

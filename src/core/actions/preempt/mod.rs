@@ -58,6 +58,9 @@ const PAUSES: Doubling = Doubling {
 /// So many of those who go are noted by name.
 const MAX_NAMES: usize = 5;
 
+/// A PodDisruptionBudget: its namespace and its name.
+type Budget = (String, String);
+
 /// Makes room for a gang that found none, if others may be taken off their nodes for it. Says so; or who does not
 /// give it that room.
 pub(super) fn make_room(
@@ -209,9 +212,7 @@ fn find_plan(
 
 /// Orders the evictions, and holds the place.
 fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
-    let title = cx.state.gang_title(gang_id);
     let queue = cx.state.queue_name(gang_id).to_owned();
-    let message = format!("preempted for {title} of queue {queue}");
     let violated = violations(cx, &plan.victims);
     let whole: BTreeSet<GangId> = plan
         .victims
@@ -224,7 +225,10 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
     }
     for (unit, violated) in plan.victims.iter().zip(&violated) {
         if unit.whole || !whole.contains(&unit.gang) {
-            let message: Arc<str> = (message.clone() + &in_violation_of(violated)).into();
+            let title = cx.state.gang_title_for(unit.gang, gang_id);
+            let violated = in_violation_of(violated, &cx.state[unit.gang].key.namespace);
+            let message = format!("preempted for {title} of queue {queue}{violated}");
+            let message: Arc<str> = message.into();
             send_away(cx, gang_id, unit, &message);
         }
     }
@@ -233,9 +237,9 @@ fn carry_out(cx: &mut Cycle<'_>, gang_id: GangId, plan: &Plan) -> Why {
     }
     let why = take_place(cx, gang_id, &plan.room);
     cx.orders.room.found += u64::from(!plan.victims.is_empty());
-    let all: BTreeSet<String> = violated.into_iter().flatten().collect();
+    let all: BTreeSet<Budget> = violated.into_iter().flatten().collect();
     cx.orders.room.violations += u64::from(!all.is_empty());
-    let violated = in_violation_of(&all.into_iter().collect::<Vec<_>>());
+    let violated = in_violation_of(&all, &cx.state[gang_id].key.namespace);
     Why::new(why.reason, &format!("{}{violated}", why.message))
 }
 
@@ -306,25 +310,24 @@ fn send_away(cx: &mut Cycle<'_>, gang_id: GangId, unit: &Unit, message: &Arc<str
 }
 
 /// Which PodDisruptionBudgets each of these takes too much of.
-fn violations(cx: &Cycle<'_>, victims: &[Unit]) -> Vec<Vec<String>> {
+fn violations(cx: &Cycle<'_>, victims: &[Unit]) -> Vec<BTreeSet<Budget>> {
     let mut spending = Spending::new(cx.state);
-    let spend = |unit: &Unit| {
-        let violated = spending.spend(&unit.pods).into_iter();
-        violated
-            .map(|(namespace, name)| format!("{namespace}/{name}"))
-            .collect()
-    };
+    let owned = |(namespace, name): (&str, &str)| (namespace.to_owned(), name.to_owned());
+    let spend = |unit: &Unit| spending.spend(&unit.pods).into_iter().map(owned).collect();
     victims.iter().map(spend).collect()
 }
 
-fn in_violation_of(budgets: &[String]) -> String {
-    match budgets {
-        [] => String::new(),
-        [one] => format!("; this violates PodDisruptionBudget {one}, and nothing else helps"),
-        many => format!(
-            "; this violates PodDisruptionBudgets {}, and nothing else helps",
-            many.join(", ")
-        ),
+/// In words on an object of this namespace, which do not say what others have.
+fn in_violation_of(budgets: &BTreeSet<Budget>, namespace: &str) -> String {
+    let (own, others): (Vec<_>, Vec<_>) = budgets.iter().partition(|(of, _)| of == namespace);
+    let own = own.iter().map(|(of, name)| format!("{of}/{name}"));
+    let others = (!others.is_empty()).then(|| format!("{} of other namespaces", others.len()));
+    let all: Vec<String> = own.chain(others).collect();
+    let all = all.join(", ");
+    match budgets.len() {
+        0 => String::new(),
+        1 => format!("; this violates PodDisruptionBudget {all}, and nothing else helps"),
+        _ => format!("; this violates PodDisruptionBudgets {all}, and nothing else helps"),
     }
 }
 

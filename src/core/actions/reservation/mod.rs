@@ -424,7 +424,7 @@ fn freed_before(cx: &Cycle<'_>, node: NodeId, before: Option<Time>) -> Tally {
 }
 
 /// For whom room is kept that a gang may not take.
-pub(super) fn kept_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<KeptFor> {
+pub(super) fn kept_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<(GangId, KeptFor)> {
     let view = view_of(cx, gang_id);
     let reserved = cx.claims.reserved.iter();
     let reserved = reserved.map(|(id, one)| (id, one.slot, one.keeps()));
@@ -433,18 +433,19 @@ pub(super) fn kept_for(cx: &Cycle<'_>, gang_id: GangId) -> Option<KeptFor> {
     let others = reserved.chain(held);
     let mut others = others.filter(|(_, slot, nodes)| view.has(*slot) && *nodes > 0);
     let (first, _, nodes) = others.next()?;
-    Some(KeptFor {
+    let kept_for = KeptFor {
         first: cx.state.gang_title(*first),
         nodes,
         others: others.count(),
-    })
+    };
+    Some((*first, kept_for))
 }
 
 /// In words for whom room is kept that a gang may not take, or where its own place is.
 pub(super) fn in_words(
     cx: &Cycle<'_>,
     gang_id: GangId,
-    kept_for: Option<&KeptFor>,
+    kept_for: Option<&(GangId, KeptFor)>,
 ) -> Option<String> {
     if let Some(own) = cx.claims.reserved.get(&gang_id) {
         let until = if own.at.is_some() {
@@ -457,8 +458,9 @@ pub(super) fn in_words(
             counted(own.on().len(), "node")
         ));
     }
-    let kept_for = kept_for?;
-    let (title, on) = (&kept_for.first, counted(kept_for.nodes, "node"));
+    let (first, kept_for) = kept_for?;
+    let title = cx.state.gang_title_for(gang_id, *first);
+    let on = counted(kept_for.nodes, "node");
     let more = match kept_for.others {
         0 => String::new(),
         more => format!(", and for {more} others"),

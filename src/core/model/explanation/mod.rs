@@ -8,6 +8,7 @@
 
 mod claims;
 mod gang;
+mod hide;
 mod news;
 mod numbers;
 mod queue;
