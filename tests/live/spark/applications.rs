@@ -1,7 +1,7 @@
 //! Spark applications without an operator, submitted as `examples/workloads/spark` shows: with PodGroups that Spark makes
 //! itself, or does not.
 
-use crate::live::{Cluster, PODS, text, within};
+use crate::live::{Cluster, PODS, condition, text, within};
 use crate::programs::{self, PATIENCE, Program, spark_home};
 use muster::model::units::Millis;
 use serde_json::Value;
@@ -226,12 +226,27 @@ fn of_two_applications_with_room_for_one_each_runs_in_its_turn() {
 }
 
 #[test]
-fn an_application_grows_and_shrinks_as_it_needs() {
+fn an_application_grows_and_shrinks_as_it_needs_within_the_limit_of_its_queue() {
     let lab = Lab::start(2, "4");
+    let queue = |limit: &str| {
+        lab.cluster.apply(&format!(
+            "{{apiVersion: muster.dev/v1alpha1, kind: Queue, metadata: {{name: small}}, \
+             spec: {{limit: {{cpu: {limit}}}}}}}"
+        ));
+    };
+    // Of four executors of one CPU it has room for two beside the driver of half a one.
+    queue("2500m");
+    let template = lab.file("pod-group.yaml");
+    let group = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n\
+                 spec: {minMember: 1, minResources: {cpu: 1500m, memory: 1792Mi}, queue: small}\n";
+    fs::write(&template, group).unwrap();
+    let template = template.display();
+    let template = format!("spark.kubernetes.scheduler.volcano.podGroupTemplateFile={template}");
     let muster = lab.cluster.muster();
     let [start, go, end] = ["start", "go", "end"].map(|name| lab.file(name));
     let app = programs::file("spark_waves.py");
     let dynamic = [
+        template.as_str(),
         "spark.executor.instances=1",
         "spark.dynamicAllocation.enabled=true",
         "spark.dynamicAllocation.shuffleTracking.enabled=true",
@@ -251,6 +266,27 @@ fn an_application_grows_and_shrinks_as_it_needs() {
     };
     counts(1);
     fs::write(start, "").unwrap();
+    let said = |pod: &Value| {
+        let waits = condition(&pod["status"], "PodScheduled");
+        waits.map_or_else(String::new, |waits| text(waits, "/message"))
+    };
+    let limit = "queue small would hold 3500m cpu, and its limit is 2500m cpu";
+    within(
+        PATIENCE,
+        "two of four run, and the others are told why",
+        || {
+            let executors = lab.executors(&group);
+            let waiting = executors
+                .iter()
+                .filter(|pod| pod["spec"]["nodeName"].is_null());
+            let told: Vec<_> = waiting.map(said).collect();
+            executors.len() == 4
+                && lab.running(&group) == 2
+                && told.len() == 2
+                && told.iter().all(|words| words.contains(limit))
+        },
+    );
+    queue("4500m");
     counts(4);
     fs::write(go, "").unwrap();
     counts(1);
