@@ -38,6 +38,7 @@ mod dry_run_cli;
 mod end_to_end;
 mod external_flags;
 mod framework;
+mod left_out;
 mod log_cli;
 mod metrics_docs;
 mod migrate;
