@@ -29,12 +29,18 @@ impl Turn {
     ) -> Result<Option<Self>, Error> {
         let mut lease = lease
             .map(|(client, lease)| Lease::new(client, lease, fence.clone(), Arc::clone(health)));
-        if let Some(lease) = &mut lease {
-            tokio::select! {
-                acquired = lease.acquire() => acquired?,
+        let is_told_to_stop = match &mut lease {
+            Some(lease) => tokio::select! {
+                acquired = lease.acquire() => { acquired?; false }
                 who = alarm.rung() => return Err(Error::TaskPanicked(who)),
-                () = stop => return Ok(None),
-            }
+                () = stop => true,
+            },
+            None => false,
+        };
+        // What was asked last may have taken it, or take it yet.
+        if is_told_to_stop && let Some(lease) = lease {
+            lease.release().await;
+            return Ok(None);
         }
         let fence = fence.clone();
         Ok(Some(Self { lease, fence }))

@@ -7,7 +7,9 @@ use crate::fake_api::{Asked, FakeApi, Reply, status};
 use kube::Client;
 use muster::cluster::health::Role;
 use muster::cluster::lease::{Identity, Lease, LeaseOptions};
-use muster::cluster::{Error, Fence, Health};
+use muster::cluster::{Error, Fence, Health, Metrics};
+use muster::controllers::testbed::Settings;
+use muster::live::controllers;
 use muster::model::Writes;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -75,13 +77,17 @@ fn serve(store: &Arc<Mutex<Store>>) -> (FakeApi, Client) {
 
 fn lease(client: Client, identity: Identity) -> (Lease, Fence, Arc<Health>) {
     let (fence, health) = (Fence::shut(), Arc::new(Health::default()));
-    let options = LeaseOptions {
+    let options = lease_options(identity);
+    let lease = Lease::new(client, options, fence.clone(), Arc::clone(&health));
+    (lease, fence, health)
+}
+
+fn lease_options(identity: Identity) -> LeaseOptions {
+    LeaseOptions {
         namespace: "kube-system".to_owned(),
         name: "muster".to_owned(),
         identity,
-    };
-    let lease = Lease::new(client, options, fence.clone(), Arc::clone(&health));
-    (lease, fence, health)
+    }
 }
 
 fn me() -> Identity {
@@ -281,6 +287,71 @@ async fn a_lease_that_is_absent_is_made_for_whoever_held_it() {
         .unwrap();
     assert_eq!(made.body["spec"]["holderIdentity"], "unknown");
     assert_eq!(made.body["metadata"]["name"], "muster");
+}
+
+/// Controllers that ask for this lease, told to stop when they have asked for so long; returns when they ended.
+async fn controllers_told_to_stop(client: Client, after: Duration) -> Duration {
+    let (_, fence, health) = lease(client.clone(), me());
+    let options = controllers::Options {
+        reader: client.clone(),
+        writer: client.clone(),
+        fence,
+        lease: Some((client, lease_options(me()))),
+        settings: Settings::default(),
+        in_flight: 16,
+        health,
+        metrics: Arc::new(Metrics::new().unwrap()),
+    };
+    let start = Instant::now();
+    controllers::run(options, sleep(after)).await.unwrap();
+    start.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn told_to_stop_while_it_takes_the_lease_it_gives_it_back() {
+    let answers_late = Duration::from_millis(300);
+    // Its answer comes, or never does.
+    for (late, ended) in [(answers_late, 300), (Duration::from_secs(60), 1_500)] {
+        let store = Store::held_by(&Value::Null);
+        let (api, client) = {
+            let store = Arc::clone(&store);
+            FakeApi::start(move |asked: &Asked| {
+                let reply = store.lock().unwrap().answer(asked);
+                let takes = asked.body["spec"]["holderIdentity"] == "me";
+                match takes && asked.line.starts_with("PUT ") {
+                    true => Reply::Late(late, Box::new(reply)),
+                    false => reply,
+                }
+            })
+        };
+        let took = controllers_told_to_stop(client, Duration::from_millis(100)).await;
+        let lines = api.lines();
+        let about_it = |line: &&String| line.contains("/leases/");
+        let methods: Vec<_> = (lines.iter().filter(about_it))
+            .map(|line| line.split(' ').next().unwrap())
+            .collect();
+        let wanted: &[_] = match late == answers_late {
+            true => &["GET", "PUT", "PUT"],
+            false => &["GET", "PUT", "GET", "PUT"],
+        };
+        assert_eq!(methods, wanted);
+        let left = store.lock().unwrap().lease.clone().unwrap();
+        assert_eq!(left["spec"]["holderIdentity"], Value::Null, "{left}");
+        assert_eq!(took.as_millis(), ended);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn told_to_stop_while_another_has_the_lease_it_leaves_at_once_and_writes_nothing() {
+    let store = Store::held_by(&json!("other"));
+    let (api, client) = serve(&store);
+    let took = controllers_told_to_stop(client, Duration::from_millis(100)).await;
+    assert_eq!(took.as_millis(), 100);
+    let lines = api.lines();
+    assert!(
+        !lines.iter().any(|line| line.starts_with("PUT")),
+        "{lines:?}"
+    );
 }
 
 async fn hold_for_a_while(lease: &mut Lease) {

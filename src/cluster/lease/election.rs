@@ -100,6 +100,8 @@ pub enum End {
     },
     /// It was given back: the next may have it at once.
     Released,
+    /// There was nothing to give back: it is another's, or nobody's.
+    NotOurs,
     /// It was not given back, and keeps the next away until it runs out.
     RunsOut,
 }
@@ -234,19 +236,23 @@ impl Election {
             return self.write(true, now);
         };
         let runs_out = *seen + record.duration.max(DURATION);
-        let free = match &record.holder {
-            None => true,
-            // Our own, of which we did not hear: the answer was lost.
-            Some(holder) if holder == self.me.name() => true,
-            Some(holder) => self.me.succeeds(holder) || runs_out <= now,
-        };
         let look = self.heard + LOOK_EVERY;
-        if free {
+        if self.is_free(record, *seen, now) {
             self.write(true, now)
         } else if look <= now {
             Step::Send(Request::Read)
         } else {
             Step::WaitUntil(runs_out.min(look))
+        }
+    }
+
+    /// Whether a record that was first seen then may be replaced by one of ours.
+    fn is_free(&self, record: &Record, seen: Time, now: Time) -> bool {
+        match &record.holder {
+            None => true,
+            // Our own, of which we did not hear: the answer was lost.
+            Some(holder) if holder == self.me.name() => true,
+            Some(holder) => self.me.succeeds(holder) || seen + record.duration.max(DURATION) <= now,
         }
     }
 
@@ -313,7 +319,7 @@ impl Election {
                 self.doubt = false;
             }
             State::Holder { .. } => self.lose("it was deleted"),
-            State::GivingBack => self.state = State::Over(End::Released),
+            State::GivingBack => self.state = State::Over(End::NotOurs),
             State::Over(_) => {}
         }
     }
@@ -351,8 +357,21 @@ impl Election {
                 self.observe(record, now);
                 self.heard = sent;
             }
-            State::Holder { .. } | State::GivingBack => self.state = State::Over(End::Released),
+            // Nothing has come of what we wrote, and it may yet: not of a version that is gone.
+            State::GivingBack if self.may_be_taken_yet(&record, now) => self.observe(record, now),
+            State::Holder { .. } | State::GivingBack => self.state = State::Over(End::NotOurs),
             State::Over(_) => {}
+        }
+    }
+
+    /// Whether a write of ours that was sent may still replace this record.
+    fn may_be_taken_yet(&self, record: &Record, now: Time) -> bool {
+        match &self.known {
+            Known::Record {
+                record: known,
+                seen,
+            } => known == record && self.is_free(record, *seen, now),
+            Known::Nothing | Known::Absent => false,
         }
     }
 
@@ -371,12 +390,25 @@ impl Election {
         }
     }
 
-    /// Gives the Lease back, if it is ours to give. Everything that was sent must have ended.
+    /// Gives the Lease back, if it is ours to give. Everything that was sent must have ended, but for requests about the
+    /// Lease: a candidate that has not heard what became of one finds out.
     pub fn release(&mut self, now: Time) {
-        self.state = match &self.state {
-            State::Holder { .. } if self.quiet_from <= now => State::GivingBack,
-            State::Over(end) => State::Over(end.clone()),
-            _ => State::Over(End::RunsOut),
+        let may_be_ours = match &self.state {
+            State::Over(_) => return,
+            State::Holder { .. } | State::GivingBack => true,
+            State::Candidate => match &self.known {
+                Known::Record { record, .. } => {
+                    self.doubt || record.holder.as_deref() == Some(self.me.name())
+                }
+                Known::Nothing | Known::Absent => false,
+            },
+        };
+        self.state = if !may_be_ours {
+            State::Over(End::NotOurs)
+        } else if self.quiet_from <= now {
+            State::GivingBack
+        } else {
+            State::Over(End::RunsOut)
         };
         self.not_before = now;
     }

@@ -2,17 +2,20 @@
 //!
 //! Time passes by half seconds, of which all times of the rules are multiples. Within one everybody who runs does what is
 //! to be done, in either order. Faults come between: a request is lost, carried out unheard, answered late, or carried
-//! out when nobody waits for it any more; a process stands still, or dies and one starts in its pod; the Lease is deleted.
+//! out when nobody waits for it any more; a process stands still, or dies and one starts in its pod; one is told to stop
+//! as it asks, and stops in good order; the Lease is deleted.
 //!
 //! States are compared as if each were now: times are counted from now on, versions and uids from the oldest that
 //! anybody knows, and processes that are dead have one name per pod. So there are finitely many, and all of them are
 //! visited, breadth first.
 //!
 //! What must hold in each: never two that may write, where what was sent may happen up to 2.5 s later; and when nothing
-//! more goes wrong, somebody leads soon.
+//! more goes wrong, somebody leads soon. What was given back nothing of who gave it back may take again.
 
 use super::Identity;
-use super::election::{ANSWER_WITHIN, Answer, DURATION, Election, LOOK_EVERY, Record, Request};
+use super::election::{
+    ANSWER_WITHIN, Answer, DURATION, Election, End, LOOK_EVERY, Record, Request,
+};
 use super::served::Served;
 use crate::attempt::Step;
 use crate::ending::WRITE_ENDS_WITHIN;
@@ -55,6 +58,8 @@ enum Fault {
     Request(usize, Fate),
     Pause(usize, Millis),
     Death(usize, Millis),
+    /// It is told to stop when it sends its next request, of which this becomes.
+    Stop(usize, Fate),
     /// A watch has nothing to say of what happens until a tick later.
     Deaf(usize),
     Deletion,
@@ -77,12 +82,26 @@ struct Asked {
     answer: Option<Answer>,
 }
 
+/// How far a process has come that is to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    #[default]
+    NotTold,
+    /// It will be told when it asks.
+    WhenItAsks,
+    /// It writes nothing more, waits until what it sent has ended, and for the answer to what it asked.
+    Told,
+    /// It gives the Lease back, until then.
+    GivesBack(Time),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Process {
     name: String,
     election: Election,
     asked: Option<Asked>,
     fate: Fate,
+    stop: Stop,
     deaf: bool,
     paused_until: Time,
     /// News that came while it stood still.
@@ -99,6 +118,15 @@ struct World {
     flights: Vec<Flight>,
     /// When what this pod's processes have sent has happened, or never will.
     quiet: [Time; 2],
+}
+
+impl Process {
+    /// Until when it may write, if it may now.
+    fn may_send_until(&self) -> Option<Time> {
+        let is_told = matches!(self.stop, Stop::Told | Stop::GivesBack(_));
+        let until = self.election.may_send_until(NOW);
+        until.filter(|_| !is_told)
+    }
 }
 
 fn name_of(pod: usize, dead: bool) -> Identity {
@@ -123,6 +151,8 @@ impl World {
         for pod in 0..2 {
             let fates = [Fate::Lost, Fate::Unheard, Fate::Slow, Fate::Late];
             faults.extend(fates.map(|fate| Fault::Request(pod, fate)));
+            faults.extend(fates.map(|fate| Fault::Stop(pod, fate)));
+            faults.push(Fault::Stop(pod, Fate::Answered));
             faults.extend(PAUSES.map(|span| Fault::Pause(pod, span)));
             faults.extend(BACK.map(|span| Fault::Death(pod, span)));
             faults.push(Fault::Deaf(pod));
@@ -144,6 +174,13 @@ impl World {
                 world.processes[pod].take()?;
                 world.starts[pod] = NOW + back_in;
                 world.bury(pod);
+            }
+            Fault::Stop(pod, fate) => {
+                let process = world.processes[pod].as_mut()?;
+                if process.stop != Stop::NotTold {
+                    return None;
+                }
+                (process.stop, process.fate) = (Stop::WhenItAsks, fate);
             }
             Fault::Deaf(pod) => world.processes[pod].as_mut()?.deaf = true,
             Fault::Deletion => {
@@ -225,6 +262,7 @@ impl World {
                     election: Election::new(me, NOW),
                     asked: None,
                     fate: Fate::Answered,
+                    stop: Stop::NotTold,
                     deaf: false,
                     paused_until: LONG_AGO,
                     news: None,
@@ -249,6 +287,9 @@ impl World {
         for process in self.processes.iter_mut().flatten() {
             times.push(&mut process.paused_until);
             times.extend(process.election.times_mut());
+            if let Stop::GivesBack(until) = &mut process.stop {
+                times.push(until);
+            }
             if let Some(asked) = &mut process.asked {
                 times.extend([&mut asked.sent, &mut asked.heard]);
             }
@@ -277,16 +318,27 @@ impl World {
             if process.asked.is_some() {
                 return Ok(());
             }
+            if process.stop == Stop::Told && self.quiet[pod] <= NOW {
+                process.election.release(NOW);
+                process.stop = Stop::GivesBack(NOW + ANSWER_WITHIN);
+            }
+            if let Stop::GivesBack(until) = process.stop
+                && until <= NOW
+            {
+                self.end(pod);
+                return Ok(());
+            }
             match process.election.next(NOW) {
                 Step::WaitUntil(time) if time <= NOW => {
                     return Err("waits for what has been".to_owned());
                 }
                 Step::WaitUntil(_) => return Ok(()),
                 Step::Send(request) => self.send(pod, request),
-                Step::Done(_) => {
-                    self.processes[pod] = None;
-                    self.starts[pod] = NOW + TICK;
-                    self.bury(pod);
+                Step::Done(end) => {
+                    if matches!(end, End::Released | End::NotOurs) {
+                        self.is_given_back(pod)?;
+                    }
+                    self.end(pod);
                     return Ok(());
                 }
             }
@@ -294,11 +346,40 @@ impl World {
         Err("does not come to an end".to_owned())
     }
 
+    /// A process ends, and one starts in its pod.
+    fn end(&mut self, pod: usize) {
+        self.processes[pod] = None;
+        self.starts[pod] = NOW + TICK;
+        self.bury(pod);
+    }
+
+    /// Nothing that the process of this pod has sent takes the Lease, now that it says that it has not got it.
+    fn is_given_back(&self, pod: usize) -> Result<(), String> {
+        let Some(lease) = &self.served.lease else {
+            return Ok(());
+        };
+        let me = name_of(pod, false);
+        let takes_it = |flight: &Flight| {
+            let hold = true;
+            let version = lease.version.clone();
+            flight.name == me.name() && flight.request == Request::Replace { version, hold }
+        };
+        if lease.holder.as_deref() == Some(me.name()) || self.flights.iter().any(takes_it) {
+            return Err(format!(
+                "{pod} says the Lease is not its own, and has it or will take it"
+            ));
+        }
+        Ok(())
+    }
+
     fn send(&mut self, pod: usize, request: Request) {
         let Some(process) = &mut self.processes[pod] else {
             return;
         };
         let (name, fate) = (process.name.clone(), std::mem::take(&mut process.fate));
+        if process.stop == Stop::WhenItAsks {
+            process.stop = Stop::Told;
+        }
         let answer = match fate {
             Fate::Lost => None,
             Fate::Late => {
@@ -332,7 +413,7 @@ impl World {
         let Some(process) = &self.processes[pod] else {
             return Ok(());
         };
-        let Some(until) = process.election.may_send_until(NOW) else {
+        let Some(until) = process.may_send_until() else {
             return Ok(());
         };
         let other = 1 - pod;
@@ -348,7 +429,7 @@ impl World {
 
     fn leads(&self) -> bool {
         let mut processes = self.processes.iter().flatten();
-        processes.any(|one| one.paused_until <= NOW && one.election.may_send_until(NOW).is_some())
+        processes.any(|one| one.paused_until <= NOW && one.may_send_until().is_some())
     }
 
     /// Versions and uids from the oldest on that anybody knows.

@@ -17,10 +17,18 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use muster_model::units::Time;
 use std::sync::Arc;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// The manager of the fields that we write.
 const MANAGER: &str = "muster";
+
+/// A request on its way.
+struct Asked {
+    request: Request,
+    sent: Time,
+    answer: BoxFuture<'static, Result<kube::Result<Object>, Elapsed>>,
+}
 
 /// A lease that is asked for, held, or given back.
 pub struct Lease {
@@ -30,6 +38,9 @@ pub struct Lease {
     /// The object that the election knows.
     object: Option<Object>,
     watch: Watch,
+    /// What was asked and not answered yet. It is kept when who waits for it is told to do something else: it may have
+    /// taken the lease.
+    asked: Option<Asked>,
     fence: Fence,
     health: Arc<Health>,
     /// What went wrong last, until something goes right.
@@ -45,6 +56,7 @@ impl Lease {
             election: Election::new(options.identity.clone(), fence.clock().now()),
             object: None,
             watch: Watch::new(Instant::now()),
+            asked: None,
             options,
             fence,
             health,
@@ -52,7 +64,8 @@ impl Lease {
         }
     }
 
-    /// Waits until we may write, however long that takes.
+    /// Waits until we may write, however long that takes. Who does not want to wait any longer [releases](Self::release)
+    /// it: it may be ours by then.
     ///
     /// # Errors
     /// When it was ours and was lost before we might.
@@ -87,15 +100,16 @@ impl Lease {
             name: self.options.name.clone(),
             reason: match end {
                 End::Lost { reason } => reason,
-                End::Released | End::RunsOut => "it was given back".to_owned(),
+                End::Released | End::NotOurs | End::RunsOut => "it was given back".to_owned(),
             },
         }
     }
 
     /// Gives the lease back, so that the next instance need not wait for its end. Nothing that was
-    /// sent may still be able to happen.
+    /// sent may still be able to happen, but for what was asked here: that is waited for.
     pub async fn release(mut self) {
         self.fence.close();
+        self.hear().await;
         self.election.release(self.fence.clock().now());
         let ended = timeout(ANSWER_WITHIN, async {
             loop {
@@ -106,12 +120,14 @@ impl Lease {
         });
         match ended.await {
             Ok(End::Released) => tracing::info!("the lease is given back"),
+            Ok(End::NotOurs) => tracing::info!("the lease is not ours: nothing is given back"),
             _ => tracing::warn!("the lease was not given back and runs out by itself"),
         }
     }
 
-    /// Does what is next; returns how it ended, if it did.
+    /// Does what is next; returns how it ended, if it did. Nothing is lost when it is dropped before it has.
     async fn step(&mut self) -> Option<End> {
+        self.hear().await;
         let now = self.fence.clock().now();
         match self.election.next(now) {
             Step::Done(end) => {
@@ -125,10 +141,8 @@ impl Lease {
                 self.wait(now + RETRY).await;
             }
             Step::Send(request) => {
-                let answer = self.ask(request).await;
-                let answered = self.fence.clock().now();
-                self.election.answered(answer, now, answered);
-                self.health.set_holder(self.election.holder());
+                self.ask(request);
+                self.hear().await;
             }
         }
         let until = self.election.may_send_until(self.fence.clock().now());
@@ -157,15 +171,44 @@ impl Lease {
         }
     }
 
-    /// Sends a request and says what came back.
-    async fn ask(&mut self, request: Request) -> Answer {
+    /// Sends a request.
+    fn ask(&mut self, request: Request) {
         let sent = self.fence.clock().now();
-        let answered = timeout(ANSWER_WITHIN, self.send(&request)).await;
-        let answer = match answered {
+        let answer = timeout(ANSWER_WITHIN, self.send(&request)).boxed();
+        self.asked = Some(Asked {
+            request,
+            sent,
+            answer,
+        });
+    }
+
+    /// Waits for the answer to what was asked, if anything was.
+    async fn hear(&mut self) {
+        let Some(asked) = &mut self.asked else {
+            return;
+        };
+        let answered = (&mut asked.answer).await;
+        if let Some(Asked { request, sent, .. }) = self.asked.take() {
+            let answer = self.read(&request, answered);
+            tracing::trace!(?request, ?answer, "lease");
+            self.note(&request, &answer, sent);
+            let now = self.fence.clock().now();
+            self.election.answered(answer, sent, now);
+            self.health.set_holder(self.election.holder());
+        }
+    }
+
+    /// What came back, in the election's words.
+    fn read(
+        &mut self,
+        request: &Request,
+        answered: Result<kube::Result<Object>, Elapsed>,
+    ) -> Answer {
+        match answered {
             Ok(Ok(object)) => {
                 self.well();
                 let record = self.know(object);
-                if request == Request::Read {
+                if *request == Request::Read {
                     Answer::Found(record)
                 } else {
                     Answer::Written(record)
@@ -174,17 +217,14 @@ impl Lease {
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => Answer::Conflict,
             // What is created where there is nothing: no namespace.
             Ok(Err(kube::Error::Api(status)))
-                if status.code == 404 && request != Request::Create =>
+                if status.code == 404 && *request != Request::Create =>
             {
                 self.well();
                 Answer::Absent
             }
-            Ok(Err(error)) => self.failed(&request, &error.to_string()),
-            Err(_) => self.failed(&request, "no answer in time"),
-        };
-        tracing::trace!(?request, ?answer, "lease");
-        self.note(&request, &answer, sent);
-        answer
+            Ok(Err(error)) => self.failed(request, &error.to_string()),
+            Err(_) => self.failed(request, "no answer in time"),
+        }
     }
 
     /// Notes whether anything comes of writes: so that is known also when nobody else writes.

@@ -381,6 +381,7 @@ impl World {
                         self.starts.push((now + 100, pod));
                     }
                     End::Released => self.meet("released"),
+                    End::NotOurs => self.meet("not ours to release"),
                     End::RunsOut => self.meet("left to run out"),
                 }
             }
@@ -505,8 +506,8 @@ fn the_faults_meet_what_they_are_for() {
     let wanted = [
         "conflict",
         "led",
-        "left to run out",
         "lost",
+        "not ours to release",
         "released",
         "went on",
     ];

@@ -352,14 +352,66 @@ fn given_back_is_what_was_ours() {
     election.release(at(100));
     answer(&mut election, Answer::Conflict, at(100));
     answer(&mut election, Answer::Found(record(3, OTHER)), at(105));
-    assert_eq!(election.next(at(110)), Step::Done(End::Released));
+    assert_eq!(election.next(at(110)), Step::Done(End::NotOurs));
+}
+
+/// A write that gives the Lease back.
+fn give_back(version: u32) -> Step<Request, End> {
+    Step::Send(Request::Replace {
+        version: version.to_string(),
+        hold: false,
+    })
+}
+
+#[test]
+fn who_may_have_taken_it_without_hearing_so_reads_and_gives_back_what_is_its_own() {
+    let in_doubt = |version| {
+        let mut election = knows(record(1, None));
+        assert_eq!(election.next(at(5)), replace(1));
+        election.answered(Answer::Failed, at(5), at(5) + ANSWER_WITHIN);
+        let told = at(10) + ANSWER_WITHIN;
+        election.release(told);
+        assert_eq!(election.next(told), READ);
+        answer(&mut election, Answer::Found(version), told);
+        (election, told + RTT)
+    };
+    let (mut election, now) = in_doubt(record(2, ME));
+    assert_eq!(election.next(now), give_back(2));
+    answer(&mut election, Answer::Written(record(3, None)), now);
+    assert_eq!(election.next(now), Step::Done(End::Released));
+    // It may arrive yet: another version of the same, and it does not.
+    let (election, now) = in_doubt(record(1, None));
+    assert_eq!(election.next(now), give_back(1));
+    // Another was faster.
+    let (election, now) = in_doubt(record(2, OTHER));
+    assert_eq!(election.next(now), Step::Done(End::NotOurs));
+}
+
+#[test]
+fn one_that_ran_out_and_may_be_taken_yet_is_given_back_and_one_that_was_renewed_is_not() {
+    for (version, then) in [(1, give_back(1)), (2, Step::Done(End::NotOurs))] {
+        let mut election = knows(record(1, OTHER));
+        let ran_out = at(5) + DURATION;
+        answer(&mut election, Answer::Found(record(1, OTHER)), ran_out);
+        assert_eq!(election.next(ran_out), replace(1));
+        election.answered(Answer::Failed, ran_out, ran_out + ANSWER_WITHIN);
+        let told = ran_out + ANSWER_WITHIN;
+        election.release(told);
+        let found = Answer::Found(record(version, OTHER));
+        answer(&mut election, found, told);
+        assert_eq!(election.next(told + RTT), then);
+    }
 }
 
 #[test]
 fn what_is_not_ours_or_not_quiet_is_not_given_back() {
     let mut election = knows(record(1, OTHER));
     election.release(at(100));
-    assert_eq!(election.next(at(100)), Step::Done(End::RunsOut));
+    assert_eq!(election.next(at(100)), Step::Done(End::NotOurs));
+    // Nothing is asked for what was never asked for.
+    let mut election = candidate();
+    election.release(at(0));
+    assert_eq!(election.next(at(0)), Step::Done(End::NotOurs));
     // Taken from our dead predecessor, whose writes may still happen.
     let mut election = knows(record(1, BEFORE_ME));
     answer(&mut election, Answer::Written(record(2, ME)), at(5));

@@ -159,7 +159,9 @@ impl Driver {
                 self.network.count(|met| met.deposed += 1);
                 self.end_process(id, RESTART);
             }
-            Step::Done(End::Released | End::RunsOut) => self.end_process(id, RESTART),
+            Step::Done(End::Released | End::NotOurs | End::RunsOut) => {
+                self.end_process(id, RESTART);
+            }
         }
         if may_send {
             self.lead(id);
