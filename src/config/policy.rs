@@ -51,6 +51,7 @@ impl SchedulerConfiguration {
             missing_pod_group_timeout: Some(self.missing_pod_group_timeout.millis())
                 .filter(|wait| *wait > Millis(0)),
             require_scheduling_spec: self.require_scheduling_spec,
+            gangs_by_labels: self.gangs_by_labels.clone(),
             ghost_namespace: self.ghost_namespace.as_str().to_owned(),
             ..Reading::default()
         }

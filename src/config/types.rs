@@ -5,9 +5,10 @@
 use super::profiles::{NamedProfile, few};
 use super::remote::{Extender, RemotePlugin};
 use super::values::{
-    Address, Bounded, CoresWorth, FilterPoint, ObjectName, PluginName, Point, QueueSortPoint,
-    SchedulerName, ScorePoint, Span, filled, unique,
+    Address, Bounded, CoresWorth, Entry, FilterPoint, ObjectName, PluginName, Point,
+    QueueSortPoint, SchedulerName, ScorePoint, Span, filled, unique,
 };
+use muster_api::conventions::Workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,6 +56,10 @@ pub struct SchedulerConfiguration {
     /// Whether pods that are in no gang wait until there is a SchedulingSpec of who controls them.
     #[serde(default)]
     pub require_scheduling_spec: bool,
+    /// The workloads whose pods are a gang by the labels that their controllers put on them.
+    #[serde(default, deserialize_with = "unique")]
+    #[schemars(extend("uniqueItems" = true))]
+    pub gangs_by_labels: Vec<Workload>,
     /// How long binding the claims of a gang's pods may take before it is placed anew.
     #[serde(default)]
     pub volume_bind_timeout: Span<1, 3_600, 600>,
@@ -79,6 +84,12 @@ pub struct SchedulerConfiguration {
     /// Extenders of kube-scheduler.
     #[serde(default, deserialize_with = "unique")]
     pub extenders: Vec<Extender>,
+}
+
+impl Entry for Workload {
+    fn key(&self) -> &str {
+        self.name()
+    }
 }
 
 /// How amounts of several resources count together.
@@ -201,6 +212,7 @@ impl Default for SchedulerConfiguration {
             defragmentation: Defragmentation::default(),
             missing_pod_group_timeout: Span::default(),
             require_scheduling_spec: false,
+            gangs_by_labels: Vec::new(),
             volume_bind_timeout: Span::default(),
             ghost_namespace: ObjectName::of_ghosts(),
             listen: Address::default(),

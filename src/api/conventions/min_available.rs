@@ -1,8 +1,7 @@
-//! Our own annotation for pods that no PodGroup is made for: how many of them must run. The pods of one JobSet,
-//! Ray cluster, group of a LeaderWorkerSet, training job or Spark application belong together, and else those
-//! that one object controls, such as a Job.
+//! Our own annotation for pods that no PodGroup is made for: how many of them must run. The pods of one workload belong
+//! together, such as a JobSet or a Spark application, and else those that one object controls, such as a Job.
 
-use super::{Convention, Defined, count};
+use super::{Convention, Defined, count, workloads};
 use crate::names;
 use crate::slim::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -16,46 +15,15 @@ pub(super) const CONVENTION: Convention = Convention {
     name: |pod| name(&pod.metadata).filter(|_| says(pod).is_some()),
 };
 
-/// Labels by whose values pods belong together: those of the first of which a pod has all.
-pub const TOGETHER: [(&str, &[&str]); 5] = [
-    (
-        "JobSet, of one restart",
-        &[
-            "jobset.sigs.k8s.io/jobset-name",
-            "jobset.sigs.k8s.io/jobset-uid",
-            "jobset.sigs.k8s.io/restart-attempt",
-        ],
-    ),
-    (
-        "LeaderWorkerSet, of one group",
-        &[
-            "leaderworkerset.sigs.k8s.io/name",
-            "leaderworkerset.sigs.k8s.io/group-index",
-        ],
-    ),
-    ("Ray cluster", &["ray.io/cluster"]),
-    (
-        "Kubeflow's training job",
-        &["training.kubeflow.org/job-name"],
-    ),
-    ("Spark application", &["spark-app-selector"]),
-];
-
 fn says(pod: &Pod) -> Option<&str> {
     names::filled_annotation(&pod.metadata, names::MIN_AVAILABLE)
 }
 
-/// The values of the labels by which it belongs to others, or who controls it.
+/// By what it belongs to others: the labels of its workload, or who controls it.
 fn name(meta: &ObjectMeta) -> Option<Cow<'_, str>> {
-    let values = |labels: &[&'static str]| {
-        let label = |key: &&'static str| names::filled_label(meta, key);
-        let values: Option<Vec<&str>> = labels.iter().map(label).collect();
-        values.map(|values| Cow::from(values.join(".")))
-    };
-    let by_labels = TOGETHER.iter().find_map(|(_, labels)| values(labels));
-    by_labels.or_else(|| {
-        names::controller(meta).map(|owner| format!("{}.{}", owner.name, owner.uid).into())
-    })
+    let by_labels = workloads::name(meta, |_| true);
+    let by_owner = || names::controller(meta).map(|owner| format!("{}.{}", owner.name, owner.uid));
+    by_labels.or_else(by_owner).map(Cow::from)
 }
 
 fn implied(pod: &Pod) -> Implied {

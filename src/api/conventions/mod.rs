@@ -16,11 +16,12 @@ mod scheduling_group;
 mod scheduling_spec;
 mod task_groups;
 mod volcano_group_name;
+mod workloads;
 
 pub use markers::{MARKERS, Marker};
-pub use min_available::TOGETHER;
 pub use podsets::podset;
 pub use scheduling_spec::required as required_scheduling_spec;
+pub use workloads::{TOGETHER, Together, Workload, gang_by_labels};
 
 use crate::slim::Pod;
 use muster_model::units::Millis;
@@ -381,9 +382,17 @@ mod tests {
 
     #[test]
     fn the_document_shows_what_belongs_together() {
-        let wanted = TOGETHER.iter().enumerate().map(|(index, (of, labels))| {
-            let labels: Vec<String> = labels.iter().map(|key| format!("`{key}`")).collect();
-            format!("| {} | {of} | {} |", index + 1, labels.join(", "))
+        let wanted = TOGETHER.iter().enumerate().map(|(index, row)| {
+            let labels: Vec<String> = row.labels.iter().map(|key| format!("`{key}`")).collect();
+            let only = row.only.map_or_else(String::new, |(key, values)| {
+                let values: Vec<String> = values.iter().map(|one| format!("`{one}`")).collect();
+                format!("; label `{key}` is {}", values.join(" or "))
+            });
+            let (number, of, name) = (index + 1, row.of, row.workload.name());
+            format!(
+                "| {number} | {of} | {}{only} | `{name}` |",
+                labels.join(", ")
+            )
         });
         let wanted: Vec<String> = wanted.collect();
         assert_eq!(rows("A gang by an annotation"), wanted);

@@ -41,6 +41,7 @@ pub use volcano_queue::{
     volcano_queue_in_our_words,
 };
 
+use super::conventions::Workload;
 use super::slices::Sizes;
 use super::{names, requests, slim};
 use k8s_openapi::apimachinery::pkg::apis::meta::{self, v1::ObjectMeta};
@@ -65,6 +66,8 @@ pub struct Reading {
     pub missing_pod_group_timeout: Option<Millis>,
     /// Pods of ours that are in no other gang wait for a SchedulingSpec.
     pub require_scheduling_spec: bool,
+    /// Pods of ours that no mark says a gang of are one by the labels of these workloads.
+    pub gangs_by_labels: Vec<Workload>,
     /// The namespace of the pods that stand for slots.
     pub ghost_namespace: String,
     /// How many slots are in the status of a Testbed, and in a slice.

@@ -45,16 +45,9 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         spread: spread::rules(pod, &mut notes),
         claim: slot_claim(meta, &mut notes),
     };
-    let gang = match conventions::gang_of(pod) {
-        GangRef::Own if ours && reading.require_scheduling_spec => {
-            conventions::required_scheduling_spec(meta)
-        }
-        found => found,
-    };
+    let (gang, implied) = gang(pod, reading);
     let queue = names::filled_label(meta, names::QUEUE).map(str::to_owned);
     let lifetime = lifetime(pod, &mut notes);
-    let wait = reading.missing_pod_group_timeout;
-    let implied = conventions::implied(pod, wait).filter(|_| ours);
     let wishes = implied.as_ref().is_some_and(|said| said.topology.is_some());
     let podset = wishes.then(|| conventions::podset(pod)).flatten();
     let implied = implied.map(|said| Implied {
@@ -105,6 +98,22 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         unsupported: notes.paths,
         ghost_of: testbed::ghost_of(pod, reading),
         slot: slots::told(meta),
+    }
+}
+
+/// Its gang, and what it says of it for the case that no PodGroup defines it. What no mark says is the configuration's word.
+fn gang(pod: &slim::Pod, reading: &Reading) -> (GangRef, Option<Implied>) {
+    let (found, ours) = (conventions::gang_of(pod), reading.is_ours(pod));
+    if !ours || found != GangRef::Own {
+        let wait = reading.missing_pod_group_timeout;
+        return (found, conventions::implied(pod, wait).filter(|_| ours));
+    }
+    match conventions::gang_by_labels(pod, &reading.gangs_by_labels) {
+        Some((gang, implied)) => (gang, Some(implied)),
+        None if reading.require_scheduling_spec => {
+            (conventions::required_scheduling_spec(&pod.metadata), None)
+        }
+        None => (GangRef::Own, None),
     }
 }
 
@@ -379,6 +388,36 @@ mod tests {
 
     fn of_spec(spec: Value) -> PodSpec {
         convert(json!({"metadata": {"name": "p"}, "spec": spec}))
+    }
+
+    #[test]
+    fn labels_make_a_gang_of_ours_alone_after_marks_and_before_specs_that_are_required() {
+        let reading = Reading {
+            scheduler_names: vec!["muster".to_owned()],
+            require_scheduling_spec: true,
+            gangs_by_labels: vec![conventions::Workload::Ray],
+            ..Reading::default()
+        };
+        let gang = |scheduler: &str, labels: Value| {
+            let meta = json!({"name": "p", "labels": labels});
+            let value = json!({"metadata": meta, "spec": {"schedulerName": scheduler}});
+            let found = pod(&serde_json::from_value(value).unwrap(), &reading);
+            let minimum = found.implied.map(|said| said.min_available);
+            match found.gang {
+                GangRef::Named { space, name } => Some((space, name, minimum)),
+                GangRef::Own => None,
+            }
+        };
+        let ray = json!({"ray.io/cluster": "a"});
+        let of_ray = (GangSpace::Pods, "ray.a".to_owned(), Some(1));
+        assert_eq!(gang("muster", ray.clone()), Some(of_ray));
+        assert_eq!(gang("other", ray), None);
+        let marked = json!({"ray.io/cluster": "a", "muster.dev/pod-group": "g"});
+        let named = (GangSpace::Named, "g".to_owned(), None);
+        assert_eq!(gang("muster", marked), Some(named));
+        let required = (GangSpace::SchedulingSpec, "p".to_owned(), None);
+        let spark = json!({"spark-app-selector": "spark-1"});
+        assert_eq!(gang("muster", spark), Some(required), "Spark is not chosen");
     }
 
     #[test]

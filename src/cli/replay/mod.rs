@@ -252,8 +252,8 @@ impl Arguments {
             let before = recorded.reading(&extensions.policy(&recorded)?);
             if before != configuration.reading(&policy) {
                 eprintln!(
-                    "{}: schedulerNames, profiles, missingPodGroupTimeout, requireSchedulingSpec and ghostNamespace are \
-                     as recorded: what was heard was read by them",
+                    "{}: schedulerNames, profiles, missingPodGroupTimeout, requireSchedulingSpec, gangsByLabels and \
+                     ghostNamespace are as recorded: what was heard was read by them",
                     file.display()
                 );
             }
