@@ -1,6 +1,7 @@
 //! What is not defined by an object of its own kind, and is all the same: gangs that no PodGroup defines but
 //! their pods or a PodDisruptionBudget, subgroups that follow from labels, minima without those who are made later,
-//! topologies that are the values of a label, and queues of Volcano's.
+//! topologies that are the values of a label, and queues of Volcano's; and what is written and means nothing here:
+//! amounts of what no node has.
 //!
 //! This stands before everybody who hears of events: for them a gang and a queue are defined, by whatever.
 
@@ -10,6 +11,7 @@ mod launchers;
 mod levels;
 mod queues;
 mod subgroups;
+mod unprovided;
 
 use budgets::BudgetsOfGangs;
 pub use gangs::ImpliedGangs;
@@ -19,6 +21,7 @@ use muster_model::units::Time;
 use muster_model::{Event, GangKey, Object};
 use queues::ImpliedQueues;
 use subgroups::SubgroupsByLabels;
+use unprovided::UnprovidedAmounts;
 
 /// All definitions that are made of other news.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +32,7 @@ pub struct Implied {
     queues: ImpliedQueues,
     subgroups: SubgroupsByLabels,
     levels: WishedLevels,
+    unprovided: UnprovidedAmounts,
 }
 
 impl Implied {
@@ -53,6 +57,11 @@ impl Implied {
         let mut events = self.launchers.hear(event);
         events.extend(self.gangs.hear(event, now));
         events.extend(queue.into_iter().chain(by_budgets).chain(by_labels));
+        let mut by_nodes = self.unprovided.hear(event);
+        for event in &mut events {
+            by_nodes.extend(self.unprovided.hear(event));
+        }
+        events.extend(by_nodes);
         let mut topologies = self.levels.hear(event, &is_on_a_node);
         for event in &mut events {
             topologies.extend(self.levels.hear(event, &is_on_a_node));
