@@ -57,8 +57,8 @@ fn find(cx: &mut Cycle<'_>, gang_id: GangId, wanted: &Tally) -> Result<RoomOn, T
     let held = statement.lift_claims(gang_id);
     let state = statement.state();
     match held {
-        Some(held) if held.sum() == *wanted && fits(state, &held.on) => Ok(held.on),
-        _ => room_for(state, wanted, members),
+        Some(held) if held.sum() == *wanted && fits(state, gang_id, &held.on) => Ok(held.on),
+        _ => room_for(state, gang_id, wanted, members),
     }
 }
 

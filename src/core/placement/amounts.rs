@@ -1,24 +1,80 @@
-//! Room for members that are not there yet, of which nothing is known but what they ask for in all.
+//! Room for members that are not there yet, of which nothing is known but what they ask for in all, and what their
+//! PodGroup wants of its nodes.
 //!
 //! Where it is known how many are to come, nodes are taken on which as many equal parts fit as there are
 //! members; where that does not come out, or nobody knows, any amounts on any nodes will do: what the members
 //! turn out to need is found out when they are there. Nodes with most room for it come first, so that it is
-//! on few; nodes that not everybody may go to come last, and cordoned ones not at all.
+//! on few; nodes to which the members that wait may not go come last (where none waits, those to which not
+//! everybody may go), and not at all those that are cordoned and those that the PodGroup does not select.
 
-use crate::state::{ClusterState, NodeId, RoomOn};
-use muster_model::TaintEffect;
+use crate::state::{Class, ClusterState, GangId, NodeId, RoomOn};
 use muster_model::resources::{Dimension, Tally};
+use muster_model::{Constraints, GangWants, Taint, TaintEffect, labels_match};
 use std::cmp::Reverse;
 
 /// The room that was found, or how much of each resource there is.
 pub(super) type Found = Result<RoomOn, Tally>;
 
-/// Finds room for amounts on the nodes as they are shown, where so many members are to come (zero: nobody
+/// What is known of those for whom room is looked for.
+#[derive(Debug, Default)]
+struct Known<'a> {
+    /// What their PodGroup wants of all nodes.
+    wants: GangWants,
+    /// What members that wait want of theirs.
+    members: Vec<&'a Constraints>,
+}
+
+impl<'a> Known<'a> {
+    fn of(state: &'a ClusterState, gang_id: GangId) -> Self {
+        let Some(gang) = state.gang(gang_id) else {
+            return Self::default();
+        };
+        let constraints = |class: Class| {
+            let shape = state.shapes().get(class.shape)?;
+            state.shapes().constraints(shape.constraints)
+        };
+        let classes = gang.pending.counts().map(|(class, _)| class);
+        Self {
+            wants: gang.wants(None),
+            members: classes.filter_map(constraints).collect(),
+        }
+    }
+
+    /// Whether anything may be placed on a node for them.
+    fn is_open(&self, state: &ClusterState, node: NodeId) -> bool {
+        let nodes = state.nodes();
+        let labels = &nodes.facts(node).labels;
+        nodes.present().contains(node)
+            && !nodes.facts(node).unschedulable
+            && !nodes.is_exclusive(node)
+            && !nodes.is_kept_whole(node)
+            && labels_match(&self.wants.selector, labels)
+            && self.wants.labels.iter().all(|one| labels.contains_key(one))
+    }
+
+    /// Whether those who come may be expected to go there.
+    fn is_likely(&self, state: &ClusterState, node: NodeId) -> bool {
+        let (name, facts) = (state.nodes().name(node), state.nodes().facts(node));
+        if self.members.is_empty() {
+            let repels = |taint: &Taint| taint.effect != TaintEffect::PreferNoSchedule;
+            return !facts.taints.iter().any(repels);
+        }
+        let may =
+            |one: &&Constraints| one.select(name, &facts.labels) && one.tolerate(&facts.taints);
+        self.members.iter().any(may)
+    }
+}
+
+/// Finds room for amounts on the nodes as they are shown, where so many members of a gang are to come (zero: nobody
 /// knows how many).
 ///
 /// # Errors
 /// What is free of each resource that is asked for, where that is not enough.
-pub fn room_for(state: &ClusterState, amounts: &Tally, members: u32) -> Found {
+pub fn room_for(state: &ClusterState, gang: GangId, amounts: &Tally, members: u32) -> Found {
+    room_for_known(state, &Known::of(state, gang), amounts, members)
+}
+
+fn room_for_known(state: &ClusterState, who: &Known<'_>, amounts: &Tally, members: u32) -> Found {
     let wanted: Vec<(Dimension, i64)> = amounts.iter().filter(|(_, one)| *one > 0).collect();
     // What all nodes together do not have need not be looked for.
     if !may_be_free(state, amounts) {
@@ -28,7 +84,7 @@ pub fn room_for(state: &ClusterState, amounts: &Tally, members: u32) -> Found {
         }
         return Err(free);
     }
-    let nodes = by_room(state, &wanted);
+    let nodes = by_room(state, who, &wanted);
     in_parts(state, &nodes, &wanted, members).map_or_else(|| anyhow(state, &nodes, &wanted), Ok)
 }
 
@@ -39,27 +95,22 @@ pub fn may_be_free(state: &ClusterState, amounts: &Tally) -> bool {
     amounts.iter().all(has)
 }
 
-/// Whether what is held somewhere fits there now.
-pub fn fits(state: &ClusterState, on: &RoomOn) -> bool {
+/// Whether what is held somewhere for a gang fits there now.
+pub fn fits(state: &ClusterState, gang: GangId, on: &RoomOn) -> bool {
+    fits_known(state, &Known::of(state, gang), on)
+}
+
+fn fits_known(state: &ClusterState, who: &Known<'_>, on: &RoomOn) -> bool {
     on.iter().all(|(node, amounts)| {
         let free = |(dimension, amount): (Dimension, i64)| {
             amount <= 0 || state.nodes().free(*node, dimension) >= amount
         };
-        is_open(state, *node) && amounts.iter().all(free)
+        who.is_open(state, *node) && amounts.iter().all(free)
     })
 }
 
-/// Whether anything may be placed on a node.
-fn is_open(state: &ClusterState, node: NodeId) -> bool {
-    let nodes = state.nodes();
-    nodes.present().contains(node)
-        && !nodes.facts(node).unschedulable
-        && !nodes.is_exclusive(node)
-        && !nodes.is_kept_whole(node)
-}
-
-/// The nodes with some room, those first that are open to everybody and have most of what is wanted.
-fn by_room(state: &ClusterState, wanted: &[(Dimension, i64)]) -> Vec<NodeId> {
+/// The nodes with some room, those first to which they may be expected to go, and that have most of what is wanted.
+fn by_room(state: &ClusterState, who: &Known<'_>, wanted: &[(Dimension, i64)]) -> Vec<NodeId> {
     let nodes = state.nodes();
     let part = |node: NodeId| {
         let parts = wanted.iter().map(|(dimension, amount)| {
@@ -73,13 +124,10 @@ fn by_room(state: &ClusterState, wanted: &[(Dimension, i64)]) -> Vec<NodeId> {
             parts.iter().sum::<u64>(),
         )
     };
-    let kept_off = |node: NodeId| {
-        let mut taints = nodes.facts(node).taints.iter();
-        taints.any(|taint| taint.effect != TaintEffect::PreferNoSchedule)
-    };
-    let open = nodes.present().iter().filter(|node| is_open(state, *node));
-    let mut ranked: Vec<_> = open
-        .map(|node| (kept_off(node), Reverse(part(node)), node))
+    let all = nodes.present().iter();
+    let mut ranked: Vec<_> = all
+        .filter(|node| who.is_open(state, *node))
+        .map(|node| (!who.is_likely(state, node), Reverse(part(node)), node))
         .filter(|(_, Reverse((_, sum)), _)| *sum > 0)
         .collect();
     ranked.sort_unstable();
@@ -164,7 +212,7 @@ mod tests {
     use super::*;
     use muster_model::testing::node;
     use muster_model::units::Time;
-    use muster_model::{Event, NodeSpec, Taint};
+    use muster_model::{Event, NodeSpec};
 
     fn state(nodes: &[(&str, i64)]) -> ClusterState {
         let mut state = ClusterState::default();
@@ -193,11 +241,11 @@ mod tests {
     #[test]
     fn each_part_is_on_one_node_where_that_comes_out() {
         let state = state(&[("small", 3), ("large", 4), ("other", 4)]);
-        let found = room_for(&state, &cpus(8000), 4);
+        let found = room_for_known(&state, &Known::default(), &cpus(8000), 4);
         let expected = [("large".to_owned(), 4), ("other".to_owned(), 4)];
         assert_eq!(on(&state, &found), expected);
         // Three parts of three: two would not fit one node.
-        let found = room_for(&state, &cpus(9000), 3);
+        let found = room_for_known(&state, &Known::default(), &cpus(9000), 3);
         assert_eq!(on(&state, &found).len(), 3);
     }
 
@@ -205,8 +253,8 @@ mod tests {
     fn any_amounts_will_do_where_nobody_knows_better() {
         let state = state(&[("a", 3), ("b", 3)]);
         let (unknown, in_halves) = (
-            room_for(&state, &cpus(5000), 0),
-            room_for(&state, &cpus(6000), 4),
+            room_for_known(&state, &Known::default(), &cpus(5000), 0),
+            room_for_known(&state, &Known::default(), &cpus(6000), 4),
         );
         assert_eq!(
             on(&state, &unknown),
@@ -216,17 +264,20 @@ mod tests {
             on(&state, &in_halves),
             [("a".to_owned(), 3), ("b".to_owned(), 3)]
         );
-        assert_eq!(room_for(&state, &cpus(7000), 0), Err(cpus(6000)));
+        assert_eq!(
+            room_for_known(&state, &Known::default(), &cpus(7000), 0),
+            Err(cpus(6000))
+        );
     }
 
     #[test]
     fn no_more_is_taken_than_is_wanted_however_it_is_rounded() {
         let state = state(&[("a", 4), ("b", 4)]);
         for (amount, members) in [(5, 4), (7, 3), (2, 8), (1, 8)] {
-            let found = room_for(&state, &cpus(amount), members).unwrap();
+            let found = room_for_known(&state, &Known::default(), &cpus(amount), members).unwrap();
             let sum: i64 = found.values().map(|room| room.get(Dimension::CPU)).sum();
             assert_eq!(sum, amount, "{amount} for {members}");
-            assert!(fits(&state, &found));
+            assert!(fits_known(&state, &Known::default(), &found));
         }
     }
 
@@ -248,11 +299,14 @@ mod tests {
         };
         state.apply(Time::ZERO, Event::is(tainted));
         state.apply(Time::ZERO, Event::is(cordoned));
-        let found = room_for(&state, &cpus(6000), 0);
+        let found = room_for_known(&state, &Known::default(), &cpus(6000), 0);
         assert_eq!(
             on(&state, &found),
             [("a".to_owned(), 4), ("b".to_owned(), 2)]
         );
-        assert_eq!(room_for(&state, &cpus(13_000), 0), Err(cpus(12_000)));
+        assert_eq!(
+            room_for_known(&state, &Known::default(), &cpus(13_000), 0),
+            Err(cpus(12_000))
+        );
     }
 }

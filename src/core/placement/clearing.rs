@@ -317,7 +317,7 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
         match asks {
             Asks::Members(demand) => placer.can_place(&mut self.statement, profile, *gang, demand),
             Asks::Room(amounts, members) => {
-                let found = room_for(self.statement.state(), amounts, *members);
+                let found = room_for(self.statement.state(), *gang, amounts, *members);
                 let held = found.map(|on| self.statement.hold_room(*gang, Some(awaited(on))));
                 held.is_ok()
             }
@@ -405,7 +405,7 @@ impl<'s, 'a, R: Removal, F: FnMut(&ClusterState) -> Option<R>> Clearing<'s, 'a, 
             let Some(held) = self.held.get(gang) else {
                 continue;
             };
-            if !fits(self.statement.state(), &held.on) {
+            if !fits(self.statement.state(), *gang, &held.on) {
                 return false;
             }
             self.statement.hold_room(*gang, Some(held.clone()));

@@ -91,7 +91,7 @@ fn held_room_stands(
     let mut statement = Statement::new(cx.state);
     let held = statement.lift_claims(gang_id)?;
     leaving.iter().for_each(|pod| statement.lift(*pod));
-    let stands = held.sum() == wanted && fits(statement.state(), &held.on);
+    let stands = held.sum() == wanted && fits(statement.state(), gang_id, &held.on);
     stands.then(|| Plan {
         victims: Vec::new(),
         displaced: Vec::new(),

@@ -3,7 +3,7 @@
 use super::*;
 use muster_model::explanation::ClaimKind;
 use muster_model::resources::Dimension;
-use muster_model::{NodeSpec, Source, Taint};
+use muster_model::{Labels, NodeSpec, Reservation, Source, Taint};
 
 fn asking(name: &str, min: u32, cpus: i64) -> GangSpec {
     GangSpec {
@@ -361,4 +361,81 @@ fn the_next_process_knows_what_was_held_by_who_is_there() {
     story.run();
     story.pod("other", None);
     assert_eq!(evicted(&mut story), Vec::<String>::new());
+}
+
+/// A node with a label, and so many CPUs.
+fn labelled(name: &str, pool: &str, cpus: i64) -> NodeSpec {
+    NodeSpec {
+        labels: Labels::from([("pool".to_owned(), pool.to_owned())]),
+        ..node(name, cpus)
+    }
+}
+
+#[test]
+fn room_is_held_on_nodes_that_the_podgroup_selects_and_nowhere_else() {
+    let mut story = Story::new();
+    story.tell(Event::is(labelled("large", "other", 9)));
+    story.tell(Event::is(labelled("small", "own", 3)));
+    let own = |name: &str| GangSpec {
+        node_selector: Labels::from([("pool".to_owned(), "own".to_owned())]),
+        ..asking(name, 1, 2)
+    };
+    story.define(own("a"));
+    story.step();
+    assert_eq!((story.free("large"), story.free("small")), (9, 1));
+    // The other driver would have room, and its executors would not.
+    story.define(own("b"));
+    story.pod("driver", Some("b"));
+    assert_eq!(story.binds(), []);
+    assert_eq!(story.status("b").phase, GangPhase::Pending);
+    let why = story.why("b");
+    assert!(
+        why.contains("minResources: 2 cpu wanted, 1 cpu free"),
+        "{why}"
+    );
+    story.tell(Event::is(labelled("large", "own", 9)));
+    assert_eq!(names(&story.run()), ["driver"]);
+}
+
+#[test]
+fn room_is_held_first_where_members_that_wait_may_go() {
+    let mut story = Story::new();
+    story.tell(Event::is(labelled("large", "other", 9)));
+    story.tell(Event::is(labelled("small", "own", 3)));
+    let mut driver = pod("driver", Some("a"), 1);
+    driver.shape.constraints.selector = Labels::from([("pool".to_owned(), "own".to_owned())]);
+    story.submit(driver);
+    story.define(asking("a", 1, 5));
+    assert_eq!(names(&story.run()), ["driver"]);
+    // Executors may be meant for other nodes: what has no room there is held elsewhere.
+    assert_eq!((story.free("large"), story.free("small")), (7, 0));
+}
+
+#[test]
+fn what_was_kept_for_executors_that_are_deleted_while_they_wait_is_free_in_the_same_cycle() {
+    let mut story = Story::new();
+    story.node("n", 4);
+    story.tell(Event::is(QueueSpec {
+        name: "default".into(),
+        reservation: Reservation::Strict,
+        ..QueueSpec::default()
+    }));
+    story.define(asking("a", 1, 2));
+    story.pod("driver", Some("a"));
+    assert_eq!(names(&story.run()), ["driver"]);
+    story.group("wave", 2);
+    let wave = ["e0", "e1"].map(|name| story.submit(pod(name, Some("wave"), 2)));
+    assert_eq!(story.binds(), []);
+    story.pod("other", None);
+    assert_eq!(story.binds(), [], "nobody passes the head of its queue");
+    for key in wave {
+        story.tell(Event::Gone(ObjectKey::Pod(key)));
+    }
+    assert_eq!(names(&story.binds()), ["other"]);
+    // And with the group goes what is held for those that it has yet to make.
+    assert_eq!(story.free("n"), 1);
+    story.tell(Event::Gone(ObjectKey::Gang(key("a"), Source::Muster)));
+    story.pod("another", None);
+    story.pod("third", None);
+    assert_eq!(story.binds().len(), 2);
 }
