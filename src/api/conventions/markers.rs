@@ -31,10 +31,6 @@ pub const MARKERS: &[Marker] = &[
         key: names::MIN_AVAILABLE,
         of: "ours, where nothing says what belongs together",
     },
-    Marker {
-        key: names::KAI_POD_GROUP,
-        of: "KAI",
-    },
 ];
 
 impl Marker {

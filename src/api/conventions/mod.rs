@@ -6,6 +6,7 @@
 
 mod coscheduling_label;
 mod group_name;
+mod kai;
 mod kueue;
 mod lightweight_coscheduling;
 mod markers;
@@ -66,6 +67,7 @@ pub const TABLE: &[Convention] = &[
     task_groups::CONVENTION,
     min_available::CONVENTION,
     scheduling_spec::CONVENTION,
+    kai::CONVENTION,
 ];
 
 /// The gang a pod says it belongs to.
@@ -177,6 +179,14 @@ mod tests {
             assert_eq!(gang(rest.clone()), named(GangSpace::Pods, name));
             rest["metadata"]["labels"][label] = json!("");
         }
+        let annotations = json!({
+            "pod-group-name": "k",
+            "muster.dev/scheduling-spec": "j",
+        });
+        rest["metadata"] = json!({"annotations": annotations});
+        assert_eq!(gang(rest.clone()), named(GangSpace::SchedulingSpec, "j"));
+        rest["metadata"]["annotations"]["muster.dev/scheduling-spec"] = json!("");
+        assert_eq!(gang(rest.clone()), named(GangSpace::Named, "k"));
         rest["metadata"] = json!({});
         assert_eq!(gang(rest), GangRef::Own);
     }
@@ -204,11 +214,12 @@ mod tests {
     #[test]
     fn a_podgroup_is_waited_for_so_long_where_clients_of_others_name_it() {
         let wait = Some(Millis(5));
-        let annotations = json!({"scheduling.k8s.io/group-name": "a"});
-        let client = read(json!({"metadata": {"annotations": annotations}}));
-        let found = implied(&client, wait).unwrap();
-        assert_eq!((found.after, found.min_available), (wait, 0));
-        assert_eq!(implied(&client, None), None, "for ever");
+        for key in ["scheduling.k8s.io/group-name", "pod-group-name"] {
+            let client = read(json!({"metadata": {"annotations": {key: "a"}}}));
+            let found = implied(&client, wait).unwrap();
+            assert_eq!((found.after, found.min_available), (wait, 0));
+            assert_eq!(implied(&client, None), None, "for ever");
+        }
         for ours in [
             json!({"metadata": {"labels": {"muster.dev/pod-group": "a"}}}),
             json!({"metadata": {}, "spec": {"schedulingGroup": {"podGroupName": "a"}}}),

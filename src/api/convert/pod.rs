@@ -667,10 +667,13 @@ mod tests {
 
     #[test]
     fn a_gang_convention_that_is_not_honoured_is_named_unless_another_names_the_gang() {
-        let mut pod = json!({"metadata": {"annotations": {"pod-group-name": "g"}}});
+        let mut pod =
+            json!({"metadata": {"annotations": {"yunikorn.apache.org/task-groups": "g"}}});
         assert_eq!(
             convert(pod.clone()).unsupported,
-            ["metadata.annotations[pod-group-name]: this gang convention is not honoured yet"]
+            [
+                "metadata.annotations[yunikorn.apache.org/task-groups]: this gang convention is not honoured yet"
+            ]
         );
         pod["metadata"]["labels"] = json!({"muster.dev/pod-group": "g"});
         assert_eq!(convert(pod).unsupported, [""; 0]);
