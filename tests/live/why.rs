@@ -25,7 +25,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: why-reader}
 rules:
-  - {apiGroups: [muster.dev], resources: [podgroups, queues], verbs: [get]}
+  - {apiGroups: [muster.dev], resources: [podgroups, queues], verbs: [get, list]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -178,8 +178,12 @@ fn who_may_read_an_object_is_told_why_and_nobody_else() {
     );
 
     // The queue, as words and as JSON.
-    let said = stranger.told(&["queue/science"], "default/high: 4 with 4 pods");
+    let said = reader.told(&["queue/science"], "default/high: 4 with 4 pods");
     assert!(said.starts_with("Queue science "), "{said}");
+    // Who may not list PodGroups reads no names.
+    let said = stranger.told(&["queue/science"], "4 with 4 pods");
+    assert!(said.contains("a gang of another namespace: 4 with 4 pods"), "{said}");
+    assert!(!said.contains("default/"), "{said}");
     let json = reader.ask(&["queue/science", "--output", "json"]);
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(
