@@ -5,7 +5,8 @@
 use crate::live::{Cluster, PODS, condition, eventually, pod, text};
 use muster::cluster::health::Role;
 use muster::cluster::lease::{Identity, LeaseOptions};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -333,5 +334,65 @@ fn what_others_say_of_an_upstream_pod_group_stays() {
         said("PodGroupInitiallyScheduled").is_some_and(|words| words == "0 of 2 pods exist")
     });
     assert_eq!(said("Example").as_deref(), Some("kept"));
+    muster.stop();
+}
+
+/// What a client says of a PodGroup of Volcano's that it applies again, with the pod that owns it by now.
+fn applied_again(owner: &str, status: &str) -> String {
+    format!(
+        "{{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {{name: g, \
+         ownerReferences: [{{apiVersion: v1, kind: Pod, name: driver, uid: {owner}, controller: true}}]}}, \
+         spec: {{minMember: 1, minResources: {{cpu: '2'}}}}{status}}}"
+    )
+}
+
+#[test]
+fn a_podgroup_that_is_applied_again_by_force_keeps_its_status_and_what_others_wrote_on_it() {
+    let cluster = Cluster::start();
+    cluster.apply_folder("deploy/compat");
+    cluster.nodes(1, "4");
+    let path = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/g";
+    let apply = |text: &str| {
+        let file = cluster.plane.dir().join("applied.yaml");
+        fs::write(&file, text).unwrap();
+        let how = ["apply", "--server-side", "--force-conflicts"];
+        let what = ["--field-manager=client", "-f", file.to_str().unwrap()];
+        cluster.plane.kubectl(&[&how[..], &what].concat()).is_ok()
+    };
+    eventually("the PodGroup is taken", || {
+        apply(
+            "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}, \
+             spec: {minMember: 1, minResources: {cpu: '2'}}}",
+        )
+    });
+    let note = ["annotate", "podgroups.scheduling.volcano.sh", "g"];
+    let note = [&note[..], &["example.com/note=kept"]].concat();
+    cluster.plane.kubectl(&note).unwrap();
+    let muster = cluster.muster();
+    let mut driver = pod("g", 0, "1");
+    driver["metadata"]["name"] = json!("driver");
+    cluster.plane.post(PODS, &driver).unwrap();
+    let group = || cluster.plane.get(path).unwrap();
+    let runs = || {
+        let group = group();
+        text(&group, "/status/phase") == "Running" && group["status"]["running"] == 1
+    };
+    eventually("it runs, and its status says so", runs);
+    let uid = text(&cluster.pod("driver"), "/metadata/uid");
+    let status = group()["status"].clone();
+
+    // Spark does so: it makes the PodGroup before the driver that is to own it.
+    assert!(apply(&applied_again(&uid, "")));
+    let again = group();
+    assert_eq!(text(&again, "/metadata/ownerReferences/0/uid"), uid);
+    assert_eq!(again["status"], status);
+    let noted = text(&again, "/metadata/annotations/example.com~1note");
+    assert_eq!(noted, "kept");
+    // Volcano's kind has no subresource: who says a status there, as operators do, is believed by the API server only.
+    assert!(apply(&applied_again(&uid, ", status: {phase: Pending}")));
+    eventually("its status is what is so", runs);
+    let driver = cluster.pod("driver");
+    assert_eq!(text(&driver, "/metadata/uid"), uid);
+    assert_eq!(driver["metadata"]["deletionTimestamp"], Value::Null);
     muster.stop();
 }
