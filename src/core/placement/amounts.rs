@@ -11,9 +11,13 @@ use crate::state::{Class, ClusterState, GangId, NodeId, RoomOn};
 use muster_model::resources::{Dimension, Tally};
 use muster_model::{Constraints, GangWants, Taint, TaintEffect, labels_match};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// The room that was found, or how much of each resource there is.
 pub(super) type Found = Result<RoomOn, Tally>;
+
+/// So many classes of members that wait are looked at: each is asked of every node.
+const MAX_CLASSES: usize = 16;
 
 /// What is known of those for whom room is looked for.
 #[derive(Debug, Default)]
@@ -29,14 +33,14 @@ impl<'a> Known<'a> {
         let Some(gang) = state.gang(gang_id) else {
             return Self::default();
         };
-        let constraints = |class: Class| {
-            let shape = state.shapes().get(class.shape)?;
-            state.shapes().constraints(shape.constraints)
-        };
+        let shapes = state.shapes();
+        let of_class = |class: Class| shapes.get(class.shape).map(|shape| shape.constraints);
         let classes = gang.pending.counts().map(|(class, _)| class);
+        let different: BTreeSet<_> = classes.take(MAX_CLASSES).filter_map(of_class).collect();
+        let constraints = |id| shapes.constraints(id);
         Self {
             wants: gang.wants(None),
-            members: classes.filter_map(constraints).collect(),
+            members: different.into_iter().filter_map(constraints).collect(),
         }
     }
 
