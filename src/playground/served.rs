@@ -13,10 +13,11 @@ use crate::why;
 use crate::writes::{Done, How};
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, WARNING};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, UPGRADE, WARNING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use muster_api::protobuf::MEDIA_TYPE;
 use serde_json::{Value, json};
@@ -183,6 +184,17 @@ fn must_be_writable(resource: ResourceId) -> Result<(), Failure> {
     )))
 }
 
+/// The WebSocket that is asked for, if one is: who asks for one waits for ever for an answer that is none.
+async fn upgrade(request: Request) -> Result<Option<WebSocketUpgrade>, Failure> {
+    if !header(request.headers(), UPGRADE).eq_ignore_ascii_case("websocket") {
+        return Ok(None);
+    }
+    let (mut parts, _) = request.into_parts();
+    let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await;
+    let upgrade = upgrade.map_err(|why| Failure::bad_request(why.body_text()))?;
+    Ok(Some(upgrade))
+}
+
 async fn many(
     playground: &Playground,
     resource: ResourceId,
@@ -192,13 +204,13 @@ async fn many(
 ) -> Result<Response, Failure> {
     let accept = header(request.headers(), ACCEPT).to_owned();
     match *request.method() {
-        Method::GET | Method::HEAD if query.watch => Ok(watch(
-            playground,
-            resource,
-            namespace,
-            query,
-            wants_table(&accept),
-        )),
+        Method::GET | Method::HEAD if query.watch => {
+            let upgrade = upgrade(request).await?;
+            let is_table = wants_table(&accept);
+            Ok(watch(
+                playground, resource, namespace, query, is_table, upgrade,
+            ))
+        }
         Method::GET | Method::HEAD => {
             let answer = playground.with(|world| {
                 let all = world.list(resource, namespace.as_deref());

@@ -5,8 +5,15 @@ use axum::body::{Body, to_bytes};
 use axum::response::Response;
 use futures::StreamExt;
 use http::{Method, Request};
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
 use serde_json::json;
+use tokio::io::{DuplexStream, duplex};
 use tokio::time::advance;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{WebSocketStream, client_async};
 use tower::ServiceExt;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -313,6 +320,65 @@ async fn a_watch_tells_what_there_is_and_then_what_happens() {
     let last = told().await.unwrap();
     assert_eq!(last.last().unwrap()["type"], "DELETED", "{last:?}");
     assert_eq!(told().await, None, "its time is over");
+}
+
+/// Asks for a WebSocket at a path, by HTTP as it goes over a connection; with these further headers.
+async fn open(
+    playground: &Playground,
+    path: &str,
+    headers: &[(&'static str, &str)],
+) -> Result<WebSocketStream<DuplexStream>, u16> {
+    let (ours, theirs) = duplex(1 << 16);
+    let router = TowerToHyperService::new(playground.router());
+    let served = http1::Builder::new().serve_connection(TokioIo::new(theirs), router);
+    tokio::spawn(served.with_upgrades());
+    let mut request = format!("ws://localhost:1{path}")
+        .into_client_request()
+        .unwrap();
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, value.parse().unwrap());
+    }
+    match client_async(request, ours).await {
+        Ok((socket, _)) => Ok(socket),
+        Err(Error::Http(response)) => Err(response.status().as_u16()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_a_web_socket_is_told_an_event_a_message_until_the_time_is_over() {
+    let playground = playground();
+    post(&playground, GROUPS, &group("g", 1)).await;
+    post(&playground, GROUPS, &group("h", 1)).await;
+    let path = format!("{GROUPS}?watch=true&timeoutSeconds=5");
+    let mut socket = open(&playground, &path, &[]).await.unwrap();
+    let mut told = async || match socket.next().await?.unwrap() {
+        Message::Text(text) => Some(serde_json::from_str::<Value>(&text).unwrap()),
+        Message::Close(_) => None,
+        other => panic!("{other:?}"),
+    };
+    for name in ["g", "h"] {
+        let event = told().await.unwrap();
+        assert_eq!(event["type"], "ADDED");
+        assert_eq!(event["object"]["metadata"]["name"], name);
+    }
+    delete(&playground, &format!("{GROUPS}/g")).await;
+    while told().await.unwrap()["type"] != "DELETED" {}
+    while told().await.is_some() {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_web_socket_that_cannot_be_is_refused_and_not_answered_by_a_stream() {
+    let playground = playground();
+    let path = format!("{GROUPS}?watch=true&timeoutSeconds=5");
+    let wrong = [("sec-websocket-version", "8")];
+    assert_eq!(open(&playground, &path, &wrong).await.unwrap_err(), 400);
+    let elsewhere = [("origin", "http://example.com")];
+    assert_eq!(open(&playground, &path, &elsewhere).await.unwrap_err(), 403);
+    // Clients of Java offer this besides, and are content with what they have.
+    let other = [("upgrade", "h2c"), ("connection", "upgrade")];
+    let response = send(&playground, Method::GET, &path, &other, Vec::new()).await;
+    assert_eq!(response.status(), 200);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! Watches: what happens to objects, as it happens.
+//! Watches: what happens to objects, as it happens, as lines of a body that does not end or as messages of a WebSocket.
 
 use crate::Playground;
 use crate::asked::Query;
@@ -8,6 +8,7 @@ use crate::resources::{ALL, ResourceId};
 use crate::tables::table;
 use crate::world::World;
 use axum::body::Body;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
@@ -17,6 +18,9 @@ use std::convert::Infallible;
 use std::fmt::Write as _;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, timeout_at};
+
+/// So many bytes of what a client says over a WebSocket are read at once.
+const MOST_HEARD: usize = 4 << 10;
 
 /// A watch that is held.
 struct Watch {
@@ -32,13 +36,15 @@ struct Watch {
     is_over: bool,
 }
 
-/// Tells of what happens until its time is over.
+/// Tells of what happens until its time is over; over a WebSocket to who asks for one, an event a message, as the
+/// clients of Java do first.
 pub(crate) fn watch(
     playground: &Playground,
     resource: ResourceId,
     namespace: Option<String>,
     query: &Query,
     is_table: bool,
+    upgrade: Option<WebSocketUpgrade>,
 ) -> Response {
     let watch = Watch {
         playground: playground.clone(),
@@ -51,6 +57,13 @@ pub(crate) fn watch(
         until: Instant::now() + query.lasts,
         is_over: false,
     };
+    if let Some(upgrade) = upgrade {
+        let upgrade = upgrade
+            .read_buffer_size(MOST_HEARD)
+            .max_message_size(MOST_HEARD)
+            .max_frame_size(MOST_HEARD);
+        return upgrade.on_upgrade(|socket| watch.over(socket));
+    }
     let pieces = stream::unfold(watch, |mut watch| async {
         let text = watch.next().await?;
         Some((Ok::<Bytes, Infallible>(Bytes::from(text)), watch))
@@ -60,6 +73,30 @@ pub(crate) fn watch(
 }
 
 impl Watch {
+    /// Until its time is over, or the client leaves.
+    async fn over(mut self, mut socket: WebSocket) {
+        loop {
+            let text = tokio::select! {
+                text = self.next() => text,
+                heard = socket.recv() => match heard {
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                    // There is nothing that it could say.
+                    Some(Ok(_)) => continue,
+                },
+            };
+            let Some(text) = text else {
+                // Who has left need not be told.
+                _ = socket.send(Message::Close(None)).await;
+                return;
+            };
+            for event in text.lines() {
+                if socket.send(Message::text(event)).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
     /// What is told next; `None` when its time is over.
     async fn next(&mut self) -> Option<String> {
         while !self.is_over {
