@@ -633,7 +633,8 @@ fn gang_of(pod: &Value) -> Option<String> {
         .or(meta["annotations"]["scheduling.volcano.sh/group-name"].as_str())
         .or(meta["labels"]["scheduling.x-k8s.io/pod-group"].as_str())
         .or(meta["labels"]["pod-group.scheduling.sigs.k8s.io"].as_str())
-        .or(meta["annotations"]["pod-group-name"].as_str())?;
+        .or(meta["annotations"]["pod-group-name"].as_str())
+        .or(meta["annotations"]["muster.dev/scheduling-spec"].as_str())?;
     Some(short_name(&namespace(pod), name))
 }
 
