@@ -1,6 +1,7 @@
 //! Several controllers as one: each is told what it needs, and writes for itself.
 
 use super::machine::{Answer, Machine, Observation, Resource, Ticket, Write};
+use super::room::Room;
 use muster_model::units::Time;
 use std::collections::BTreeMap;
 
@@ -51,12 +52,12 @@ impl Machine for All {
         }
     }
 
-    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
+    fn due_in(&mut self, room: &mut dyn Room, now: Time) -> Vec<Write> {
         let mut due = Vec::new();
         let count = self.machines.len();
         for offset in 0..count {
             let index = (self.turn + offset) % count;
-            for write in self.machines[index].1.due(now, most - due.len()) {
+            for write in self.machines[index].1.due_in(room, now) {
                 self.sent += 1;
                 let ticket = Ticket(self.sent);
                 self.in_flight.insert(ticket, (index, write.ticket));
@@ -101,8 +102,8 @@ mod tests {
             self.1 = true;
         }
 
-        fn due(&mut self, _: Time, most: usize) -> Vec<Write> {
-            if most == 0 || !std::mem::take(&mut self.1) {
+        fn due_in(&mut self, room: &mut dyn Room, _: Time) -> Vec<Write> {
+            if room.is_full() || !std::mem::take(&mut self.1) {
                 return Vec::new();
             }
             vec![Write {

@@ -5,6 +5,7 @@
 //! does, it is tried again after a while, which is harmless.
 
 use crate::flights::{Flights, May};
+use crate::room::{Due, InTurn};
 use crate::{Answer, Deed, ObjectName, Ticket, Write};
 use muster_model::units::{Millis, Time};
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ pub(crate) type Name = (String, String);
 pub(crate) struct Desk {
     flights: Flights<ObjectName, Sent>,
     /// What is to be looked at now.
-    marked: BTreeSet<Name>,
+    marked: InTurn<Name>,
     alarms: BTreeSet<(Time, Name)>,
     /// Objects that were made or deleted, and of which the watch has not told that.
     untold: BTreeSet<ObjectName>,
@@ -49,12 +50,12 @@ pub(crate) enum What {
 impl Desk {
     /// It has to be looked at.
     pub(crate) fn mark(&mut self, name: Name) {
-        self.marked.insert(name);
+        self.marked.mark(&name.0.clone(), name);
     }
 
-    /// The next to be looked at, if any.
-    pub(crate) fn next(&mut self) -> Option<Name> {
-        self.marked.pop_first()
+    /// The next to be looked at, if any for whose namespace there is room.
+    pub(crate) fn next(&mut self, due: &Due<'_>) -> Option<Name> {
+        self.marked.next(due.room())
     }
 
     /// There is news of this object: it may be written.
@@ -67,7 +68,7 @@ impl Desk {
     pub(crate) fn wake(&mut self, now: Time) {
         while self.alarms.first().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, name)) = self.alarms.pop_first() {
-                self.marked.insert(name);
+                self.mark(name);
             }
         }
     }
@@ -132,7 +133,7 @@ impl Desk {
     /// Takes an answer off the list of what is on its way; `None`: it was not.
     pub(crate) fn land(&mut self, ticket: Ticket) -> Option<(ObjectName, Sent)> {
         let (on, sent) = self.flights.land(ticket)?;
-        self.marked.insert(sent.owner.clone());
+        self.mark(sent.owner.clone());
         Some((on, sent))
     }
 

@@ -12,6 +12,7 @@ pub mod job;
 mod machine;
 pub mod queue_job;
 mod ranges;
+mod room;
 mod said;
 pub mod scheduling;
 pub mod testbed;
@@ -22,3 +23,4 @@ pub use all::All;
 pub use machine::{
     Answer, Deed, Definition, Machine, ObjectName, Observation, Other, Resource, Ticket, Write,
 };
+pub use room::{Room, UpTo};

@@ -1,5 +1,6 @@
 //! What a controller is told, and what it says: the protocol of all of them.
 
+use crate::room::{Room, UpTo};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use muster_api::kinds::Identity;
 use muster_api::{crd, slim};
@@ -20,9 +21,14 @@ pub trait Machine: std::fmt::Debug {
     /// Takes news. The same news twice, and news that is older than what is known, change nothing.
     fn observe(&mut self, news: Observation, now: Time);
 
-    /// What is to be sent now: at most `most` writes, never two of one object. Each is in flight from
+    /// What is to be sent now, as far as there is room; never two writes of one object. Each is in flight from
     /// here on, until it is [answered](Self::answered).
-    fn due(&mut self, now: Time, most: usize) -> Vec<Write>;
+    fn due_in(&mut self, room: &mut dyn Room, now: Time) -> Vec<Write>;
+
+    /// The same, with room for so many, wherever they are.
+    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
+        self.due_in(&mut UpTo(most), now)
+    }
 
     /// Takes the one answer to a write. One to a write that is not in flight changes nothing.
     fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time);

@@ -3,6 +3,7 @@
 //! An API server that answers from a script takes the place of a real one; time is tokio's, held
 //! still, so that waits are exact.
 
+mod controllers;
 mod shares;
 
 use crate::fake_api::{Asked, FakeApi, Reply, status, status_body};

@@ -158,6 +158,13 @@ impl Slots {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many there may be now.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let state = self.state();
+        state.count - state.surplus
+    }
+
     /// A slot, once one is free.
     pub async fn take(&self) -> Slot {
         let permit = Arc::clone(&self.free).acquire_owned().await;

@@ -6,7 +6,8 @@ use super::things::{APPLICATIONS, Thing};
 use super::wanted::{For, Problem, Wanted, run_of, wanted};
 use super::{Batch, BatchJobs, on};
 use crate::desk::Name;
-use crate::{Deed, Definition, ObjectName, Resource, Write};
+use crate::room::Due;
+use crate::{Deed, Definition, ObjectName, Resource};
 use muster_api::crd::{BatchJobState, CreationRequest, SchedulingReference};
 use muster_model::units::{Millis, Time};
 use std::collections::BTreeMap;
@@ -24,21 +25,15 @@ struct Around {
 }
 
 impl BatchJobs {
-    /// Sends what a BatchJob needs, at most so many writes in all; whether all of it is sent.
-    pub(super) fn look(
-        &mut self,
-        key: &Name,
-        now: Time,
-        most: usize,
-        writes: &mut Vec<Write>,
-    ) -> bool {
-        let mut due = self.orphans(key);
-        due.extend(self.steps(key, now));
-        for (object, deed) in due {
-            if writes.len() >= most {
+    /// Sends what a BatchJob needs, as far as there is room; whether all of it is sent.
+    pub(super) fn look(&mut self, key: &Name, now: Time, due: &mut Due<'_>) -> bool {
+        let mut wanted = self.orphans(key);
+        wanted.extend(self.steps(key, now));
+        for (object, deed) in wanted {
+            if !due.has_room(&object.namespace) {
                 return false;
             }
-            writes.extend(self.desk.send(key, object, deed, now));
+            due.add(self.desk.send(key, object, deed, now));
         }
         true
     }

@@ -12,7 +12,8 @@ mod wanted;
 
 use crate::desk::{Desk, Name, What};
 use crate::machine::Other;
-use crate::{Answer, Machine, ObjectName, Observation, Resource, Ticket, Write};
+use crate::room::Due;
+use crate::{Answer, Machine, ObjectName, Observation, Resource, Room, Ticket, Write};
 use muster_api::kinds::{Identity, is_older};
 use muster_api::{crd, slots};
 use muster_model::units::Time;
@@ -330,21 +331,20 @@ impl Machine for BatchJobs {
         self.see(news);
     }
 
-    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
-        let mut writes = Vec::new();
+    fn due_in(&mut self, room: &mut dyn Room, now: Time) -> Vec<Write> {
+        let mut due = Due::new(room);
         if !self.unsynced.is_empty() {
-            return writes;
+            return Vec::new();
         }
         self.desk.wake(now);
-        while writes.len() < most
-            && let Some(key) = self.desk.next()
+        while !due.is_full()
+            && let Some(key) = self.desk.next(&due)
         {
-            if !self.look(&key, now, most, &mut writes) {
+            if !self.look(&key, now, &mut due) {
                 self.desk.mark(key);
-                break;
             }
         }
-        writes
+        due.writes()
     }
 
     fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {

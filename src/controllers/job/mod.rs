@@ -10,8 +10,9 @@ mod pods;
 
 use crate::desk::{Desk, Name, What};
 use crate::machine::Other;
+use crate::room::Due;
 use crate::{
-    Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write, ranges, said,
+    Answer, Deed, Machine, ObjectName, Observation, Resource, Room, Ticket, Write, ranges, said,
 };
 use asked::Asked;
 use muster_api::condition::Condition;
@@ -207,7 +208,7 @@ impl Jobs {
     }
 
     /// What a Job and the pods that say they are its need; whether all of it is sent.
-    fn look(&mut self, key: &Name, now: Time, most: usize, writes: &mut Vec<Write>) -> bool {
+    fn look(&mut self, key: &Name, now: Time, due: &mut Due<'_>) -> bool {
         let mut wanted: Vec<(ObjectName, Deed)> = Vec::new();
         let delete = |name: &str, pod: &Pod| {
             let uid = pod.uid.clone();
@@ -262,10 +263,10 @@ impl Jobs {
             }
         }
         for (on, deed) in wanted {
-            if writes.len() >= most {
+            if !due.has_room(&on.namespace) {
                 return false;
             }
-            writes.extend(self.desk.send(key, on, deed, now));
+            due.add(self.desk.send(key, on, deed, now));
         }
         true
     }
@@ -370,21 +371,20 @@ impl Machine for Jobs {
         self.see(news);
     }
 
-    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
-        let mut writes = Vec::new();
+    fn due_in(&mut self, room: &mut dyn Room, now: Time) -> Vec<Write> {
+        let mut due = Due::new(room);
         if !self.unsynced.is_empty() {
-            return writes;
+            return Vec::new();
         }
         self.desk.wake(now);
-        while writes.len() < most
-            && let Some(key) = self.desk.next()
+        while !due.is_full()
+            && let Some(key) = self.desk.next(&due)
         {
-            if !self.look(&key, now, most, &mut writes) {
+            if !self.look(&key, now, &mut due) {
                 self.desk.mark(key);
-                break;
             }
         }
-        writes
+        due.writes()
     }
 
     fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {

@@ -12,7 +12,8 @@ mod round;
 mod things;
 
 use crate::desk::{Desk, Name, What};
-use crate::{Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write, said};
+use crate::room::Due;
+use crate::{Answer, Deed, Machine, ObjectName, Observation, Resource, Room, Ticket, Write, said};
 use asked::Asked;
 use line::{Line, Place, Tries, Try};
 use muster_api::crd::{QueueJob, QueueJobSpec, QueueJobStatus};
@@ -194,7 +195,7 @@ impl QueueJobs {
     }
 
     /// What a QueueJob needs but the making of its pods, and of what was one of this name; whether all of it is sent.
-    fn look(&mut self, key: &Name, now: Time, most: usize, writes: &mut Vec<Write>) -> bool {
+    fn look(&mut self, key: &Name, now: Time, due: &mut Due<'_>) -> bool {
         let mut wanted = self.orphans(key);
         if let Some(job) = self.jobs.get_mut(key) {
             let desk = &mut self.desk;
@@ -209,10 +210,10 @@ impl QueueJobs {
             self.arrange(key, found, now, &uid, &mut wanted);
         }
         for (on, deed) in wanted {
-            if writes.len() >= most {
+            if !due.has_room(&on.namespace) {
                 return false;
             }
-            writes.extend(self.desk.send(key, on, deed, now));
+            due.add(self.desk.send(key, on, deed, now));
         }
         true
     }
@@ -367,19 +368,24 @@ impl QueueJobs {
     }
 
     /// Has pods made, in their order.
-    fn make(&mut self, now: Time, most: usize, writes: &mut Vec<Write>) {
+    fn make(&mut self, now: Time, due: &mut Due<'_>) {
         if !self.line.has_moved() {
             return;
         }
         let (jobs, desk) = (&self.jobs, &mut self.desk);
         let mut flying: Vec<(Name, String)> = Vec::new();
-        let mut to_the_end = true;
+        // Some of a namespace may have to wait for room in it; the others go on.
+        let (mut to_the_end, mut is_all) = (true, true);
         self.line.walk(
             &|key| jobs.get(key).map(|job| &job.tries),
             &mut |key, one| {
-                if writes.len() >= most {
+                if due.is_full() {
                     to_the_end = false;
                     return false;
+                }
+                if !due.has_room(&key.0) {
+                    is_all = false;
+                    return true;
                 }
                 let on = on(Resource::Pods, &(key.0.clone(), one.name.clone()));
                 let Some((job, Ok(asked))) = jobs.get(key).map(|job| (job, &job.asked)) else {
@@ -391,13 +397,13 @@ impl QueueJobs {
                 let restarts = job.status.as_ref().map_or(0, |status| status.restarts);
                 let body = body::pod(owner(key, job), &asked.tasks[one.task], &one.name, restarts);
                 if let Some(write) = desk.send(key, on, Deed::Create(body), now) {
-                    writes.push(write);
+                    due.add(Some(write));
                     flying.push((key.clone(), one.name.clone()));
                 }
                 true
             },
         );
-        if to_the_end {
+        if to_the_end && is_all {
             self.line.walked();
         }
         for (key, name) in flying {
@@ -521,25 +527,27 @@ impl Machine for QueueJobs {
         self.see(news);
     }
 
-    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
-        let mut writes = Vec::new();
+    fn due_in(&mut self, room: &mut dyn Room, now: Time) -> Vec<Write> {
+        let mut due = Due::new(room);
         if !self.unsynced.is_empty() {
-            return writes;
+            return Vec::new();
         }
         // Once more for those of whom it turns out that they wait behind others.
         for _ in 0..2 {
             self.desk.wake(now);
-            while writes.len() < most
-                && let Some(key) = self.desk.next()
+            while !due.is_full()
+                && let Some(key) = self.desk.next(&due)
             {
-                if !self.look(&key, now, most, &mut writes) {
+                if !self.look(&key, now, &mut due) {
                     self.desk.mark(key);
-                    return writes;
                 }
             }
-            self.make(now, most, &mut writes);
+            if due.is_full() {
+                break;
+            }
+            self.make(now, &mut due);
         }
-        writes
+        due.writes()
     }
 
     fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {

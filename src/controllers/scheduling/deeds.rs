@@ -5,6 +5,7 @@ use super::read::{Asked, Assumed, FINALIZER, Job, Name, Plan};
 use super::status::{Next, status};
 use super::{Schedulings, Target, Want};
 use crate::flights::May;
+use crate::room::{Due, Room};
 use crate::said;
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use muster_api::crd::CreationRequest;
@@ -33,20 +34,20 @@ struct Patch {
 }
 
 impl Schedulings {
-    /// At most so many of the writes that are due.
-    pub(super) fn deeds(&mut self, now: Time, most: usize) -> Vec<Write> {
-        let mut writes = Vec::new();
-        while writes.len() < most
-            && let Some(target) = self.queue.pop_first()
+    /// The writes that are due and for which there is room.
+    pub(super) fn deeds(&mut self, now: Time, room: &mut dyn Room) -> Vec<Write> {
+        let mut due = Due::new(room);
+        while !due.is_full()
+            && let Some(target) = self.queue.next(due.room())
         {
             let write = match &target {
                 Target::Job(name) => self.write_job(name, now),
                 Target::Scheduling(name) => self.write_scheduling(name, now),
                 Target::Refusal(_) => None,
             };
-            writes.extend(write);
+            due.add(write);
         }
-        writes
+        due.writes()
     }
 
     /// Whether something may be written now; else it is looked at again when it may.
@@ -221,7 +222,7 @@ impl Schedulings {
             }
             Target::Refusal(_) => {}
         }
-        self.queue.insert(target.clone());
+        self.queue(target.clone());
     }
 
     fn asked(&mut self, target: &Target, name: &Name, sent: Sent, answer: Answer, now: Time) {

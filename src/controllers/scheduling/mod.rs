@@ -14,7 +14,8 @@ mod read;
 mod status;
 
 use super::flights::Flights;
-use super::{Answer, Machine, Observation, Resource, Ticket, Write};
+use super::room::InTurn;
+use super::{Answer, Machine, Observation, Resource, Room, Ticket, Write};
 use claims::Standing;
 use deal::Dealt;
 use deeds::Sent;
@@ -43,6 +44,13 @@ enum Target {
     Scheduling(Name),
     /// Whether what was refused of this BatchJob may be tried again. Nothing is in flight of it.
     Refusal(Name),
+}
+
+impl Target {
+    fn namespace(&self) -> &str {
+        let (Self::Job(name) | Self::Scheduling(name) | Self::Refusal(name)) = self;
+        &name.namespace
+    }
 }
 
 /// What is to be worked out anew.
@@ -78,7 +86,7 @@ pub struct Schedulings {
     alarms: BTreeSet<(Time, Target)>,
     marked: Marked,
     /// Objects that may have to be written.
-    queue: BTreeSet<Target>,
+    queue: InTurn<Target>,
 }
 
 impl Default for Schedulings {
@@ -103,7 +111,7 @@ impl Schedulings {
             flights: Flights::default(),
             alarms: BTreeSet::new(),
             marked: Marked::default(),
-            queue: BTreeSet::new(),
+            queue: InTurn::default(),
         }
     }
 
@@ -145,7 +153,7 @@ impl Schedulings {
             self.marked.beds.insert(plan.testbed.clone());
         }
         self.marked.namespaces.insert(name.namespace.clone());
-        self.queue.insert(Target::Scheduling(name.clone()));
+        self.queue(Target::Scheduling(name.clone()));
     }
 
     fn job_is(&mut self, job: &crd::BatchJob) {
@@ -172,7 +180,7 @@ impl Schedulings {
             self.set_job(&name, None);
             self.known.refused.remove(&name);
             self.orphans.remove(&name);
-            self.queue.insert(Target::Job(name));
+            self.queue(Target::Job(name));
         }
     }
 
@@ -299,7 +307,9 @@ impl Schedulings {
                 wants.insert(job, Want::Released);
             }
         }
-        self.queue.extend(wants.keys().cloned().map(Target::Job));
+        for job in wants.keys() {
+            self.queue(Target::Job(job.clone()));
+        }
         self.wants.remove(namespace);
         if !wants.is_empty() {
             self.wants.insert(namespace.to_owned(), wants);
@@ -315,7 +325,7 @@ impl Schedulings {
             if let Some(plan) = self.known.plans.get(&name) {
                 self.marked.beds.insert(plan.testbed.clone());
             }
-            self.queue.insert(Target::Scheduling(name.clone()));
+            self.queue(Target::Scheduling(name.clone()));
             self.standings.insert(name, standing);
         }
     }
@@ -334,16 +344,23 @@ impl Schedulings {
 
     fn settle_slots(&mut self, bed: String) {
         let dealt = deal::deal(&self.known, &bed, &self.standings);
-        self.queue
-            .extend(dealt.starts.keys().cloned().map(Target::Job));
+        let starts = dealt.starts.keys().cloned().map(Target::Job);
         let on_bed = self.known.on_bed(&bed);
         let on_bed = on_bed.map(|(name, _)| Target::Scheduling(name.clone()));
-        self.queue.extend(on_bed);
+        for target in starts.chain(on_bed).collect::<Vec<_>>() {
+            self.queue(target);
+        }
         if dealt == Dealt::default() {
             self.dealt.remove(&bed);
         } else {
             self.dealt.insert(bed, dealt);
         }
+    }
+
+    /// It may have to be written.
+    fn queue(&mut self, target: Target) {
+        let namespace = target.namespace().to_owned();
+        self.queue.mark(&namespace, target);
     }
 
     fn set_alarm(&mut self, at: Time, target: Target) {
@@ -362,7 +379,7 @@ impl Schedulings {
                     if let Target::Job(job) = &target {
                         self.mark_job(job);
                     }
-                    self.queue.insert(target);
+                    self.queue(target);
                 }
                 None => return,
             }
@@ -379,13 +396,13 @@ impl Machine for Schedulings {
         self.see(news);
     }
 
-    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
+    fn due_in(&mut self, room: &mut dyn Room, now: Time) -> Vec<Write> {
         if !self.unsynced.is_empty() {
             return Vec::new();
         }
         self.wake(now);
         self.settle(now);
-        self.deeds(now, most)
+        self.deeds(now, room)
     }
 
     fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {

@@ -3,6 +3,7 @@
 use super::ghosts::{Ghost, Hold, body};
 use super::{Alarm, Sent, TOLD, Target, Testbeds, status};
 use crate::flights::May;
+use crate::room::{Due, Room};
 use crate::{Answer, Deed, ObjectName, Observation, Resource, Write};
 use muster_api::crd::SlotState;
 use muster_model::units::Time;
@@ -30,30 +31,30 @@ impl Next {
 }
 
 impl Testbeds {
-    /// At most so many of the writes that are due. Ghosts come last: they are made once they are named; in the order
+    /// The writes that are due and for which there is room. Ghosts come last: they are made once they are named; in the order
     /// of their slots, so that few of the objects that speak of these change at a time.
-    pub(super) fn deeds(&mut self, now: Time, most: usize) -> Vec<Write> {
-        let mut writes = Vec::new();
-        while writes.len() < most
+    pub(super) fn deeds(&mut self, now: Time, room: &mut dyn Room) -> Vec<Write> {
+        let mut due = Due::new(room);
+        while due.has_room("")
             && let Some(bed) = self.marked.statuses.pop_first()
         {
-            writes.extend(self.say(&bed, now));
+            due.add(self.say(&bed, now));
         }
-        while writes.len() < most
+        while due.has_room("")
             && let Some(slice) = self.marked.slices.pop_first()
         {
-            writes.extend(self.say_part(&slice, now));
+            due.add(self.say_part(&slice, now));
         }
         for ghost in std::mem::take(&mut self.marked.ghosts) {
             self.in_line
                 .insert((self.slot_of.get(&ghost).cloned(), ghost));
         }
-        while writes.len() < most
+        while due.has_room(&self.settings.ghost_namespace)
             && let Some((_, ghost)) = self.in_line.pop_first()
         {
-            writes.extend(self.hold(&ghost, now));
+            due.add(self.hold(&ghost, now));
         }
-        writes
+        due.writes()
     }
 
     /// Whether something may be written now; else it is looked at again when it may.

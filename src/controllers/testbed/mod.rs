@@ -17,7 +17,7 @@ mod slots;
 mod status;
 
 use super::flights::Flights;
-use super::{Answer, Machine, Observation, Resource, Ticket, Write};
+use super::{Answer, Machine, Observation, Resource, Room, Ticket, Write};
 use bed::Bed;
 use claimants::Claimants;
 use ghosts::Ghost;
@@ -452,13 +452,13 @@ impl Machine for Testbeds {
         self.see(news);
     }
 
-    fn due(&mut self, now: Time, most: usize) -> Vec<Write> {
+    fn due_in(&mut self, room: &mut dyn Room, now: Time) -> Vec<Write> {
         if !self.unsynced.is_empty() {
             return Vec::new();
         }
         self.wake(now);
         self.settle(now);
-        self.deeds(now, most)
+        self.deeds(now, room)
     }
 
     fn answered(&mut self, ticket: Ticket, answer: Answer, now: Time) {

@@ -1,10 +1,11 @@
 //! Controllers on a cluster: watches tell a machine what is there, and what it wants written is sent.
 //!
 //! One task drives the machine: it brings news and answers, asks what is due, and sends no more at once than the
-//! API server keeps up with. As with the engine, nothing is watched before the lease is ours, and losing the
+//! API server keeps up with, and no more in one namespace than leaves room for the others. As with the engine, nothing is watched before the lease is ours, and losing the
 //! lease ends all at once.
 
 mod loose;
+mod room;
 
 use super::Error;
 use super::turn::Turn;
@@ -20,6 +21,7 @@ use muster_cluster::encoding::Encodings;
 use muster_cluster::health::{Health, Role, Watched};
 use muster_cluster::lanes::{Made, Slots, send};
 use muster_cluster::lease::LeaseOptions;
+use muster_cluster::shares::{Ended, Shares};
 use muster_cluster::watch::{self, Audience, Outlet};
 use muster_cluster::{Alarm, Fence, Metrics, NEWS_BOUND, access};
 use muster_controllers::batch_job::{self, BatchJobs};
@@ -30,6 +32,7 @@ use muster_controllers::{
     All, Answer, Deed, Machine, ObjectName, Observation, Resource, Ticket, Write,
 };
 use muster_model::units::{Millis, Time};
+use room::Left;
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::future::Future;
@@ -37,7 +40,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, Receiver};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep_until, timeout};
 
 /// What is watched.
@@ -151,7 +154,7 @@ async fn lead(
             metrics: options.metrics,
         },
         news,
-        in_flight: options.in_flight,
+        shares: Shares::with_at_most(room::of_each(options.in_flight)),
         flying: JoinSet::new(),
         alarm: alarm.clone(),
     };
@@ -185,13 +188,22 @@ async fn lead(
     }
 }
 
+/// What came of a write.
+struct Landed {
+    ticket: Ticket,
+    namespace: String,
+    answer: Answer,
+    took: Millis,
+}
+
 /// Drives a machine.
 struct Driver<M> {
     machine: M,
     executor: Executor,
     news: Receiver<Observation>,
-    in_flight: usize,
-    flying: JoinSet<(Ticket, Answer)>,
+    /// What each namespace has on the wire, and how that did.
+    shares: Shares,
+    flying: JoinSet<Landed>,
     alarm: Alarm,
 }
 
@@ -201,16 +213,8 @@ impl<M: Machine> Driver<M> {
         let mut batch = Vec::new();
         loop {
             let is_open = self.executor.fence.is_open();
-            let room = self.in_flight.saturating_sub(self.flying.len());
-            let room = if is_open { room } else { 0 };
-            for write in self.machine.due(clock.now(), room) {
-                let executor = self.executor.clone();
-                let sent = async move {
-                    let answer = executor.carry_out(&write).await;
-                    (write.ticket, answer)
-                };
-                self.flying
-                    .spawn(self.alarm.guard("a controller's write", sent));
+            if is_open {
+                self.send_what_is_due(clock.now());
             }
             let mut wake = self.machine.wakes_at();
             if !is_open {
@@ -236,10 +240,54 @@ impl<M: Machine> Driver<M> {
         }
     }
 
-    fn take(&mut self, landed: Result<(Ticket, Answer), tokio::task::JoinError>, now: Time) {
+    /// Sends as much of what is due as there is room for: first that of namespaces of which nothing bad is known.
+    fn send_what_is_due(&mut self, now: Time) {
+        let slots = self.executor.slots.count().max(2);
+        for prefers in [true, false] {
+            let free = slots.saturating_sub(self.flying.len());
+            let mut left = Left::new(&mut self.shares, (free, slots), prefers, now);
+            let due = self.machine.due_in(&mut left, now);
+            let is_all = !left.has_passed_over();
+            for write in due {
+                self.send(write, now);
+            }
+            if is_all {
+                return;
+            }
+        }
+    }
+
+    fn send(&mut self, write: Write, now: Time) {
+        let executor = self.executor.clone();
+        let paces = !self.shares.is_in_trouble(&write.on.namespace, now);
+        let sent = async move {
+            let (answer, took) = executor.carry_out(&write, paces).await;
+            Landed {
+                ticket: write.ticket,
+                namespace: write.on.namespace,
+                answer,
+                took,
+            }
+        };
+        let sent = self.alarm.guard("a controller's write", sent);
+        self.flying.spawn(sent);
+    }
+
+    fn take(&mut self, landed: Result<Landed, JoinError>, now: Time) {
         // One that panicked has rung the alarm.
-        if let Ok((ticket, answer)) = landed {
-            self.machine.answered(ticket, answer, now);
+        if let Ok(landed) = landed {
+            let how = match &landed.answer {
+                Answer::Lost => Ended::after(false, landed.took),
+                // It says nothing of what hangs.
+                Answer::Throttled { .. } => Ended::Unsent,
+                Answer::Done(_)
+                | Answer::Conflict
+                | Answer::NotFound
+                | Answer::AlreadyExists
+                | Answer::Refused { .. } => Ended::after(true, landed.took),
+            };
+            self.shares.end(&landed.namespace, how, now);
+            self.machine.answered(landed.ticket, landed.answer, now);
         }
     }
 }
@@ -319,14 +367,17 @@ struct Executor {
 }
 
 impl Executor {
-    /// Sends a write once.
-    async fn carry_out(&self, write: &Write) -> Answer {
+    /// Sends a write once; says what came of it, and after how long. Whether that counts for how many are sent at once
+    /// is `paces`.
+    async fn carry_out(&self, write: &Write, paces: bool) -> (Answer, Millis) {
         let slot = self.slots.take().await;
         let sent = self.fence.clock().now();
         let reply = send(&self.client, &self.fence, request(write)).await;
         let now = self.fence.clock().now();
         let judged = reply.as_ref().err().unwrap_or(&Reply::Accepted);
-        self.slots.answered(judged, sent, now);
+        if paces {
+            self.slots.answered(judged, sent, now);
+        }
         drop(slot);
         let answer = answer(write, reply, now);
         let (deed, result) = (word_of(&write.deed), word(&answer));
@@ -336,7 +387,7 @@ impl Executor {
             let (name, words) = (&write.on.name, message);
             tracing::warn!(name, deed, words, "a write of a controller is refused");
         }
-        answer
+        (answer, now.since(sent))
     }
 }
 
