@@ -58,6 +58,8 @@ struct Inner {
     /// Rights that are missing and without which the most works.
     denied_beside: BTreeSet<String>,
     lease: Option<String>,
+    /// The right to watch the lease is missing, and what that means.
+    lease_unwatched: Option<&'static str>,
     holder: Option<String>,
 }
 
@@ -147,7 +149,8 @@ impl Health {
         let unreadable = inner.unreadable.iter();
         let lines = unreadable.map(|(kind, words)| format!("{}: {words}", kind.name()));
         let denied = inner.denied_beside.iter();
-        denied.map(|right| missing(right)).chain(lines).collect()
+        let denied = denied.map(String::as_str).chain(inner.lease_unwatched);
+        denied.map(missing).chain(lines).collect()
     }
 
     /// Sets which rights are missing, each as `verb resource (what does not work)`: those without which it is not
@@ -174,6 +177,11 @@ impl Health {
     /// Sets why the lease cannot be asked for.
     pub fn set_lease_problem(&self, problem: Option<String>) {
         self.inner().lease = problem;
+    }
+
+    /// Sets which right to watch the lease is missing, as [`set_denied`](Self::set_denied) has it.
+    pub fn set_lease_unwatched(&self, right: Option<&'static str>) {
+        self.inner().lease_unwatched = right;
     }
 
     /// Sets who leads.

@@ -12,6 +12,7 @@ use muster::controllers::testbed::Settings;
 use muster::live::controllers;
 use muster::model::Writes;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -271,6 +272,40 @@ async fn a_lease_that_may_not_be_read_is_a_problem_with_a_name() {
         "{}",
         api.asked().len()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_may_not_be_watched_is_remarked_until_it_may() {
+    let store = Store::held_by(&json!("other"));
+    let may = Arc::new(AtomicBool::new(false));
+    let (_, client) = {
+        let (store, may) = (Arc::clone(&store), Arc::clone(&may));
+        FakeApi::start(move |asked: &Asked| {
+            let mut store = store.lock().unwrap();
+            if !asked.line.contains("watch=true") {
+                // The other renews it.
+                let held = json!({"spec": {"holderIdentity": "other", "leaseDurationSeconds": 6}});
+                store.put(held);
+                return store.answer(asked);
+            }
+            let lease = store.lease.clone().unwrap();
+            match may.load(Ordering::SeqCst) {
+                true => Reply::Open(vec![json!({"type": "MODIFIED", "object": lease})]),
+                false => status(403, "leases is forbidden: cannot watch"),
+            }
+        })
+    };
+    let (mut lease, _, health) = lease(client, me());
+    let asking = timeout(Duration::from_secs(10), lease.acquire());
+    assert!(asking.await.is_err());
+    let wanted = "missing permission: watch leases.coordination.k8s.io (a standby looks every 2 s whether the lease \
+                  is free)";
+    assert_eq!(health.remarks(), [wanted]);
+    assert_eq!(health.problems(), [""; 0], "it could take over");
+    may.store(true, Ordering::SeqCst);
+    let asking = timeout(Duration::from_secs(10), lease.acquire());
+    assert!(asking.await.is_err());
+    assert_eq!(health.remarks(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,12 +4,16 @@
 use super::about::About;
 use crate::words::Word;
 use muster_model::Source;
+use muster_model::units::{Millis, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// Events that may wait; what comes beyond is dropped and counted.
 const BOUND: usize = 20_000;
+
+/// What has waited for so long is dropped and counted: it says what was so then, and by now something else is.
+const TOO_OLD: Millis = Millis(120_000);
 
 /// Of so many namespaces it is looked at whether one may be posted.
 const LOOKED_AT: usize = 100;
@@ -58,10 +62,17 @@ pub(super) fn of_word(word: &Word) -> Option<Event> {
     }
 }
 
+/// An event, and since when it waits.
+#[derive(Debug)]
+struct Waits {
+    since: Time,
+    event: Event,
+}
+
 /// The events, by namespace: each has its turn, and as much room as the others.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    waiting: BTreeMap<Arc<str>, VecDeque<Event>>,
+    waiting: BTreeMap<Arc<str>, VecDeque<Waits>>,
     /// How many wait of each namespace.
     sizes: BTreeSet<(usize, Arc<str>)>,
     /// How many wait of all.
@@ -73,7 +84,7 @@ pub(super) struct Events {
 impl Events {
     /// Puts an event in. If too many wait, the latest of the namespace with the most is dropped for it, or it is itself.
     /// Says whether none was dropped.
-    pub(super) fn put(&mut self, event: Event) -> bool {
+    pub(super) fn put(&mut self, event: Event, now: Time) -> bool {
         let is_full = self.count >= BOUND;
         if is_full && !self.make_room_for(&event.about.namespace) {
             return false;
@@ -82,7 +93,9 @@ impl Events {
             Some((known, _)) => Arc::clone(known),
             None => event.about.namespace.as_str().into(),
         };
-        self.change(&namespace, |line| line.push_back(event));
+        self.change(&namespace, |line| {
+            line.push_back(Waits { since: now, event });
+        });
         !is_full
     }
 
@@ -100,16 +113,39 @@ impl Events {
     }
 
     /// Takes the next one of a namespace that may begin another write: one namespace after the other, so many at most
-    /// as are looked at in one go.
-    pub(super) fn take(&mut self, may_begin: impl Fn(&str) -> bool) -> Option<Event> {
+    /// as are looked at in one go. Those whose turn it is and that have waited for too long are dropped; says how many.
+    pub(super) fn take(
+        &mut self,
+        may_begin: impl Fn(&str) -> bool,
+        now: Time,
+    ) -> (Option<Event>, u64) {
+        let mut dropped = 0;
         for _ in 0..self.waiting.len().min(LOOKED_AT) {
-            let namespace = self.whose_turn()?;
+            let Some(namespace) = self.whose_turn() else {
+                break;
+            };
             self.last = Some(Arc::clone(&namespace));
-            if may_begin(&namespace) {
-                return self.change(&namespace, VecDeque::pop_front);
+            dropped += self.drop_the_old(&namespace, now);
+            let has_any = self.waiting.contains_key(&namespace);
+            if has_any && may_begin(&namespace) {
+                let next = self.change(&namespace, VecDeque::pop_front);
+                return (next.map(|waits| waits.event), dropped);
             }
         }
-        None
+        (None, dropped)
+    }
+
+    /// Drops those of a namespace that have waited for too long; says how many.
+    fn drop_the_old(&mut self, namespace: &Arc<str>, now: Time) -> u64 {
+        let is_old = |waits: &Waits| now.since(waits.since) >= TOO_OLD;
+        let mut dropped = 0;
+        while let Some(line) = self.waiting.get(namespace)
+            && line.front().is_some_and(is_old)
+        {
+            self.change(namespace, VecDeque::pop_front);
+            dropped += 1;
+        }
+        dropped
     }
 
     fn whose_turn(&self) -> Option<Arc<str>> {
@@ -125,7 +161,7 @@ impl Events {
     fn change<R>(
         &mut self,
         namespace: &Arc<str>,
-        change: impl FnOnce(&mut VecDeque<Event>) -> R,
+        change: impl FnOnce(&mut VecDeque<Waits>) -> R,
     ) -> R {
         let line = self.waiting.entry(Arc::clone(namespace)).or_default();
         let before = line.len();
@@ -182,33 +218,36 @@ mod tests {
     fn when_too_many_wait_the_latest_of_who_has_the_most_is_dropped() {
         let mut events = Events::default();
         for _ in 0..BOUND {
-            assert!(events.put(event_of("loud", "a")));
+            assert!(events.put(event_of("loud", "a"), Time(0)));
         }
-        assert!(!events.put(event_of("loud", "dropped")));
+        assert!(!events.put(event_of("loud", "dropped"), Time(0)));
         for _ in 0..BOUND {
-            assert!(!events.put(event_of("late", "b")), "one is dropped for it");
+            assert!(
+                !events.put(event_of("late", "b"), Time(0)),
+                "one is dropped for it"
+            );
         }
         let half = BOUND / 2;
         assert_eq!(counted(&events), [("late", half), ("loud", half)].into());
-        assert!(!events.put(event_of("small", "c")));
+        assert!(!events.put(event_of("small", "c"), Time(0)));
         assert_eq!(counted(&events)["small"], 1);
-        while events.take(|_| true).is_some() {}
+        while events.take(|_| true, Time(0)).0.is_some() {}
         assert!(counted(&events).is_empty());
-        assert!(events.put(event_of("loud", "again")));
+        assert!(events.put(event_of("loud", "again"), Time(0)));
     }
 
     #[test]
     fn each_namespace_has_its_turn_and_who_may_not_begin_is_passed_over() {
         let mut events = Events::default();
         for index in 0..1_000 {
-            events.put(event_of("a-loud", &format!("loud-{index}")));
+            events.put(event_of("a-loud", &format!("loud-{index}")), Time(0));
         }
         for name in ["b", "c"] {
-            events.put(event_of(name, "first"));
-            events.put(event_of(name, "second"));
+            events.put(event_of(name, "first"), Time(0));
+            events.put(event_of(name, "second"), Time(0));
         }
         let mut next = |may: &dyn Fn(&str) -> bool| {
-            let event = events.take(may)?;
+            let event = events.take(may, Time(0)).0?;
             Some(format!("{} {}", event.about.namespace, event.note))
         };
         let mut said = vec![
@@ -229,6 +268,31 @@ mod tests {
         assert_eq!(said, wanted);
         assert_eq!(next(&|of| of == "b"), None);
         assert_eq!(counted(&events), [("a-loud", 998)].into());
+    }
+
+    #[test]
+    fn what_is_minutes_old_when_its_turn_comes_is_dropped_and_counted() {
+        let mut events = Events::default();
+        for at in [0, 1_000, 60_000] {
+            events.put(event_of("slow", &format!("at {at}")), Time(at));
+        }
+        events.put(event_of("z", "young"), Time(TOO_OLD.0));
+        let (event, dropped) = events.take(|_| true, Time(1_000) + TOO_OLD);
+        assert_eq!(dropped, 2);
+        assert_eq!(
+            event.map(|one| one.note.to_string()),
+            Some("at 60000".to_owned())
+        );
+        assert_eq!(counted(&events), [("z", 1)].into());
+        // Also of a namespace that may not begin.
+        events.put(event_of("deaf", "old"), Time(0));
+        let (event, dropped) = events.take(|of| of != "deaf", Time(0) + TOO_OLD);
+        assert_eq!(
+            (event.map(|one| one.note.to_string()), dropped),
+            (Some("young".to_owned()), 0)
+        );
+        assert_eq!(events.take(|of| of != "deaf", Time(0) + TOO_OLD), (None, 1));
+        assert!(events.is_empty());
     }
 
     /// What is said in an event of a gang that waits, or is scheduled.

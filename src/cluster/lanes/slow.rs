@@ -200,7 +200,8 @@ impl SlowLane {
     }
 
     fn event(&self, event: Event) {
-        if !self.inner().events.put(event) {
+        let now = self.context.clock.now();
+        if !self.inner().events.put(event, now) {
             self.count(EVENT, "dropped");
         }
         self.moved.notify_one();
@@ -263,7 +264,11 @@ impl SlowLane {
         };
         let word = word.map(|write| Item::Word(Box::new(write)));
         let may_post = |namespace: &str| may_begin(share(EVENT, namespace));
-        let item = word.or_else(|| inner.events.take(may_post).map(Item::Event));
+        let item = word.or_else(|| {
+            let (event, dropped) = inner.events.take(may_post, now);
+            (0..dropped).for_each(|_| self.count(EVENT, "dropped"));
+            event.map(Item::Event)
+        });
         let waiting = inner.words.waiting() + inner.events.len();
         let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
         self.context.metrics.notes_waiting.set(waiting);

@@ -23,6 +23,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 /// The manager of the fields that we write.
 const MANAGER: &str = "muster";
 
+/// What is said where the Lease may not be watched.
+const MAY_NOT_WATCH: &str =
+    "watch leases.coordination.k8s.io (a standby looks every 2 s whether the lease is free)";
+
 /// A request on its way.
 struct Asked {
     request: Request,
@@ -169,6 +173,8 @@ impl Lease {
                 self.health.set_holder(self.election.holder());
             }
         }
+        let unwatched = self.watch.is_refused().then_some(MAY_NOT_WATCH);
+        self.health.set_lease_unwatched(unwatched);
     }
 
     /// Sends a request.

@@ -27,8 +27,8 @@ pub(super) struct Watch {
     events: Option<BoxStream<'static, kube::Result<WatchEvent<Lease>>>>,
     /// When the next may begin.
     not_before: Instant,
-    /// It was said that we may not watch.
-    refused: bool,
+    /// We may not watch, in the API server's words.
+    refused: Option<String>,
 }
 
 impl Watch {
@@ -36,7 +36,7 @@ impl Watch {
         Self {
             events: None,
             not_before: now,
-            refused: false,
+            refused: None,
         }
     }
 
@@ -52,15 +52,18 @@ impl Watch {
             };
             match events.next().await {
                 Some(Ok(WatchEvent::Added(lease) | WatchEvent::Modified(lease))) => {
+                    self.refused = None;
                     return News::Is(Box::new(lease));
                 }
                 Some(Ok(WatchEvent::Deleted(_))) => return News::Gone,
                 Some(Ok(WatchEvent::Bookmark(_))) => {}
-                Some(Err(kube::Error::Api(status))) if status.code == 403 && !self.refused => {
-                    self.refused = true;
+                Some(Err(kube::Error::Api(status))) if status.code == 403 => {
                     self.events = None;
                     let message = status.message;
-                    tracing::warn!("the lease cannot be watched, only looked at: {message}");
+                    if self.refused.is_none() {
+                        tracing::warn!("the lease cannot be watched, only looked at: {message}");
+                    }
+                    self.refused = Some(message);
                 }
                 ended => {
                     tracing::debug!(?ended, "the watch of the lease ended");
@@ -68,6 +71,11 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// Whether we may not watch, as far as is known.
+    pub(super) const fn is_refused(&self) -> bool {
+        self.refused.is_some()
     }
 
     /// Ends the watch: nobody needs it while we lead.
