@@ -105,8 +105,8 @@ pub struct TopologyLink {
 /// A level.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("!has(self.hops) || self.nodeLabel != 'kubernetes.io/hostname'")
-    .message("pods on one node are 0 hops apart: kubernetes.io/hostname has no hops"))]
+#[x_kube(validation = Rule::new("!has(self.hops) || (self.nodeLabel == 'kubernetes.io/hostname') == (self.hops == 0)")
+    .message("hops must be 0 for kubernetes.io/hostname, as pods on one node are 0 hops apart, and at least 1 for any other level"))]
 pub struct TopologyLevel {
     /// The label; kubernetes.io/hostname, as the last one, is the single node whatever its labels.
     #[schemars(length(min = 1, max = 316))]
@@ -118,8 +118,8 @@ pub struct TopologyLevel {
     /// the number of levels from here to the single node. Wider levels have more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i32")]
-    #[x_kube(validation = Rule::new("self >= 1 && self <= 1000000")
-        .message("must be between 1 and 1000000"))]
+    #[x_kube(validation = Rule::new("self >= 0 && self <= 1000000")
+        .message("must be between 0 and 1000000"))]
     pub hops: Option<i32>,
 }
 
