@@ -283,18 +283,19 @@ fn note_setback(
 /// Says how incomplete the gang is, and why: who was lost, what was raised, who is to blame.
 fn explain(state: &ClusterState, gang: &Gang, note: &Note) -> String {
     let short = gang.shortfall(Subgroup::secured);
-    let mut message = match note.run.ran_with {
-        Some(_) if gang.loss.is_some() => format!("only {short} are left"),
-        Some(_) => format!("only {short} have a node"),
-        None => format!("only {short} could be bound"),
-    };
-    message.push_str(&what_happened(gang, note));
     let members = gang.members.iter().filter_map(|id| state.pod(*id));
     let unplaced = |pod: &&Pod| pod.place == Place::None && state.standing(pod) != Standing::Failed;
     let unplaced: Vec<&Pod> = members.filter(unplaced).collect();
     let blamed = unplaced
         .iter()
         .find_map(|pod| Some((pod, pod.setback.as_ref()?)));
+    let mut message = match note.run.ran_with {
+        Some(_) if gang.loss.is_some() => format!("only {short} are left"),
+        None if blamed.is_some() => format!("only {short} could be bound"),
+        // Of those that have none nothing was tried that came to nothing.
+        Some(_) | None => format!("only {short} have a node"),
+    };
+    message.push_str(&what_happened(gang, note));
     if let Some((pod, setback)) = blamed {
         message.push_str(&format!("; pod {}: {}", pod.key.name, setback.message));
     } else if let Some(why) = note.why.as_ref().filter(|_| !unplaced.is_empty()) {
