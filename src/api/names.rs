@@ -89,6 +89,9 @@ pub const PODSET_PREFERRED: &str = "kueue.x-k8s.io/podset-preferred-topology";
 /// Annotation of Kueue: podsets with one value are one.
 pub const PODSET_GROUP: &str = "kueue.x-k8s.io/podset-group-name";
 
+/// Label of KAI: a pod's queue.
+pub const KAI_QUEUE: &str = "kai.scheduler/queue";
+
 /// Annotation of KAI: the Topology that the two below are about.
 pub const KAI_TOPOLOGY: &str = "kai.scheduler/topology";
 

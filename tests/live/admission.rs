@@ -151,6 +151,26 @@ fn a_queue_may_be_named_by_who_may_use_it() {
             "schedulerName: other",
         ),
     );
+    let kai = "labels: {kai.scheduler/queue: gold}";
+    refused(
+        &cluster,
+        &pod("kais", kai, "schedulerName: muster"),
+        "Queue gold",
+    );
+    taken(&cluster, &pod("kais", kai, "schedulerName: other"));
+    // What another word named that counts for nothing there was not named.
+    let labelled = |spec: &str| {
+        group("labelled", spec).replace(
+            "metadata: {",
+            "metadata: {labels: {queue: gold, kai.scheduler/queue: gold}, ",
+        )
+    };
+    assert_ne!(
+        labelled("queue: silver"),
+        group("labelled", "queue: silver")
+    );
+    cluster.apply(&labelled("queue: silver"));
+    refused(&cluster, &labelled("queue: gold"), "Queue gold");
     let batch = "apiVersion: muster.dev/v1alpha1\nkind: BatchJob\nmetadata: {name: crawl}\nspec:\n  \
                  podGroupTemplate: {spec: {queue: gold}}\n  job: {spec: {template: {spec: {containers: [{name: main, image: work}]}}}}\n";
     refused(&cluster, batch, "Queue gold");

@@ -84,6 +84,9 @@ pub fn pod(pod: &slim::Pod, reading: &Reading) -> PodSpec {
         subgroup: subgroup(meta).or(podset).map(str::to_owned),
         rank: ranks::of(meta),
         queue,
+        queue_if_declared: names::filled_label(meta, names::KAI_QUEUE)
+            .filter(|_| ours)
+            .map(str::to_owned),
         priority: spec.priority,
         priority_class: filled(Some(&spec.priority_class_name)),
         never_preempts: spec
@@ -418,6 +421,17 @@ mod tests {
         let required = (GangSpace::SchedulingSpec, "p".to_owned(), None);
         let spark = json!({"spark-app-selector": "spark-1"});
         assert_eq!(gang("muster", spark), Some(required), "Spark is not chosen");
+    }
+
+    #[test]
+    fn kais_label_is_the_queue_of_a_pod_of_ours_where_there_is_one_of_that_name() {
+        let queue = |scheduler: &str| {
+            let meta = json!({"name": "p", "labels": {"kai.scheduler/queue": "team"}});
+            let found = convert(json!({"metadata": meta, "spec": {"schedulerName": scheduler}}));
+            (found.queue, found.queue_if_declared)
+        };
+        assert_eq!(queue("muster"), (None, Some("team".to_owned())));
+        assert_eq!(queue("kai-scheduler"), (None, None));
     }
 
     #[test]

@@ -195,6 +195,10 @@ pub struct PodSpec {
     /// Its queue when it is a gang of its own, by label `muster.dev/queue`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub queue: Option<String>,
+    /// Its queue in the words of another scheduler, for a pod whose gang has no PodGroup: it counts as long as there is a
+    /// queue of that name.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
+    pub queue_if_declared: Option<String>,
     /// `spec.priority`, as admission resolved it.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "crate::is_default"))]
     pub priority: Option<i32>,

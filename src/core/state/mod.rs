@@ -39,6 +39,7 @@ mod pod_facts;
 mod pod_rules;
 mod pods;
 mod priorities;
+mod queue_wishes;
 mod queues;
 mod retired;
 mod settle;
@@ -123,6 +124,8 @@ pub struct ClusterState {
     departing: BTreeSet<PodId>,
     /// Who asks for resources that no node has.
     unknown: unknown::Unknown,
+    /// Who names queues in the words of other schedulers.
+    queue_wishes: queue_wishes::QueueWishes,
     gangs: Slab<GangId, Gang>,
     gangs_by_key: IndexMap<GangKey, GangId>,
     others: Others,

@@ -14,6 +14,8 @@ impl ClusterState {
                 let names = spec.limit.iter().chain(&spec.guaranteed);
                 self.find_numbers_for(names.map(|(name, _)| name));
                 let dimensions = &mut self.dimensions;
+                let wished_by = self.queue_wishes.for_queue(&spec.name);
+                self.changes.gangs.extend(wished_by);
                 let changed = self.queues.upsert(*spec, |name| dimensions.register(name));
                 self.know_more_resources();
                 self.queue_changed(changed);
@@ -77,6 +79,8 @@ impl ClusterState {
             ObjectKey::Pod(key) => self.remove_pod_by_key(key),
             ObjectKey::Gang(key, source) => self.remove_definition(key, *source),
             ObjectKey::Queue(name) => {
+                let wished_by = self.queue_wishes.for_queue(name);
+                self.changes.gangs.extend(wished_by);
                 let changed = self.queues.remove(name);
                 self.queue_changed(changed);
             }

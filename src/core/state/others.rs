@@ -167,6 +167,7 @@ impl ClusterState {
         self.gangs_by_key.swap_remove(&gang.key);
         self.changes.gangs.remove(&id);
         self.unknown.gangs.remove(&id);
+        self.queue_wishes.note(id, None);
         self.changes.removed.push(id);
         let definitions = std::mem::take(&mut gang.definitions);
         if let Some(counts) = definitions.first() {

@@ -19,6 +19,8 @@ pub struct PodFacts {
     pub never_preempts: Option<bool>,
     /// Queue label, for a pod that is a gang of its own.
     pub queue: Option<String>,
+    /// Its queue in the words of another scheduler.
+    pub queue_if_declared: Option<String>,
     /// How long it is protected, if it is a gang of its own.
     pub lifetime: Option<Millis>,
     /// Phase as last seen.
@@ -47,6 +49,7 @@ impl PodFacts {
             priority_class,
             never_preempts,
             queue,
+            queue_if_declared,
             lifetime,
             phase,
             daemon,
@@ -76,6 +79,7 @@ impl PodFacts {
             priority_class: priority_class.take(),
             never_preempts: *never_preempts,
             queue: queue.take(),
+            queue_if_declared: queue_if_declared.take(),
             lifetime: *lifetime,
             phase: *phase,
             daemon: *daemon,
@@ -96,6 +100,7 @@ impl PodFacts {
             priority_class,
             never_preempts,
             queue,
+            queue_if_declared,
             lifetime,
             gates,
             unsupported,
@@ -112,6 +117,7 @@ impl PodFacts {
             || *priority_class != after.priority_class
             || *never_preempts != after.never_preempts
             || *queue != after.queue
+            || *queue_if_declared != after.queue_if_declared
             || *lifetime != after.lifetime
             || *gates != after.gates
             || *unsupported != after.unsupported

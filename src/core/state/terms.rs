@@ -7,7 +7,7 @@
 use super::ClusterState;
 use super::ids::{GangId, QueueId};
 use muster_model::units::Millis;
-use muster_model::{DEFAULT_QUEUE, GrantedTerms, Lifetime};
+use muster_model::{DEFAULT_QUEUE, GrantedTerms, Lifetime, Source};
 
 /// In which queue a gang is counted, and for how long it is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,12 +110,15 @@ impl ClusterState {
     /// The terms that a gang asks for: its own queue, else its namespace's, else the default one; its own
     /// lifetime, else its pod's, else that queue's.
     fn terms_asked(&mut self, id: GangId) -> Terms {
+        self.note_wished_queue(id);
         let gang = &self.gangs[id];
         let pod = gang.members.first().and_then(|pod| self.pods.get(*pod));
         let label = pod.and_then(|pod| pod.facts.queue.as_deref());
         let namespace = self.namespaces.get(&gang.key.namespace);
         let namespace = namespace.and_then(|one| one.queue.as_deref());
-        let wanted = gang.queue_wanted(label, namespace);
+        let wished = self.queue_wishes.of(id);
+        let wished = wished.filter(|name| self.queues.is_declared(name));
+        let wanted = gang.queue_wanted(label, wished.or(namespace));
         let wanted = wanted.unwrap_or(DEFAULT_QUEUE);
         let of_pod = pod.filter(|_| gang.is_single());
         let of_pod = of_pod.and_then(|pod| pod.facts.lifetime);
@@ -135,6 +138,17 @@ impl ClusterState {
             queue,
             lifetime: Lifetime::of(lifetime),
         }
+    }
+
+    /// Notes which queue a gang without a PodGroup names in the words of another scheduler.
+    fn note_wished_queue(&mut self, id: GangId) {
+        let gang = &self.gangs[id];
+        let definition = gang.definition();
+        let has_podgroup = definition.is_some_and(|spec| spec.source != Source::Implied);
+        let pod = gang.members.first().filter(|_| !has_podgroup);
+        let pod = pod.and_then(|pod| self.pods.get(*pod));
+        let wished = pod.and_then(|pod| pod.facts.queue_if_declared.as_deref());
+        self.queue_wishes.note(id, wished);
     }
 
     /// Counts a gang on these terms from now on; in the queue that it asks for it is known.

@@ -27,6 +27,7 @@ mod placing;
 mod preempting;
 mod profiles;
 mod promises;
+mod queues_of_others;
 mod racks;
 mod ranks;
 mod remote;

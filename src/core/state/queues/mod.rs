@@ -245,6 +245,12 @@ impl Queues {
         Some((*id, &self.queues[*id]))
     }
 
+    /// Whether somebody declared a queue of this name, or it is there by itself.
+    pub(super) fn is_declared(&self, name: &str) -> bool {
+        let known = self.find(name);
+        known.is_some_and(|(_, queue)| queue.spec.is_some())
+    }
+
     /// The resources of which some queue may hold only so much, or has some for itself, a bit for each.
     pub(super) fn named(&self) -> u32 {
         let amounts = self
