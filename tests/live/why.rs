@@ -182,7 +182,10 @@ fn who_may_read_an_object_is_told_why_and_nobody_else() {
     assert!(said.starts_with("Queue science "), "{said}");
     // Who may not list PodGroups reads no names.
     let said = stranger.told(&["queue/science"], "4 with 4 pods");
-    assert!(said.contains("a gang of another namespace: 4 with 4 pods"), "{said}");
+    assert!(
+        said.contains("a gang of another namespace: 4 with 4 pods"),
+        "{said}"
+    );
     assert!(!said.contains("default/"), "{said}");
     let json = reader.ask(&["queue/science", "--output", "json"]);
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
