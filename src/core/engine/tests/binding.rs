@@ -476,3 +476,31 @@ fn a_release_is_over_when_no_member_holds_a_node() {
         "after the back-off, which begins now"
     );
 }
+
+#[test]
+fn of_a_gang_of_which_nothing_was_tried_it_is_not_said_that_it_could_not_be_bound() {
+    let mut story = Story::new();
+    story.node("n1", 1);
+    story.group("g", 3);
+    let found = PodSpec {
+        node: Some("n1".to_owned()),
+        phase: PodPhase::Running,
+        ..pod("p0", Some("g"), 1)
+    };
+    story.submit(found);
+    story.pod("p1", Some("g"));
+    story.pod("p2", Some("g"));
+    let mut evicted = Vec::new();
+    while evicted.is_empty() && story.now < Time(20_000) {
+        let (binds, evictions) = story.step();
+        assert_eq!(binds, []);
+        evicted.extend(evictions);
+        story.pass(100);
+    }
+    let words: Vec<&str> = evicted.iter().map(|one| &*one.message).collect();
+    assert_eq!(words.len(), 1);
+    assert!(
+        words[0].starts_with("only 1 of 3 members have a node"),
+        "{words:?}"
+    );
+}
