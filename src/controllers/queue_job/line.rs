@@ -160,8 +160,8 @@ impl Line {
 }
 
 impl Line {
-    /// Those of whom nothing was tried, as a quota leaves no room for another one of their namespace; each with who
-    /// stands before them. To be asked after a walk.
+    /// Those behind one of their namespace for whom a quota leaves no room; each with who stands before them. What a quota
+    /// said to them themselves was before that. To be asked after a walk.
     pub(super) fn waiting<'a>(
         &'a self,
         tries: &dyn Fn(&Name) -> Option<&'a Tries>,
@@ -184,7 +184,7 @@ impl Line {
                 continue;
             };
             let last = before.insert(namespace, job).unwrap_or(first);
-            if tried(job, pods).next().is_none() {
+            if job != first && tried(job, pods).all(|tried| tried.quota().is_some()) {
                 waiting.insert(job, last.1.as_str());
             }
         }

@@ -135,7 +135,6 @@ impl Round<'_> {
         }
         (found.away, found.taken) = (tally.away, tally.taken);
         let problem = self.problem.or_else(|| taken_words(&found.taken));
-        let problem = problem.or_else(|| problem_of(self.tries, &found.lacking));
         let behind = self.behind.filter(|_| !found.lacking.is_empty());
         let problem = problem.or_else(|| {
             let words = format!(
@@ -144,6 +143,7 @@ impl Round<'_> {
             );
             Some((IN_LINE, words))
         });
+        let problem = problem.or_else(|| problem_of(self.tries, &found.lacking));
         accept(&mut status, problem, is_lacking, self.now);
         found.status = status;
         found

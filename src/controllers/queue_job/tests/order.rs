@@ -262,3 +262,36 @@ fn what_an_edit_takes_back_while_it_is_made_is_waited_for() {
     world.rest();
     assert_eq!(world.pods(), ["job-b-0", "job-b-1"]);
 }
+
+#[test]
+fn who_was_refused_for_a_quota_waits_behind_who_comes_before_it() {
+    let mut world = World::new();
+    world.job_in("team", "low", 1, important(0, 1, 1));
+    let play = |world: &mut World, says: &dyn Fn(&str) -> Option<Answer>| {
+        for _ in 0..8 {
+            world.hear_all();
+            for write in world.machine.due(world.now, 9) {
+                let of_pod = write.on.resource == Resource::Pods;
+                let answer = says(&write.on.name).filter(|_| of_pod);
+                let answer = answer.unwrap_or_else(|| world.carry_out(&write));
+                let now = world.now;
+                world.machine.answered(write.ticket, answer, now);
+            }
+        }
+    };
+    play(&mut world, &|_| Some(over_quota(3)));
+    assert_eq!(world.accepted("low"), "ExceededQuota");
+    world.job_in("team", "high", 9, important(5, 2, 2));
+    // Of its pods one meets a conflict of the quota, and is made when there is room for one.
+    let conflict = |name: &str| (name == "high-a-0").then_some(Answer::Conflict);
+    play(&mut world, &|name| {
+        conflict(name).or_else(|| Some(over_quota(3)))
+    });
+    world.pass(60);
+    play(&mut world, &|name| {
+        (name != "high-a-0").then(|| over_quota(4))
+    });
+    assert_eq!(world.pods(), ["high-a-0"]);
+    assert_eq!(world.accepted("high"), "ExceededQuota");
+    assert_eq!(world.accepted("low"), "WaitsInLine");
+}
